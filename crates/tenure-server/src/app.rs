@@ -73,6 +73,7 @@ impl App {
                 hosts: options.hosts,
                 limits,
                 originals: options.originals,
+                labels: options.labels,
             },
             workspace,
             store: options.store,

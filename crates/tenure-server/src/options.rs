@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use tenure::answer::OutputFault;
 use tenure::object::{LOCAL_TENANT, clip};
+use tenure::package::LabelTable;
 use tenure::{Error, ErrorKind};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
@@ -48,6 +49,8 @@ pub struct Options {
     /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
     /// that a compile reads keeps them, or else the user's own folder.
     pub originals: Option<PathBuf>,
+    /// The meaning of the labels of packages, for every caller: it narrows what a package says of itself.
+    pub labels: LabelTable,
     /// The level of the log on the standard error.
     pub log: LogLevel,
     /// The collector that gets traces, over OTLP: a URL.
@@ -73,6 +76,7 @@ impl Options {
             limits: Limits::default(),
             audit: None,
             originals: None,
+            labels: LabelTable::default(),
             log: LogLevel::Off,
             otlp: None,
             thresholds: Vec::new(),
@@ -111,6 +115,7 @@ pub(crate) struct Settings {
     pub(crate) hosts: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) originals: Option<PathBuf>,
+    pub(crate) labels: LabelTable,
 }
 
 /// Refuses a name that a `Host` header never has.

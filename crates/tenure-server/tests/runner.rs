@@ -29,6 +29,7 @@ mod hostile;
 mod jwt;
 mod observe;
 mod own_words;
+mod packages;
 mod reading;
 mod sessions;
 mod tls;

@@ -182,13 +182,21 @@ impl Loaded {
 
 /// Reads and cuts a document of the root.
 pub(crate) fn load(root: &Path, name: &str, fineness: Fineness) -> Result<Loaded, Error> {
-    let Some((reading, language)) = Reading::of(name) else {
-        return Err(
-            Error::input(format!("`{name}` is of no format that is read as units"))
-                .expected("Markdown, text, JSON, YAML or source code"),
-        );
-    };
-    let bytes = read_inside(root, name)?;
+    format_of(name)?;
+    load_bytes(name, read_inside(root, name)?, fineness)
+}
+
+/// The format that the name of a document says.
+fn format_of(name: &str) -> Result<(Reading, &'static str), Error> {
+    Reading::of(name).ok_or_else(|| {
+        Error::input(format!("`{name}` is of no format that is read as units"))
+            .expected("Markdown, text, JSON, YAML or source code")
+    })
+}
+
+/// Cuts a document.
+pub(crate) fn load_bytes(name: &str, bytes: Vec<u8>, fineness: Fineness) -> Result<Loaded, Error> {
+    let (reading, language) = format_of(name)?;
     let digest = Digest::of(&bytes);
     text_of(&bytes).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);

@@ -3,15 +3,17 @@
 
 mod files;
 mod gather;
+mod reading;
+mod sent;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tenure::package::{
-    ACTIVATION_ID, Action, Conflict, ContextActivation, ContextPackage, Engine, JsonPath,
-    LabelRule, LabelTable, MemoryNamespace, PackageDiff, PackageEnvelope, Plan, PolicyResults,
-    Retention, Shown, Standing, UnitKind, allowed, diff, documents, markdown, merge, pack,
+    Action, Conflict, ContextActivation, ContextPackage, LabelTable, PackageDiff, PackageEnvelope,
+    Plan, PolicyResults, Retention, Shown, diff, documents, markdown, merge, pack,
 };
 use tenure::time::Instant;
 use tenure::tokenizer::Tokenizer;
@@ -19,15 +21,17 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument, Principal};
 use tenure_adapters::decide::{AskedItem, Decider};
 use tenure_adapters::read::read_text;
 
-use crate::index::scan::read_inside;
-use crate::index::{Loaded, load, root_of, snapshot_id};
+use crate::index::root_of;
 use crate::sources::frontmatter;
-use crate::units::Fineness;
 use files::{Files, Happened, Recorded};
-use gather::{full_name, gather};
+use gather::gather;
+use reading::{Readable, activation_id, namespace_of, readable, rules_now};
+use standing::{Sources, explained};
 
 pub use files::Version;
 pub use gather::Filtered;
+pub use sent::{Sent, SentActivation, explain_sent};
+pub use standing::Explained;
 
 /// What packing and activating go by, beside the package.
 pub struct Bearing<'a> {
@@ -126,30 +130,6 @@ pub struct Listed {
     /// Something that is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-}
-
-/// An item beside its source as it is now.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Explained {
-    /// Its file.
-    pub path: String,
-    /// The kind of its unit.
-    pub kind: UnitKind,
-    /// Its headings.
-    pub name: String,
-    /// The lines that it had.
-    pub lines: (u32, u32),
-    /// Its tokens.
-    pub tokens: u32,
-    /// The query that found it.
-    pub selector: String,
-    /// How its source stands.
-    pub standing: Standing,
-    /// The lines that it has now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<(u32, u32)>,
-    /// Its labels when it was packed.
-    pub labels: Vec<String>,
 }
 
 /// What a sweep removed, and what somebody should look at.
@@ -356,23 +336,7 @@ impl Packages {
 
     /// Compares every item with its source as it is now.
     pub fn explain(&self, package: &ContextPackage) -> Vec<Explained> {
-        let mut sources = Sources::new(&self.root);
-        let explained = package.items.iter().map(|item| {
-            let span = &item.provenance;
-            let (standing, now) = sources.standing(span, &item.name);
-            Explained {
-                path: span.path.clone(),
-                kind: span.unit_kind,
-                name: item.name.clone(),
-                lines: span.lines,
-                tokens: item.tokens,
-                selector: span.selector.clone(),
-                standing,
-                now,
-                labels: item.policy.labels.clone(),
-            }
-        });
-        explained.collect()
+        explained(package, &mut Sources::of_root(&self.root))
     }
 
     /// Asks a package's recipes again and keeps what they find now as its next version.
@@ -380,8 +344,11 @@ impl Packages {
     /// # Errors
     ///
     /// As [`Packages::pack`]; [`ErrorKind::Input`] for a package without recipes.
-    pub fn refresh(&self, reference: &str, bearing: &Bearing<'_>) -> Result<Refreshed, Error> {
-        let before = self.find(reference)?;
+    pub fn refresh(
+        &self,
+        before: &PackageEnvelope,
+        bearing: &Bearing<'_>,
+    ) -> Result<Refreshed, Error> {
         let old = &before.package;
         if old.retrieval_recipes.is_empty() {
             return Err(Error::input(format!(
@@ -404,7 +371,7 @@ impl Packages {
         let diff = diff(old, &package);
         let kept = self.keep(package, bearing.now, Assent::Open)?;
         Ok(Refreshed {
-            before: before.id,
+            before: before.id.clone(),
             packed: Packed { filtered, ..kept },
             diff,
         })
@@ -464,33 +431,27 @@ impl Packages {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Policy`] when it has expired, or when the caller may read none of it; as [`Packages::find`].
+    /// [`ErrorKind::Policy`] when it has expired, or when the caller may read none of it; [`ErrorKind::Unavailable`] when
+    /// the registry cannot be written.
     pub fn activate(
         &self,
-        reference: &str,
+        envelope: &PackageEnvelope,
         target: &str,
         shown: Shown,
         bearing: &Bearing<'_>,
     ) -> Result<(ContextActivation, Vec<Filtered>), Error> {
-        let narrow = match target {
-            "" => MemoryNamespace::default(),
-            target => MemoryNamespace::target(target)?,
-        };
-        let envelope = self.find(reference)?;
+        let narrow = namespace_of(target)?;
         let package = &envelope.package;
         let Readable {
             items,
             filtered,
             diagnostics,
-        } = self.readable(package, bearing)?;
+        } = readable(package, bearing, &mut Sources::of_root(&self.root))?;
         let content = markdown(&envelope.id, package, &items, shown);
-        let caller = serde_json::json!(bearing.caller).to_string();
-        let parts = [envelope.id.as_bytes(), target.as_bytes(), caller.as_bytes()];
-        let digest = Digest::of_parts(parts).to_string();
-        let id = format!("{ACTIVATION_ID}{}", digest.trim_start_matches("sha256:"));
+        let id = activation_id(&envelope.id, target, bearing.caller);
         let held = self.files.hold()?;
         // The package is kept with its activation, wherever it came from.
-        self.files.keep(&envelope)?;
+        self.files.keep(envelope)?;
         let recorded = self.files.activation(&id)?;
         let mut recorded = recorded.unwrap_or_else(|| Recorded {
             id: id.clone(),
@@ -587,15 +548,12 @@ impl Packages {
             )
             .hint("`tenure context activate` begins it again"));
         }
-        let mut sources = Sources::new(&self.root);
+        let mut sources = Sources::of_root(&self.root);
         let mut all = Vec::new();
         for recorded in active {
             let mut envelope = self.files.package(&recorded.package)?;
-            let items = self.readable(&envelope.package, bearing)?.items;
-            let target = match recorded.target.as_str() {
-                "" => MemoryNamespace::default(),
-                target => MemoryNamespace::target(target)?,
-            };
+            let items = readable(&envelope.package, bearing, &mut sources)?.items;
+            let target = namespace_of(&recorded.target)?;
             for item in &mut envelope.package.items {
                 // What a label means now holds beside what it meant: a stage that sees one object sees both.
                 let now = rules_now(
@@ -609,83 +567,6 @@ impl Packages {
             all.extend(documents(&envelope.package, &items, &target)?);
         }
         Ok(all)
-    }
-
-    /// The items that the caller may read, then and now; those that they may not; what to say of their sources.
-    fn readable(&self, package: &ContextPackage, bearing: &Bearing<'_>) -> Result<Readable, Error> {
-        if package
-            .retention
-            .expires
-            .is_some_and(|expires| expires <= bearing.now)
-        {
-            let expires = package
-                .retention
-                .expires
-                .map(|at| at.to_string())
-                .unwrap_or_default();
-            return Err(Error::new(ErrorKind::Policy, format!("`{}` expired at {expires}", package.name))
-                .hint("pack it anew with another `expires`; `tenure context sweep` removes what has expired"));
-        }
-        let mut sources = Sources::new(&self.root);
-        let mut standings: BTreeMap<Standing, usize> = BTreeMap::new();
-        let mut rules = Vec::with_capacity(package.items.len());
-        for item in &package.items {
-            let mut own = item.policy.rules.clone();
-            own.extend(rules_now(
-                &mut sources,
-                bearing.labels,
-                &item.policy.labels,
-                &item.provenance.path,
-            ));
-            rules.push(own);
-            let (standing, _) = sources.standing(&item.provenance, &item.name);
-            *standings.entry(standing).or_default() += 1;
-        }
-        let mut open = allowed(&rules, Action::Read, bearing.caller)?;
-        bearing.narrow(Action::Read, &mut open, |at| {
-            let item = &package.items[at];
-            AskedItem {
-                digest: item.provenance.digest,
-                labels: &item.policy.labels,
-                name: &item.name,
-                path: &item.provenance.path,
-                unit_kind: item.provenance.unit_kind,
-            }
-        })?;
-        let (mut items, mut filtered) = (Vec::new(), Vec::new());
-        for (at, (item, open)) in package.items.iter().zip(open).enumerate() {
-            if open {
-                items.push(at);
-            } else {
-                filtered.push(Filtered {
-                    path: item.provenance.path.clone(),
-                    name: item.name.clone(),
-                    labels: item.policy.labels.clone(),
-                });
-            }
-        }
-        if items.is_empty() && !filtered.is_empty() {
-            let what = format!("the caller may read none of the {} items", filtered.len());
-            return Err(Error::new(ErrorKind::Policy, what));
-        }
-        let told = standings
-            .iter()
-            .filter(|(standing, _)| **standing != Standing::Same);
-        let told: Vec<String> = told
-            .map(|(standing, count)| {
-                let was = match standing {
-                    Standing::Moved => "stand at another place of their source now",
-                    Standing::Changed => "are not what their source says now",
-                    _ => "have no source any more",
-                };
-                format!("{count} of {} items {was}", package.items.len())
-            })
-            .collect();
-        Ok(Readable {
-            items,
-            filtered,
-            diagnostics: told,
-        })
     }
 
     /// Removes the versions that have expired, and says what is due for review. With `dry`, removes nothing.
@@ -758,142 +639,4 @@ pub fn manifest_of(text: &str, path: &Path) -> Result<serde_json::Value, Error> 
         Error { what, ..error }.at(shown, line)
     })?;
     Ok(serde_json::Value::Object(read.fields))
-}
-
-/// The rules of the labels that an item had and that its source has now, as the table says now.
-fn rules_now(
-    sources: &mut Sources<'_>,
-    table: &LabelTable,
-    then: &[String],
-    path: &str,
-) -> Vec<LabelRule> {
-    if *table == LabelTable::default() {
-        return Vec::new();
-    }
-    let mut rules = table.rules(then);
-    if let Some(loaded) = sources.load(path)
-        && loaded.document.labels != then
-    {
-        rules.extend(table.rules(&loaded.document.labels));
-    }
-    rules
-}
-
-/// The items of a package that a caller may read, by their places; those that they may not; what to say of their sources.
-struct Readable {
-    items: Vec<usize>,
-    filtered: Vec<Filtered>,
-    diagnostics: Vec<String>,
-}
-
-/// The sources of items as they are now, each read once.
-struct Sources<'r> {
-    root: &'r Path,
-    snapshots: BTreeMap<String, Option<String>>,
-    loaded: BTreeMap<String, Option<Loaded>>,
-}
-
-impl<'r> Sources<'r> {
-    fn new(root: &'r Path) -> Sources<'r> {
-        Sources {
-            root,
-            snapshots: BTreeMap::new(),
-            loaded: BTreeMap::new(),
-        }
-    }
-
-    /// The id of the state of a file, without cutting it into units.
-    fn snapshot(&mut self, path: &str) -> Option<&str> {
-        let root = self.root;
-        let snapshot = self.snapshots.entry(path.to_owned()).or_insert_with(|| {
-            let bytes = read_inside(root, path).ok()?;
-            Some(snapshot_id(path, Digest::of(&bytes)))
-        });
-        snapshot.as_deref()
-    }
-
-    fn load(&mut self, path: &str) -> Option<&Loaded> {
-        let root = self.root;
-        let loaded = self
-            .loaded
-            .entry(path.to_owned())
-            .or_insert_with(|| load(root, path, Fineness::All).ok());
-        loaded.as_ref()
-    }
-
-    /// How the source of an item stands, and the lines that it has now.
-    fn standing(
-        &mut self,
-        span: &tenure::package::SourceSpan,
-        name: &str,
-    ) -> (Standing, Option<(u32, u32)>) {
-        if self.snapshot(&span.path) == Some(&span.snapshot_id) {
-            return (Standing::Same, Some(span.lines));
-        }
-        let Some(loaded) = self.load(&span.path) else {
-            return (Standing::Gone, None);
-        };
-        if span.engine == Engine::Jsonpath {
-            return value_standing(loaded, span, name);
-        }
-        let units = || {
-            let units = loaded.document.units.iter().enumerate();
-            units.filter(|(_, unit)| unit.kind == span.unit_kind)
-        };
-        let is_text = |at: usize| {
-            let unit = loaded.document.units.get(at);
-            // A search took a section without those below it.
-            let ends = [unit.map_or(0, |unit| unit.bytes.end), loaded.own_end(at)];
-            let start = unit.map_or(0, |unit| unit.bytes.start);
-            ends.into_iter().any(|end| {
-                let text = loaded.text_of((start, end));
-                [text.as_str(), text.trim_end()]
-                    .iter()
-                    .any(|text| Digest::of(text.as_bytes()) == span.digest)
-            })
-        };
-        let mut same: Vec<(u32, u32)> = Vec::new();
-        for (at, unit) in units() {
-            if is_text(at) {
-                if unit.lines.0 == span.lines.0 {
-                    return (Standing::Same, Some(span.lines));
-                }
-                same.push(unit.lines);
-            }
-        }
-        if let Some(lines) = same.first() {
-            return (Standing::Moved, Some(*lines));
-        }
-        let named = units().find(|(at, _)| full_name(&loaded.document, *at) == name);
-        match named {
-            Some((_, unit)) if !name.is_empty() || unit.kind == UnitKind::Document => {
-                (Standing::Changed, Some(unit.lines))
-            }
-            _ => (Standing::Gone, None),
-        }
-    }
-}
-
-/// How a value that a JSONPath found stands: it is known by its normalized path.
-fn value_standing(
-    loaded: &Loaded,
-    span: &tenure::package::SourceSpan,
-    name: &str,
-) -> (Standing, Option<(u32, u32)>) {
-    let found = JsonPath::new(name)
-        .and_then(|query| loaded.values(&query))
-        .unwrap_or_default();
-    let Some(unit) = found.first() else {
-        return (Standing::Gone, None);
-    };
-    let text = loaded.text_of((unit.bytes.start, unit.bytes.end));
-    let is_same = Digest::of(text.as_bytes()) == span.digest;
-    let standing = if !is_same {
-        Standing::Changed
-    } else if unit.lines == span.lines {
-        Standing::Same
-    } else {
-        Standing::Moved
-    };
-    (standing, Some(unit.lines))
 }

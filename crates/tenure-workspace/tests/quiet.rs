@@ -466,9 +466,10 @@ fn packages(root: &Path, cheat: Option<&str>) {
         ..Plan::default()
     };
     packages.pack(plan, &bearing).unwrap();
-    packages.refresh("quiet", &bearing).unwrap();
+    let found = packages.find("quiet").unwrap();
+    packages.refresh(&found, &bearing).unwrap();
     let (activation, _) = packages
-        .activate("quiet", "thread:t", Shown::Framed, &bearing)
+        .activate(&found, "thread:t", Shown::Framed, &bearing)
         .unwrap();
     assert!(packages.candidates(&activation.id, &bearing).unwrap().len() > 5);
     packages.deactivate(&activation.id, bearing.now).unwrap();

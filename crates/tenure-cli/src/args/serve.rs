@@ -99,6 +99,9 @@ pub(crate) struct ServeArgs {
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,
+    /// The meaning of the labels of packages, a TOML file as for `tenure context`: it narrows what a caller may read of one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) labels: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -56,6 +56,11 @@ pub(super) fn labels(named: Option<&Path>, root: &Path) -> Result<LabelTable, Er
         None if own.is_file() => &own,
         None => return Ok(LabelTable::default()),
     };
+    labels_of(path)
+}
+
+/// The table of labels in a file.
+pub(super) fn labels_of(path: &Path) -> Result<LabelTable, Error> {
     LabelTable::from_toml(&read_text(path)?, &path.display().to_string())
 }
 
@@ -240,7 +245,7 @@ fn activate(args: &ContextActivateArgs) -> Result<(), Failure> {
     let world = without_key(&args.catalogue)?.world(&found.package.budget.model)?;
     let shown = if args.raw { Shown::Raw } else { Shown::Framed };
     let (activation, filtered) = packages.activate(
-        &args.package,
+        &found,
         &args.target,
         shown,
         &Bearing {
@@ -302,7 +307,7 @@ fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
         };
         let line = format!(
             "{:<8}{}:{}-{}{now}  {}  {}",
-            item.standing.term(),
+            item.standing.map_or("", |standing| standing.term()),
             cell(&item.path),
             item.lines.0,
             item.lines.1,
@@ -328,7 +333,7 @@ fn refresh(args: &ContextRefreshArgs) -> Result<(), Failure> {
     let found = packages.find(&args.package)?;
     let world = without_key(&args.catalogue)?.world(&found.package.budget.model)?;
     let refreshed = packages.refresh(
-        &args.package,
+        &found,
         &Bearing {
             caller: &caller(&args.caller)?,
             labels: &labels(args.labels.labels.as_deref(), &args.root.root)?,

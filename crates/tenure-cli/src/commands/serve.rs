@@ -88,6 +88,12 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
             args.thresholds.iter().map(|text| text.parse()).collect(),
         )?,
         originals: args.originals.clone(),
+        labels: args
+            .labels
+            .as_deref()
+            .map(super::context::labels_of)
+            .transpose()?
+            .unwrap_or_default(),
         ..Options::new(workspace)
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);

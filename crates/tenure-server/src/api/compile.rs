@@ -18,6 +18,7 @@ use tenure_workspace::{Ask, Choice, Done, Job, Reach, StoreAsk};
 
 use super::call::{Json, Said, own, tenant};
 use super::fields::{InField, read_field};
+use super::packages::{Carried, candidates};
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
@@ -41,6 +42,9 @@ pub(super) struct Call {
     /// request they are the caller's own words, which no label of theirs hides from the caller.
     #[serde(default)]
     pub(super) objects: Vec<ObjectDocument>,
+    /// Packages whose items stand behind these objects: data, which the principal sees as far as their labels allow.
+    #[serde(default)]
+    pub(super) packages: Vec<Carried>,
     /// A registry of the tenant's store whose blocks stand behind the objects that are sent, in its order, and
     /// before what else the store holds: `main`, or `main@17` as it stood at an entry of its log.
     #[serde(default)]
@@ -200,6 +204,7 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
     // Who compiles for another asks what that one may see; who compiles for themselves knows what they send.
     let own_words = call.request.get("principal").is_none();
     let request = request(caller, call.request)?;
+    let principal = request.principal.clone();
     let wants_objects = call.store.unwrap_or(app.store.is_some());
     let store = if wants_objects || call.record || call.registry.is_some() {
         Some(StoreAsk {
@@ -223,7 +228,10 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
     let ask = Ask {
         request,
         policy: Choice::Given(Box::new(chosen)),
-        sources: Box::new(|| sources(caller, call.objects, own_words)),
+        sources: Box::new(|| {
+            let own = sources(caller, call.objects, own_words)?;
+            candidates(app, &principal, call.packages, own)
+        }),
         store,
         originals: app.settings.originals.clone(),
         view,

@@ -13,6 +13,8 @@ mod fields;
 mod labels;
 mod objects;
 mod openapi;
+mod packages;
+mod parameters;
 mod query;
 mod records;
 mod registries;
@@ -33,6 +35,12 @@ use schemars::{Schema, SchemaGenerator};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
+use parameters::{
+    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY, FIRST,
+    FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE,
+    POINTER, PRINCIPAL, Parameter, RECORD, SEARCH, SECOND, SESSION, SUBJECT, Takes, VALID_AT,
+};
+
 pub(crate) use openapi::document;
 
 /// Makes the schema of a body.
@@ -54,7 +62,7 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 14] = [
+const READS: [&str; 18] = [
     "compile",
     "explain",
     "diff",
@@ -69,6 +77,10 @@ const READS: [&str; 14] = [
     "allocate",
     "replay",
     "resolveEntity",
+    "activatePackage",
+    "diffPackages",
+    "explainPackage",
+    "mergePackages",
 ];
 
 impl Operation {
@@ -76,162 +88,6 @@ impl Operation {
         self.method != "get" && !READS.contains(&self.id)
     }
 }
-
-/// Something that an operation takes beside its body.
-struct Parameter {
-    name: &'static str,
-    place: &'static str,
-    says: &'static str,
-    takes: Takes,
-}
-
-/// What a parameter may be.
-enum Takes {
-    Text,
-    /// How many.
-    Count,
-    Instant,
-    /// The id of an object.
-    Id,
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// A text of this form, a regular expression.
-    Form(&'static str),
-}
-
-const fn parameter(name: &'static str, place: &'static str, says: &'static str) -> Parameter {
-    Parameter {
-        name,
-        place,
-        says,
-        takes: Takes::Text,
-    }
-}
-
-impl Parameter {
-    const fn taking(self, takes: Takes) -> Parameter {
-        Parameter { takes, ..self }
-    }
-}
-
-const OBJECT: Parameter = parameter(
-    "object",
-    "path",
-    "The object's id, or its name where only one has it",
-);
-const SUBJECT: Parameter = parameter(
-    "subject",
-    "path",
-    "The person, as `subjects` of objects or the user of sessions and requests name them",
-);
-const MODEL: Parameter = parameter("name", "path", "The model's name");
-const RECORD: Parameter = parameter("record", "path", "The record's id");
-const FORM: Parameter = parameter("form", "query", "record, principle, prefill, otlp or prov")
-    .taking(Takes::OneOf(&[
-        "record",
-        "principle",
-        "prefill",
-        "otlp",
-        "prov",
-    ]));
-const POINTER: Parameter = parameter("pointer", "path", "The id in the pointer to it");
-const LABEL: Parameter = parameter("label", "path", "The registry's label");
-const SESSION: Parameter = parameter("session", "path", "The session's id")
-    .taking(Takes::Form("^[A-Za-z0-9_.:-]{1,128}$"));
-const AFTER_MESSAGE: Parameter = parameter(
-    "after",
-    "query",
-    "Only messages after this one: `next` of the page before",
-)
-.taking(Takes::Form("^t[0-9]{1,15}$"));
-const AFTER_PAGE: Parameter = parameter(
-    "after",
-    "query",
-    "Only what comes after this: `next` of the page before",
-);
-const AFTER_RECORD: Parameter =
-    AFTER_PAGE.taking(Takes::Form("^[0-9]{4}-[0-9:TZ.-]{6,30}/.{1,256}$"));
-const FORMAT: Parameter = parameter(
-    "format",
-    "query",
-    "Whose form the messages get; the one that the session came in, unless it is said",
-)
-.taking(Takes::OneOf(&[
-    "openai-chat",
-    "openai-responses",
-    "anthropic-messages",
-    "gemini",
-]));
-const IF_STATE: Parameter = parameter(
-    "If-Match",
-    "header",
-    "Write only to this state of it: the ETag of what was read",
-)
-.taking(Takes::Form("^\"[0-9]{1,15}\"$"));
-const LIMIT: Parameter =
-    parameter("limit", "query", "At most so many, up to 1000").taking(Takes::Count);
-const AFTER: Parameter = parameter(
-    "after",
-    "query",
-    "Only what comes after this: `next` of the page before",
-)
-.taking(Takes::Id);
-const AFTER_INSTANT: Parameter = parameter(
-    "after",
-    "query",
-    "Only what was opened after this instant: `next` of the page before",
-)
-.taking(Takes::Instant);
-const AS_OF: Parameter =
-    parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
-const BELIEF: Parameter = parameter("object", "query", "The id or the name of the object");
-const ENTITY: Parameter = parameter("id", "query", "The entity's id");
-const FIRST: Parameter = parameter(
-    "first",
-    "query",
-    "With `second`: the id or the name of one object, for the judgements on these two alone",
-);
-const SECOND: Parameter = parameter("second", "query", "The id or the name of the other object");
-const SEARCH: Parameter = parameter(
-    "search",
-    "query",
-    "Only objects in which every one of these words stands, archived and demoted ones included; not with `as_of`",
-);
-const PRINCIPAL: Parameter = parameter(
-    "principal",
-    "query",
-    "On whose behalf it is read: a principal as a compile takes it, as JSON, no more than the key grants. Default: an \
-     operator's key reads past the access lists of objects, another what it grants",
-);
-const VALID_AT: Parameter = parameter(
-    "valid_at",
-    "query",
-    "What is held to be true at this instant",
-)
-.taking(Takes::Instant);
-const IF_MATCH: Parameter = parameter(
-    "If-Match",
-    "header",
-    "Write only over this revision: the ETag of what was read or written, of which the part before the dot counts",
-)
-.taking(Takes::Form("^\"sha256:[0-9a-f]{64}([.][0-9a-f]{16})?\"$"));
-const IF_NONE: Parameter = parameter(
-    "If-None-Match",
-    "header",
-    "`*`: write only what is not there yet",
-)
-.taking(Takes::OneOf(&["*"]));
-const IF_NEWER: Parameter = parameter(
-    "If-None-Match",
-    "header",
-    "Answer only if it is not what this names any more: the ETag of what was read, or several",
-);
-const ONCE: Parameter = parameter(
-    "Idempotency-Key",
-    "header",
-    "A key that makes the write happen once, however often it is sent",
-)
-.taking(Takes::Form("^[!-~]{1,256}$"));
 
 type Entry = (Operation, MethodRouter<Arc<App>>);
 
@@ -300,6 +156,56 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(query::query),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Activated>),
+                answer: openapi::shape::<packages::Activation>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/activate",
+                    "activatePackage",
+                    "Give the items of a package that its reader may see, as Markdown and as objects",
+                )
+            },
+            post(packages::activate),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Pair>),
+                ..operation(
+                    "post",
+                    "/api/v1/packages/diff",
+                    "diffPackages",
+                    "Compare two packages item by item",
+                )
+            },
+            post(packages::diff),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Compared>),
+                ..operation(
+                    "post",
+                    "/api/v1/packages/explain",
+                    "explainPackage",
+                    "Say whence each item of a package is, and what became of it in the texts that are sent",
+                )
+            },
+            post(packages::explain),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Merging>),
+                answer: openapi::shape::<packages::Merged>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/merge",
+                    "mergePackages",
+                    "Put packages together, and name where they disagree",
+                )
+            },
+            post(packages::merge),
         ),
         (
             Operation {

@@ -92,6 +92,7 @@ pub(super) async fn query(
             request,
             policy: query.policy,
             objects: query.objects,
+            packages: Vec::new(),
             registry: None,
             store: query.store,
             version: query.version,

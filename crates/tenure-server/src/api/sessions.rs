@@ -30,6 +30,7 @@ use super::call::{
 };
 use super::compile::{Call, policy, prepare};
 use super::fields::InField;
+use super::packages::Carried;
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
@@ -437,6 +438,9 @@ pub(super) struct Turn {
     /// Objects that stand beside the session, before those of the store.
     #[serde(default)]
     objects: Vec<ObjectDocument>,
+    /// Packages whose items stand behind these objects, as for a compile.
+    #[serde(default)]
+    packages: Vec<Carried>,
     /// As for a compile.
     #[serde(default)]
     registry: Option<String>,
@@ -514,6 +518,7 @@ fn call(session: &Session, turn: Turn) -> Result<(Call, bool), Error> {
         request,
         policy: turn.policy,
         objects: turn.objects,
+        packages: turn.packages,
         registry: turn.registry,
         store: turn.store,
         version: turn.version,

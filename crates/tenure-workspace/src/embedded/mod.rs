@@ -102,6 +102,8 @@ pub struct Embedded {
     /// Whether a function of the program scores what is compiled.
     is_scored: bool,
     worlds: Mutex<BTreeMap<String, Arc<World>>>,
+    /// The presets that were asked for.
+    presets: Mutex<BTreeMap<String, Policy>>,
 }
 
 impl Reader for Embedded {
@@ -141,6 +143,7 @@ impl Embedded {
             workspace,
             is_scored,
             worlds: Mutex::default(),
+            presets: Mutex::default(),
         })
     }
 
@@ -227,6 +230,9 @@ impl Embedded {
             are_optional: call.optional_instructions,
         };
         let objects = call.objects;
+        // What was found out about objects that are compiled as they are kept is kept with them.
+        let is_alone = objects.is_empty() && files.paths.is_empty() && conversation.is_none();
+        let alone = kept.clone().filter(|_| is_alone && store.is_none());
         let own = tenant.clone();
         let sources = move || {
             let mut layers = vec![Arc::new(sealed(objects, &own)?)];
@@ -263,6 +269,9 @@ impl Embedded {
             view: View::Operator,
         };
         let mut job = self.workspace.prepare(ask, self)?;
+        if let Some(candidates) = alone {
+            job.gathered.candidates = candidates;
+        }
         if self.is_scored {
             job.policy = Policy::seal(PolicyDocument {
                 scorer: Scorer::Supplied,
@@ -273,6 +282,13 @@ impl Embedded {
     }
 
     fn policy<'c>(&self, asked: Option<&'c Value>) -> Result<Choice<'c>, Error> {
+        let name = match asked {
+            None => Some("standard"),
+            Some(asked) => asked.as_str(),
+        };
+        if let Some(preset) = name.and_then(|name| self.preset(name)) {
+            return Ok(Choice::Given(Box::new(preset)));
+        }
         Ok(match asked {
             None => Choice::Named("standard"),
             Some(Value::String(path)) if path.ends_with(".toml") => {
@@ -285,6 +301,17 @@ impl Embedded {
                 Choice::Given(Box::new(Policy::seal(document)?))
             }
         })
+    }
+
+    /// The preset of this name, read once.
+    fn preset(&self, name: &str) -> Option<Policy> {
+        let mut presets = self.presets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(preset) = presets.get(name) {
+            return Some(preset.clone());
+        }
+        let preset = Policy::preset(name).ok()?;
+        presets.insert(name.to_owned(), preset.clone());
+        Some(preset)
     }
 
     /// The objects of files and folders.

@@ -475,20 +475,39 @@ impl PackageEnvelope {
     ///
     /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) when it is not what its id names; as [`ContextPackage::check`].
     pub fn read(text: &str, source: &str) -> Result<PackageEnvelope, Error> {
-        // What another version holds is not for this one to judge.
         let known: Value = serde_json::from_str(text)
             .map_err(|error| crate::base::error::json_error(&error, source))?;
-        let version = known.pointer("/package/version").and_then(Value::as_u64);
-        if version.is_some_and(|version| version != u64::from(PACKAGE_VERSION)) {
-            let version = version.unwrap_or_default();
-            return Err(Error::input(format!("the package has version {version}"))
-                .at(source, None)
-                .expected(format!("version {PACKAGE_VERSION}")));
-        }
+        PackageEnvelope::check_version(&known, source)?;
         let read: PackageEnvelope = serde_json::from_value(known)
             .map_err(|error| crate::base::error::json_error(&error, source))?;
-        let id = read.package.id()?;
-        if id != read.id {
+        read.verified(source)
+    }
+
+    /// Refuses an envelope of another version: what it holds is not for this one to judge.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input), with both versions.
+    pub fn check_version(known: &Value, source: &str) -> Result<(), Error> {
+        let version = known.pointer("/package/version").and_then(Value::as_u64);
+        match version {
+            Some(version) if version != u64::from(PACKAGE_VERSION) => {
+                Err(Error::input(format!("the package has version {version}"))
+                    .at(source, None)
+                    .expected(format!("version {PACKAGE_VERSION}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, once all of it was checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`PackageEnvelope::read`].
+    pub fn verified(self, source: &str) -> Result<PackageEnvelope, Error> {
+        let id = self.package.id()?;
+        if id != self.id {
             return Err(Error::new(
                 crate::ErrorKind::Damaged,
                 "the package is not the one that its id names",
@@ -497,10 +516,10 @@ impl PackageEnvelope {
             .expected(id)
             .hint("ask its sender for it again"));
         }
-        read.package
+        self.package
             .check()
             .map_err(|error| error.or_at(source, None))?;
-        Ok(read)
+        Ok(self)
     }
 }
 
