@@ -85,6 +85,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "alone",
         ],
     ),
+    ("Tools", &["mcp tools", "list"]),
     ("Shares", &["demands", "claims", "sensitivity", "what_if"]),
     (
         "Registry",
@@ -390,6 +391,21 @@ const SHOWN: &[(&str, &[&str])] = &[
             "registry",
             "actor",
             "format",
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            "tools",
+            "list",
+            "registry",
+            "store",
+            "tenant",
+            "user",
+            "session",
+            "clearance",
+            "format",
+            "help",
         ],
     ),
     (

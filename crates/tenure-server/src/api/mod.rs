@@ -3,17 +3,17 @@
 
 mod bodies;
 mod call;
-mod compile;
-mod condense;
+pub(crate) mod compile;
+pub(crate) mod condense;
 mod erase;
-mod fields;
+pub(crate) mod fields;
 mod labels;
 mod objects;
 mod openapi;
 mod query;
 mod records;
-mod registries;
-mod sessions;
+pub(crate) mod registries;
+pub(crate) mod sessions;
 mod shares;
 mod words;
 
@@ -30,6 +30,7 @@ use schemars::{Schema, SchemaGenerator};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
+pub(crate) use call::tenant;
 pub(crate) use openapi::document;
 
 /// Makes the schema of a body.
