@@ -172,6 +172,8 @@ pub(crate) enum Command {
     /// Print the JSON Schema of a published form
     Schema(SchemaArgs),
     /// Print a shell's completions
+    // As `man`: installed once, by who packages the program.
+    #[command(hide = true)]
     Completions(CompletionsArgs),
     /// Print the man page (roff)
     // For who packages the program; a screen of the help has no line for it.

@@ -182,6 +182,15 @@ fn verdict_form(verdict: &Verdict) -> VerdictForm {
 }
 
 fn search(bound: &Bound, asked: &Search) -> Result<Value, Error> {
+    for (field, is_none) in [
+        ("tokens", asked.tokens == Some(0)),
+        ("limit", asked.limit == Some(0)),
+    ] {
+        if is_none {
+            let error = Error::input("the limits allow no passage").at(field, None);
+            return Err(error.expected("at least 1"));
+        }
+    }
     let job = job(bound, &asked.query, (None, None, None), Reach::Archive);
     let job = job.map_err(|error| match &error.at {
         Some(at) if at.source == "request.task.objective" => error.at("query", None),
