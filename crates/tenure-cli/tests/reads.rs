@@ -4,7 +4,7 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 11] = [
+const WRITERS: [&str; 12] = [
     "context pack",
     "context import",
     "store put",
@@ -15,6 +15,7 @@ const WRITERS: [&str; 11] = [
     "session import",
     "keys create",
     "registry create",
+    "mcp",
     "serve",
 ];
 
