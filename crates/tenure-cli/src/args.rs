@@ -11,6 +11,7 @@ mod eval;
 mod examples;
 mod index;
 mod log;
+mod mcp;
 mod models;
 mod pages;
 mod registry;
@@ -35,6 +36,7 @@ pub(crate) use entity::*;
 pub(crate) use eval::*;
 pub(crate) use index::*;
 pub(crate) use log::*;
+pub(crate) use mcp::*;
 pub(crate) use models::*;
 pub(crate) use pages::command;
 pub(crate) use registry::*;
@@ -176,6 +178,12 @@ pub(crate) enum Command {
     /// `/v1/` forwards the requests of agents to their providers and records them. On SIGTERM or SIGINT it finishes
     /// the requests under way, then stops.
     Serve(ServeArgs),
+    /// Serve tools to an agent over MCP, by standard input and output
+    ///
+    /// An MCP client starts it, and ends it by closing its input. The tools compile, search and read back what the store
+    /// holds, and keep a working memory in a registry. They are bound to one store and one caller: what belongs to
+    /// another tenant cannot be named. With --session, `rehydrate` also reads the messages of that conversation.
+    Mcp(McpArgs),
     /// Make, list and revoke the keys of a server
     Keys(KeysArgs),
     /// Measure the ranker on questions whose answers are known
@@ -185,6 +193,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of a published form
     Schema(SchemaArgs),
     /// Print a shell's completions
+    // As `man`: installed once, by who packages the program.
     #[command(hide = true)]
     Completions(CompletionsArgs),
     // For who packages the program; a screen of the help has no line for it.

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Log(args) => commands::log::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
         Command::Serve(args) => commands::serve::serve(&args),
+        Command::Mcp(args) => commands::mcp::run(&args),
         Command::Keys(args) => commands::serve::keys(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Skills(args) => commands::skills::run(&args),

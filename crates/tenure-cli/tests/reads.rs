@@ -4,7 +4,7 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 12] = [
+const WRITERS: [&str; 13] = [
     "context pack",
     "context import",
     "entity add",
@@ -16,6 +16,7 @@ const WRITERS: [&str; 12] = [
     "session import",
     "keys create",
     "registry create",
+    "mcp",
     "serve",
 ];
 

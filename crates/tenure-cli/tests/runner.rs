@@ -36,6 +36,7 @@ mod help;
 mod interrupt;
 mod least;
 mod log;
+mod mcp;
 mod models;
 mod nodes;
 mod output;

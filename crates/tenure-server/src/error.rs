@@ -87,6 +87,11 @@ impl Refusal {
         }
     }
 
+    /// The failure, for a protocol that has no statuses.
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }

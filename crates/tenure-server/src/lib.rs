@@ -44,6 +44,7 @@ mod guard;
 mod heads;
 mod http;
 mod jwt;
+mod mcp;
 mod options;
 mod protocol;
 mod rates;
@@ -56,6 +57,7 @@ mod work;
 
 pub use http::Upstream;
 pub use jwt::Jwt;
+pub use mcp::{McpOptions, McpTool, serve_mcp};
 pub use options::{Limits, Mode, Options};
 pub use server::Server;
 pub use telemetry::log::LogLevel;

@@ -92,17 +92,24 @@ const ABSENT: [(&str, &[&str]); 5] = [
     ),
     (
         "tenure-server",
-        &["clap", "ort", "tokenizers", "tree-sitter", "postgres"],
+        &[
+            "clap",
+            "ort",
+            "rmcp",
+            "tokenizers",
+            "tree-sitter",
+            "postgres",
+        ],
     ),
     // `jsonschema` is for tests alone: it and what it brings along took a tenth of a build.
     (
         "tenure-cli",
-        &["jsonschema", "ort", "postgres", "tokio-postgres"],
+        &["jsonschema", "ort", "postgres", "rmcp", "tokio-postgres"],
     ),
 ];
 
 /// The heavy crates that stand behind a Cargo feature, each with the one crate of ours that names it.
-const BEHIND_FEATURES: [(&str, &str); 8] = [
+const BEHIND_FEATURES: [(&str, &str); 9] = [
     ("ort", "tenure-adapters"),
     ("tokenizers", "tenure-adapters"),
     ("tree-sitter", "tenure-adapters"),
@@ -110,6 +117,7 @@ const BEHIND_FEATURES: [(&str, &str); 8] = [
     ("postgres", "tenure-store"),
     ("rusqlite", "tenure-store"),
     ("axum", "tenure-server"),
+    ("rmcp", "tenure-server"),
     ("clap", "tenure-cli"),
 ];
 

@@ -802,6 +802,14 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "mcp",
+        &[
+            ("tenure mcp", "what an MCP client starts"),
+            ("tenure mcp --tools search,rehydrate --session talk", ""),
+            ("tenure mcp --list", "the tools, and what they cost"),
+        ],
+    ),
+    (
         "keys",
         &[
             (

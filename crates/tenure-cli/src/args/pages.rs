@@ -100,6 +100,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "until",
         ],
     ),
+    ("Tools", &["mcp tools", "list"]),
     ("Shares", &["demands", "claims", "sensitivity", "what_if"]),
     (
         "Registry",
@@ -405,6 +406,21 @@ const SHOWN: &[(&str, &[&str])] = &[
             "registry",
             "actor",
             "format",
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            "tools",
+            "list",
+            "registry",
+            "store",
+            "tenant",
+            "user",
+            "session",
+            "clearance",
+            "format",
+            "help",
         ],
     ),
     (

@@ -18,6 +18,7 @@ pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod models;
 mod prepare;
 pub(crate) mod query;

@@ -125,7 +125,7 @@ impl<T: Serialize> IntoResponse for Said<T> {
 }
 
 /// The caller's part of the store.
-pub(super) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
+pub(crate) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
     let store = app.store.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Unavailable, "the server has no store")
             .hint("start it with --store URL")

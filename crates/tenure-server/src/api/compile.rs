@@ -29,42 +29,42 @@ use crate::telemetry::quality::observe;
 /// What is compiled.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// The request. Its `principal` may be less than the key grants, never more; without one, it is what
     /// the key grants.
     #[schemars(with = "Request")]
-    pub(super) request: Value,
+    pub(crate) request: Value,
     /// The name of a preset or of a policy that the store keeps, or a whole policy. Default: `standard`.
     #[serde(default)]
     #[schemars(with = "Option<NamedOrWhole>")]
-    pub(super) policy: Option<Value>,
+    pub(crate) policy: Option<Value>,
     /// Objects that stand before those of the store; where both have one, this stands. Without a `principal` in the
     /// request they are the caller's own words, which no label of theirs hides from the caller.
     #[serde(default)]
-    pub(super) objects: Vec<ObjectDocument>,
+    pub(crate) objects: Vec<ObjectDocument>,
     /// Packages whose items stand behind these objects: data, which the principal sees as far as their labels allow.
     #[serde(default)]
-    pub(super) packages: Vec<Carried>,
+    pub(crate) packages: Vec<Carried>,
     /// A registry of the tenant's store whose blocks stand behind the objects that are sent, in its order, and
     /// before what else the store holds: `main`, or `main@17` as it stood at an entry of its log.
     #[serde(default)]
-    pub(super) registry: Option<String>,
+    pub(crate) registry: Option<String>,
     /// Whether the objects of the tenant's store are candidates. Default: they are, where there is a store.
     #[serde(default)]
-    pub(super) store: Option<bool>,
+    pub(crate) store: Option<bool>,
     /// The version of the tenant that must have been read, as a write gives it: no compile comes before
     /// that write. Default: what the store holds when it is asked.
     #[serde(default)]
-    pub(super) version: Option<u64>,
+    pub(crate) version: Option<u64>,
     /// Whether a record is kept, from which the compile can be made again.
     #[serde(default)]
-    pub(super) record: bool,
+    pub(crate) record: bool,
     /// Whose trace is given back. Default: the operator's for an operator's key, else the caller's.
     #[serde(default)]
-    pub(super) view: Option<View>,
+    pub(crate) view: Option<View>,
     /// Whether the quality metrics of the payload are given back, too.
     #[serde(default)]
-    pub(super) quality: bool,
+    pub(crate) quality: bool,
 }
 
 /// What is to be explained.
@@ -189,7 +189,7 @@ fn unwritable(error: &serde_json::Error) -> Error {
 }
 
 /// Makes ready what a call asks for, as far as the caller may.
-pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> Result<Job, Error> {
+pub(crate) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> Result<Job, Error> {
     let view = match call.view {
         None if caller.grant.operator => View::Operator,
         None => View::Caller,

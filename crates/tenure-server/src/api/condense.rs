@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::condense::ContentType;
 use tenure::num::Score;
-use tenure::object::clip;
 use tenure::{Digest, Error, ErrorKind, PointerId};
 use tenure_workspace::{CondensationReport, Condensing, DEFAULT_MODEL, Originals};
 
@@ -115,30 +114,36 @@ pub(super) async fn original(
 ) -> Result<Said<Original>, Refusal> {
     let id = PointerId::of(&named).in_field("pointer")?;
     let found = crate::blocking(move || {
-        let mut places = Vec::new();
-        if app.store.is_some() {
-            places.push(Originals::in_store(tenant(&app, &caller)?));
-        }
-        // Where there are keys there are tenants, and a folder is of all of them.
-        if caller.key.is_none() {
-            places.extend(app.settings.originals.as_ref().map(Originals::at));
-        }
-        let missing = || Error::not_found(format!("there is no original `{}`", clip(&named)));
-        let read = app.workspace.rehydrate_from(&places, id);
-        let read = read.map_err(|error| match error.kind {
-            ErrorKind::Input | ErrorKind::NotFound => missing(),
+        let content = read_original(&app, &caller, id).map_err(|error| match error.kind {
+            ErrorKind::Input => error.at("pointer", None),
             _ => error,
-        })?;
-        let digest = Digest::of(&read).to_string();
-        let content = String::from_utf8(read).map_err(|_| {
-            Error::input(format!("the original `{id}` is not text")).at("pointer", None)
         })?;
         Ok(Original {
             id: id.to_string(),
-            digest,
+            digest: Digest::of(content.as_bytes()).to_string(),
             bytes: content.len(),
             content,
         })
     });
     Ok(Said(found.await?))
+}
+
+/// The text of an original of the caller's tenant.
+pub(crate) fn read_original(app: &App, caller: &Caller, id: PointerId) -> Result<String, Error> {
+    let mut places = Vec::new();
+    if app.store.is_some() {
+        places.push(Originals::in_store(tenant(app, caller)?));
+    }
+    // Where there are keys there are tenants, and a folder is of all of them.
+    if caller.key.is_none() {
+        places.extend(app.settings.originals.as_ref().map(Originals::at));
+    }
+    let read = app.workspace.rehydrate_from(&places, id);
+    let read = read.map_err(|error| match error.kind {
+        ErrorKind::Input | ErrorKind::NotFound => {
+            Error::not_found(format!("there is no original `{id}`"))
+        }
+        _ => error,
+    })?;
+    String::from_utf8(read).map_err(|_| Error::input(format!("the original `{id}` is not text")))
 }

@@ -12,7 +12,7 @@ use tenure::{Error, ErrorKind};
 pub(super) const BODY: &str = "body";
 
 /// Names the field of which an input is wrong.
-pub(super) trait InField {
+pub(crate) trait InField {
     /// The same, and where it fails for an input that names no place, this field.
     fn in_field(self, field: &str) -> Self;
 
@@ -56,7 +56,7 @@ pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
 }
 
 /// Reads JSON that is the field of a request.
-pub(super) fn read_field<T: DeserializeOwned>(value: Value, field: &str) -> Result<T, Error> {
+pub(crate) fn read_field<T: DeserializeOwned>(value: Value, field: &str) -> Result<T, Error> {
     read(value, field)
 }
 

@@ -4,12 +4,12 @@
 mod beliefs;
 mod bodies;
 mod call;
-mod compile;
-mod condense;
+pub(crate) mod compile;
+pub(crate) mod condense;
 mod conflicts;
 mod entities;
 mod erase;
-mod fields;
+pub(crate) mod fields;
 mod labels;
 mod objects;
 mod openapi;
@@ -17,8 +17,8 @@ mod packages;
 mod parameters;
 mod query;
 mod records;
-mod registries;
-mod sessions;
+pub(crate) mod registries;
+pub(crate) mod sessions;
 mod shares;
 mod words;
 
@@ -41,6 +41,7 @@ use parameters::{
     POINTER, PRINCIPAL, Parameter, RECORD, SEARCH, SECOND, SESSION, SUBJECT, Takes, VALID_AT,
 };
 
+pub(crate) use call::tenant;
 pub(crate) use openapi::document;
 
 /// Makes the schema of a body.

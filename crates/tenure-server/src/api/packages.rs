@@ -28,7 +28,7 @@ const MOST: usize = 32;
 /// A package that stands among the candidates of a compile.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// The package, as `tenure context export` writes it.
     #[schemars(with = "PackageEnvelope")]
     package: Value,

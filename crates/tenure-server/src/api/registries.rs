@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tenure::object::clip;
 use tenure::registry::{Applied, Capability, Kind, Op, Registries};
 use tenure::request::json_error;
-use tenure::{ContextObject, Error, ObjectDocument};
+use tenure::{ContextObject, Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, WriteKey};
 use tenure_workspace::KeptRegistries;
 use tenure_workspace::registries::{self, Imported};
@@ -341,6 +341,55 @@ fn changed(
     Ok((kept, applied))
 }
 
+/// How often a change is tried while others change the registry, too.
+const TRIES: usize = 8;
+
+/// A change of the caller's own registry, and the names of its blocks after it.
+pub(crate) struct OwnChange {
+    pub(crate) applied: Applied,
+    pub(crate) blocks: Vec<String>,
+}
+
+/// Changes a registry on its own behalf, by an operation that is made for the names of its blocks. Where there is none,
+/// `or_create` makes it.
+pub(crate) fn change_own(
+    app: &App,
+    caller: &Caller,
+    (label, or_create): (&str, bool),
+    operation: impl Fn(&[String]) -> Value,
+) -> Result<OwnChange, Refusal> {
+    let tenant = tenant(app, caller)?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut kept = app.workspace.registries_of(&tenant)?;
+        if or_create && !has(&kept.registries, label) {
+            kept.registries.create(label, Kind::Agent)?;
+        }
+        let names = names_in(&mut kept, label)?;
+        let change = Change {
+            operation: operation(&names),
+            actor: None,
+        };
+        let (mut kept, applied) = changed(kept, caller, label, change, None)?;
+        let blocks = names_in(&mut kept, label)?;
+        match kept.save() {
+            Ok(()) => return Ok(OwnChange { applied, blocks }),
+            Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The names of the blocks of a registry, in order; none where there is no registry.
+fn names_in(kept: &mut KeptRegistries, label: &str) -> Result<Vec<String>, Error> {
+    if !has(&kept.registries, label) {
+        return Ok(Vec::new());
+    }
+    let view = kept.registries.view(label)?;
+    Ok(view.blocks().map(|block| block.name().to_owned()).collect())
+}
+
 /// What a change did, as it is answered.
 fn said<Block>(label: &str, done: &Applied<Block>) -> Value {
     let held = done
@@ -379,7 +428,7 @@ fn operation(
     read_field(said, "operation")
 }
 
-fn has(registries: &Registries, label: &str) -> bool {
+pub(crate) fn has(registries: &Registries, label: &str) -> bool {
     registries.labels().any(|known| known == label)
 }
 

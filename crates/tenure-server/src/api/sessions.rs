@@ -313,7 +313,12 @@ fn unknown(id: &str) -> Refusal {
 }
 
 /// A session of the caller's, which they find as they expect it.
-fn open(app: &App, caller: &Caller, id: &str, expected: Option<u64>) -> Result<Session, Refusal> {
+pub(crate) fn open(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    expected: Option<u64>,
+) -> Result<Session, Refusal> {
     let found = Session::find(tenant(app, caller)?, id)?;
     let found = found.filter(|session| is_theirs(caller, session.opened()));
     let session = found.ok_or_else(|| unknown(id))?;

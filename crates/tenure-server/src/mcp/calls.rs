@@ -1,0 +1,423 @@
+//! Each tool, as the verbs of the API do it.
+
+use serde_json::{Map, Value, json};
+use tenure::trace::Verdict;
+use tenure::{Error, ErrorKind, PointerId, Ruling, Tokenizer};
+use tenure_workspace::archive::Ask;
+use tenure_workspace::sessions::Wanted;
+use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
+
+use super::forms::{
+    Changed, Compile, CompiledForm, Evict, Explain, Explained, OmittedForm, OriginalForm,
+    PayloadForm, Promote, Rehydrate, RehydratedForm, Rollback, Search, VerdictForm, Write,
+};
+use super::{Bound, McpTool};
+use crate::api::compile::{Call, prepare};
+use crate::api::condense::read_original;
+use crate::api::fields::{InField, read_field};
+use crate::api::registries::{change_own, has};
+use crate::api::{sessions, tenant};
+use crate::error::Refusal;
+
+/// The budget of a compile that names none.
+const TOKENS: u32 = 8_000;
+/// The most objects that a result names on one side.
+const MOST_NAMED: usize = 200;
+
+/// Calls a tool. What it gives has the form that its schema says.
+pub(super) fn call(
+    bound: &Bound,
+    tool: McpTool,
+    arguments: Map<String, Value>,
+) -> Result<Value, Refusal> {
+    let arguments = Value::Object(arguments);
+    let done = match tool {
+        McpTool::Compile => compile(bound, read_field(arguments, "")?),
+        McpTool::Explain => explain(bound, read_field(arguments, "")?),
+        McpTool::Search => search(bound, &read_field(arguments, "")?),
+        McpTool::Rehydrate => return Ok(rehydrate(bound, read_field(arguments, "")?)?),
+        McpTool::Write => return write(bound, read_field(arguments, "")?),
+        McpTool::Promote => return promote(bound, read_field(arguments, "")?),
+        McpTool::Evict => return evict(bound, read_field(arguments, "")?),
+        McpTool::Rollback => return rollback(bound, read_field(arguments, "")?),
+    };
+    Ok(done.map_err(at_argument)?)
+}
+
+/// The error of the request that a call is made into, at the call's own arguments.
+fn at_argument(error: Error) -> Error {
+    let Some(at) = &error.at else { return error };
+    let own = match at.source.strip_prefix("request.") {
+        Some("task.objective") => "task",
+        Some("budget.tokens" | "budget") => "tokens",
+        Some(field) => field,
+        None => return error,
+    };
+    let own = own.to_owned();
+    error.at(own, None)
+}
+
+fn to_value(form: &impl serde::Serialize) -> Result<Value, Error> {
+    serde_json::to_value(form).map_err(Error::assertion)
+}
+
+/// What a compile for a task would be made of.
+fn job(
+    bound: &Bound,
+    task: &str,
+    (tokens, model, target): (Option<u32>, Option<&str>, Option<&str>),
+    reach: Reach,
+) -> Result<Job, Error> {
+    let mut request = json!({
+        "task": { "objective": task },
+        "budget": { "tokens": tokens.unwrap_or(TOKENS) },
+        "principal": bound.principal,
+    });
+    let named = [("model", model), ("target", target)];
+    for (field, value) in named {
+        if let Some(value) = value {
+            request[field] = value.into();
+        }
+    }
+    let tenant = tenant(&bound.app, &bound.caller)?;
+    let kept = bound.app.workspace.registries_of(&tenant)?.registries;
+    let call = Call {
+        request,
+        policy: None,
+        objects: Vec::new(),
+        packages: Vec::new(),
+        registry: has(&kept, &bound.registry).then(|| bound.registry.clone()),
+        store: None,
+        version: None,
+        record: false,
+        view: None,
+        quality: false,
+    };
+    prepare(&bound.app, &bound.caller, call, reach)
+}
+
+fn compile(bound: &Bound, asked: Compile) -> Result<Value, Error> {
+    let target = asked.target.map(|target| target.term());
+    let named = (asked.tokens, asked.model.as_deref(), target);
+    let job = job(bound, &asked.task, named, Reach::Resident)?;
+    let done = bound.app.workspace.run(&job).in_field("task")?;
+    let mut form = CompiledForm {
+        outcome: match &done.outcome {
+            tenure::Outcome::Complete(_) => "complete",
+            tenure::Outcome::Deferred { .. } => "deferred",
+            tenure::Outcome::Pages { .. } => "pages",
+            _ => "other",
+        },
+        payloads: Vec::new(),
+        included: Vec::new(),
+        omitted: Vec::new(),
+        more: 0,
+    };
+    for (at, compiled) in done.outcome.compiled().enumerate() {
+        let payload = compiled.envelope.payload.as_ref();
+        form.payloads.push(PayloadForm {
+            payload: payload.map_or_else(String::new, |payload| payload.as_str().to_owned()),
+            tokens: compiled.envelope.total_tokens,
+        });
+        // The pages of one compile have the same candidates.
+        if at > 0 {
+            continue;
+        }
+        for verdict in &compiled.trace.verdicts {
+            let name = verdict.name.to_string();
+            if verdict.verdict == Ruling::Included && form.included.len() < MOST_NAMED {
+                form.included.push(name);
+            } else if verdict.verdict != Ruling::Included && form.omitted.len() < MOST_NAMED {
+                let reason = verdict.reason.code().to_owned();
+                form.omitted.push(OmittedForm { name, reason });
+            } else {
+                form.more += 1;
+            }
+        }
+    }
+    to_value(&form)
+}
+
+fn explain(bound: &Bound, asked: Explain) -> Result<Value, Error> {
+    if asked.name.is_some() && !bound.caller.grant.operator {
+        let what = "why one object is in or out is for the store's owner to ask";
+        return Err(Error::new(ErrorKind::Policy, what).hint("leave `name` out"));
+    }
+    let named = (asked.tokens, asked.model.as_deref(), None);
+    let mut job = job(bound, &asked.task, named, Reach::Resident)?;
+    job.request.dry_run = true;
+    let done = bound.app.workspace.run(&job).in_field("task")?;
+    let first = done.outcome.compiled().next();
+    let first = first.ok_or_else(|| Error::assertion("a compile gives a payload"))?;
+    let form = match &asked.name {
+        Some(name) => {
+            let why = bound.app.workspace.why_not(&job, &first.trace, name);
+            let why = why.in_field("name")?;
+            Explained {
+                verdicts: vec![verdict_form(&why.verdict)],
+                more: 0,
+                remedy: Some(to_value(&why.remedy)?),
+            }
+        }
+        None => {
+            let verdicts = &first.trace.verdicts;
+            Explained {
+                verdicts: verdicts.iter().take(MOST_NAMED).map(verdict_form).collect(),
+                more: verdicts.len().saturating_sub(MOST_NAMED),
+                remedy: None,
+            }
+        }
+    };
+    to_value(&form)
+}
+
+fn verdict_form(verdict: &Verdict) -> VerdictForm {
+    VerdictForm {
+        name: verdict.name.to_string(),
+        verdict: verdict.verdict.term(),
+        reason: verdict.reason.code().to_owned(),
+        section: verdict.section.term(),
+        tokens: verdict.tokens,
+        relevance: verdict.score.map(|score| score.relevance.to_f64()),
+    }
+}
+
+fn search(bound: &Bound, asked: &Search) -> Result<Value, Error> {
+    for (field, is_none) in [
+        ("tokens", asked.tokens == Some(0)),
+        ("limit", asked.limit == Some(0)),
+    ] {
+        if is_none {
+            let error = Error::input("the limits allow no passage").at(field, None);
+            return Err(error.expected("at least 1"));
+        }
+    }
+    let job = job(bound, &asked.query, (None, None, None), Reach::Archive);
+    let job = job.map_err(|error| match &error.at {
+        Some(at) if at.source == "request.task.objective" => error.at("query", None),
+        _ => error,
+    })?;
+    let ask = Ask {
+        tokens: asked.tokens.unwrap_or(4_000),
+        limit: asked.limit,
+        ..Ask::new(&asked.query)
+    };
+    let (world, policy, request) = (&job.world, &job.policy, &job.request);
+    let workspace = &bound.app.workspace;
+    let found = workspace.query(world, policy, request, job.candidates(), &ask);
+    to_value(&found.in_field("query")?)
+}
+
+fn rehydrate(bound: &Bound, asked: Rehydrate) -> Result<Value, Error> {
+    let tokens = asked.tokens.unwrap_or(TOKENS);
+    let world = bound.app.world(DEFAULT_MODEL)?;
+    let limit = (asked.from, tokens, world.tokenizer());
+    let wanted = match (asked.id, asked.query) {
+        (Some(id), None) => Wanted::Id(id),
+        (None, Some(text)) => Wanted::Query { text, tokens },
+        _ => {
+            let what = "`id` and `query` exclude each other, and one is needed";
+            let error = Error::input(what).at("id", None);
+            return Err(error.expected("`id` or `query`"));
+        }
+    };
+    let form = match (&wanted, &bound.principal.session) {
+        (Wanted::Id(id), session) if session.is_none() || PointerId::of(id).is_ok() => {
+            let pointer = PointerId::of(id).in_field("id")?;
+            let text = read_original(&bound.app, &bound.caller, pointer).in_field("id")?;
+            let (text, next) = part(&text, limit)?;
+            RehydratedForm {
+                originals: vec![OriginalForm {
+                    id: pointer.to_string(),
+                    speaker: None,
+                    text,
+                    next,
+                }],
+                left_out: 0,
+            }
+        }
+        (_, Some(session)) => of_session(bound, session, &wanted, limit)?,
+        (_, None) => {
+            let error = Error::input("this server has no conversation to look into");
+            let error = error.at("query", None).expected("the id of a pointer");
+            return Err(error.hint("`search` looks into all that the store holds"));
+        }
+    };
+    to_value(&form)
+}
+
+/// Messages of the conversation that the server is bound to. Nothing is carried over: the text stands in this result
+/// alone.
+fn of_session(
+    bound: &Bound,
+    session: &str,
+    wanted: &Wanted,
+    limit: (usize, u32, &dyn Tokenizer),
+) -> Result<RehydratedForm, Error> {
+    let opened = sessions::open(&bound.app, &bound.caller, session, None);
+    let session = opened.map_err(Refusal::into_error)?;
+    let field = match wanted {
+        Wanted::Id(_) => "id",
+        Wanted::Query { .. } => "query",
+    };
+    let found = session.rehydrate(wanted, limit.2).in_field(field)?;
+    let (mut from, mut room, tokenizer) = limit;
+    let mut form = RehydratedForm {
+        originals: Vec::new(),
+        left_out: found.left_out,
+    };
+    for original in found.originals {
+        if room == 0 {
+            form.left_out += 1;
+            continue;
+        }
+        let (text, next) = part(&original.text, (from, room, tokenizer))?;
+        let cost = u32::try_from(tokenizer.count(&text)).unwrap_or(u32::MAX);
+        room = if next.is_some() {
+            0
+        } else {
+            room.saturating_sub(cost)
+        };
+        from = 0;
+        form.originals.push(OriginalForm {
+            id: original.id,
+            speaker: Some(original.speaker),
+            text,
+            next,
+        });
+    }
+    Ok(form)
+}
+
+/// The part of a text from a byte on that has at most so many tokens, and where to read on.
+fn part(
+    text: &str,
+    (from, tokens, tokenizer): (usize, u32, &dyn Tokenizer),
+) -> Result<(String, Option<usize>), Error> {
+    if tokens == 0 {
+        let error = Error::input("no text has 0 tokens").at("tokens", None);
+        return Err(error.expected("at least 1"));
+    }
+    let Some(rest) = text.get(from..) else {
+        let error = Error::input(format!("{from} is not a place in the text")).at("from", None);
+        return Err(error.expected("`next` of the result before, or 0"));
+    };
+    let most = tokens as usize;
+    // No vocabulary has longer tokens on average in a text that is worth reading; spaces may come in more parts.
+    let mut end = rest.floor_char_boundary(most.saturating_mul(8));
+    loop {
+        let count = tokenizer.count(&rest[..end]);
+        if count <= most {
+            break;
+        }
+        end = rest.floor_char_boundary(end * most / count);
+    }
+    if end == 0 && !rest.is_empty() {
+        let error = Error::input("the first character has more tokens").at("tokens", None);
+        return Err(error.expected("a few more"));
+    }
+    let next = (end < rest.len()).then_some(from + end);
+    Ok((rest[..end].to_owned(), next))
+}
+
+/// Changes the working memory by an operation that is made for the names of its blocks.
+fn change(
+    bound: &Bound,
+    or_create: bool,
+    operation: impl Fn(&[String]) -> Value,
+) -> Result<Value, Refusal> {
+    let registry = (&*bound.registry, or_create);
+    let done = change_own(&bound.app, &bound.caller, registry, operation);
+    let done = done.map_err(|refusal| {
+        let error = refusal.into_error();
+        match (error.kind, &error.at) {
+            (ErrorKind::NotFound, None) if !or_create => {
+                error.hint("the working memory is empty: `write` begins it")
+            }
+            (_, Some(at)) if at.source.starts_with("operation") => {
+                let own = match at.source.rsplit('.').next() {
+                    Some("operation") | None => "arguments",
+                    Some(field) => field,
+                };
+                let own = own.to_owned();
+                error.at(own, None)
+            }
+            _ => error,
+        }
+    })?;
+    let text = |name: &std::sync::Arc<str>| name.to_string();
+    Ok(to_value(&Changed {
+        number: done.applied.number,
+        removed: done.applied.removed.iter().map(text).collect(),
+        kept: done
+            .applied
+            .kept
+            .iter()
+            .map(|kept| text(&kept.name))
+            .collect(),
+        blocks: done.blocks,
+    })?)
+}
+
+fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
+    let mut object = json!({
+        "name": asked.name,
+        "content": asked.content,
+        "tags": asked.tags,
+    });
+    if let Some(run) = &asked.run {
+        object["trajectory_id"] = run.as_str().into();
+    }
+    change(bound, true, |names| {
+        if names.contains(&asked.name) {
+            json!({ "op": "revise", "block": asked.name, "object": object })
+        } else {
+            json!({ "op": "write", "object": object, "at": "back" })
+        }
+    })
+}
+
+/// Refuses a list of no names.
+fn some(names: &[String]) -> Result<(), Error> {
+    if names.is_empty() {
+        let error = Error::input("no block is named").at("names", None);
+        return Err(error.expected("at least one name"));
+    }
+    Ok(())
+}
+
+fn promote(bound: &Bound, asked: Promote) -> Result<Value, Refusal> {
+    some(&asked.names)?;
+    let to = match (asked.to, asked.before, asked.after) {
+        (Some(end), None, None) => json!(end),
+        (None, Some(name), None) => json!({ "before": name }),
+        (None, None, Some(name)) => json!({ "after": name }),
+        _ => {
+            let what = "a place is one of `to`, `before` and `after`";
+            let error = Error::input(what).at("to", None);
+            return Err(error.expected("exactly one of them").into());
+        }
+    };
+    change(
+        bound,
+        false,
+        |_| json!({ "op": "promote", "blocks": asked.names, "to": to }),
+    )
+}
+
+fn evict(bound: &Bound, asked: Evict) -> Result<Value, Refusal> {
+    some(&asked.names)?;
+    change(
+        bound,
+        false,
+        |_| json!({ "op": "evict", "blocks": asked.names, "force": asked.force }),
+    )
+}
+
+fn rollback(bound: &Bound, asked: Rollback) -> Result<Value, Refusal> {
+    change(
+        bound,
+        false,
+        |_| json!({ "op": "rollback", "trajectory": asked.run }),
+    )
+}

@@ -1,0 +1,353 @@
+//! Lines of JSON-RPC on standard input and output. A line has a most; what is longer, or is no message, is answered
+//! with an error under its id, so that nobody waits for it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// The longest line, in bytes.
+const LONGEST: usize = 16 << 20;
+/// The most lines that wait to be written.
+const WAITING: usize = 64;
+/// The longest id of a line that is too long, in bytes.
+const LONGEST_ID: usize = 256;
+
+/// The requests that have no answer yet.
+type Open = Arc<Mutex<BTreeSet<String>>>;
+
+fn key(id: &RequestId) -> String {
+    // A number and a text that look alike are two ids.
+    serde_json::to_string(id).unwrap_or_default()
+}
+
+/// A client at the other end of two streams.
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    /// What is known of a line that is too long, while the rest of it comes.
+    long: Option<IdScan>,
+    writer: Option<mpsc::Sender<Vec<u8>>>,
+    /// An answer to a line that is no message.
+    answer: Option<Vec<u8>>,
+    open: Open,
+    grace: Duration,
+    ended: Option<Instant>,
+}
+
+impl<R: AsyncRead + Unpin + Send> Lines<R> {
+    /// A client, and the task that writes to it. After the end of its input, answers under way have `grace` to come.
+    pub(super) fn new<W>(reader: R, writer: W, grace: Duration) -> (Lines<R>, JoinHandle<()>)
+    where
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let lines = Lines {
+            reader: BufReader::new(reader),
+            line: Vec::new(),
+            long: None,
+            writer: Some(sender),
+            answer: None,
+            open: Open::default(),
+            grace,
+            ended: None,
+        };
+        (lines, tokio::spawn(write(writer, receiver)))
+    }
+
+    /// Reads on, and says whether a line is whole. Nothing is lost when this is dropped half way.
+    async fn read(&mut self) -> io::Result<Read> {
+        loop {
+            let buffer = self.reader.fill_buf().await?;
+            if buffer.is_empty() {
+                return Ok(Read::End);
+            }
+            let newline = buffer.iter().position(|byte| *byte == b'\n');
+            let part = &buffer[..newline.unwrap_or(buffer.len())];
+            match &mut self.long {
+                Some(scan) => scan.read(part),
+                None if self.line.len() + part.len() > LONGEST => {
+                    let mut scan = IdScan::default();
+                    scan.read(&self.line);
+                    scan.read(part);
+                    self.long = Some(scan);
+                    self.line = Vec::new();
+                }
+                None => self.line.extend_from_slice(part),
+            }
+            let used = newline.map_or(buffer.len(), |at| at + 1);
+            self.reader.consume(used);
+            if newline.is_some() {
+                return Ok(match self.long.take() {
+                    Some(scan) => Read::Long(scan.id()),
+                    None => Read::Line,
+                });
+            }
+        }
+    }
+
+    /// The message of the line that was read, or the answer that the line gets.
+    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let line = std::mem::take(&mut self.line);
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return None;
+        }
+        if text.first() == Some(&b'[') {
+            let what =
+                "batches are not part of the protocol: send each message in a line of its own";
+            self.refuse(ErrorCode::INVALID_REQUEST, what, None);
+            return None;
+        }
+        if let Ok(message) = serde_json::from_slice(text) {
+            return Some(message);
+        }
+        match serde_json::from_slice::<Value>(text) {
+            Err(error) => {
+                let what = format!("the line is no JSON: {error}");
+                self.refuse(ErrorCode::PARSE_ERROR, what, None);
+            }
+            Ok(value) => {
+                let id = value.get("id").cloned();
+                let id = id.and_then(|id| serde_json::from_value(id).ok());
+                // A notification that nobody knows is no fault.
+                if id.is_some() || value.get("method").is_none() {
+                    let what = "the line is no message of the protocol";
+                    self.refuse(ErrorCode::INVALID_REQUEST, what, id);
+                }
+            }
+        }
+        None
+    }
+
+    /// Makes an error the next answer.
+    fn refuse(&mut self, code: ErrorCode, what: impl Into<String>, id: Option<RequestId>) {
+        let error = ErrorData::new(code, what.into(), None);
+        self.answer = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).ok();
+    }
+
+    fn has_answered_all(&self) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.is_empty()
+    }
+
+    /// Waits until every request has its answer, but no longer than the grace.
+    async fn settled(&mut self) {
+        let ended = *self.ended.get_or_insert_with(Instant::now);
+        while ended.elapsed() < self.grace {
+            let is_gone = self.writer.as_ref().is_none_or(mpsc::Sender::is_closed);
+            if is_gone || self.has_answered_all() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+enum Read {
+    /// A whole line stands ready.
+    Line,
+    /// A line was too long.
+    Long(Option<RequestId>),
+    End,
+}
+
+impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let writer = self.writer.clone();
+        let open = Arc::clone(&self.open);
+        async move {
+            let answered = match &message {
+                JsonRpcMessage::Response(response) => Some(key(&response.id)),
+                JsonRpcMessage::Error(error) => error.id.as_ref().map(key),
+                _ => None,
+            };
+            let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+            let line = serde_json::to_vec(&message).map_err(io::Error::from)?;
+            let writer = writer.ok_or_else(gone)?;
+            let sent = writer.send(line).await.map_err(|_| gone());
+            if let Some(answered) = answered {
+                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                open.remove(&answered);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if self.answer.is_some() {
+                // The answer stays until there is room for it.
+                let room = self.writer.as_ref()?.reserve().await.ok()?;
+                if let Some(answer) = self.answer.take() {
+                    room.send(answer);
+                }
+            }
+            if self.ended.is_some() {
+                self.settled().await;
+                return None;
+            }
+            match self.read().await {
+                Ok(Read::Line) => {
+                    let Some(message) = self.message() else {
+                        continue;
+                    };
+                    match &message {
+                        JsonRpcMessage::Request(request) => {
+                            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                            open.insert(key(&request.id));
+                        }
+                        JsonRpcMessage::Notification(note) => self.forget_cancelled(note),
+                        _ => {}
+                    }
+                    return Some(message);
+                }
+                Ok(Read::Long(id)) => {
+                    let what = format!("the message is longer than {LONGEST} bytes");
+                    self.refuse(ErrorCode::INVALID_REQUEST, what, id);
+                }
+                Ok(Read::End) | Err(_) => self.ended = Some(Instant::now()),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.writer = None;
+        Ok(())
+    }
+}
+
+impl<R> Lines<R> {
+    /// Waits for no answer to a request that is cancelled: there may be none.
+    fn forget_cancelled(
+        &self,
+        note: &rmcp::model::JsonRpcNotification<rmcp::model::ClientNotification>,
+    ) {
+        if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
+            &note.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.remove(&key(id));
+        }
+    }
+}
+
+/// Writes lines until there are no more, or nobody reads them.
+async fn write(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(mut line) = lines.recv().await {
+        line.push(b'\n');
+        if writer.write_all(&line).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Looks for the `id` of a message of which not all is kept.
+#[derive(Default)]
+struct IdScan {
+    depth: u32,
+    in_text: bool,
+    escaped: bool,
+    /// The last text that ended at the top of the message.
+    name: Vec<u8>,
+    /// Whether the value of `id` comes now.
+    at_id: bool,
+    id: Vec<u8>,
+}
+
+impl IdScan {
+    fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.step(byte);
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        let ends = self.depth == 1 && !self.in_text && matches!(byte, b',' | b'}');
+        if self.at_id {
+            if ends {
+                self.at_id = false;
+            } else if self.id.len() < LONGEST_ID {
+                self.id.push(byte);
+            }
+        }
+        if self.in_text {
+            if self.escaped {
+                self.escaped = false;
+            } else if byte == b'\\' {
+                self.escaped = true;
+            } else if byte == b'"' {
+                self.in_text = false;
+                return;
+            }
+            if self.depth == 1 && self.name.len() < LONGEST_ID {
+                self.name.push(byte);
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.in_text = true;
+                self.name.clear();
+            }
+            b':' if self.depth == 1 => {
+                self.at_id = self.name == b"id" && self.id.is_empty();
+            }
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn id(&self) -> Option<RequestId> {
+        serde_json::from_slice(self.id.trim_ascii()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_of(text: &str) -> Option<RequestId> {
+        let mut scan = IdScan::default();
+        // As it comes: in parts.
+        for part in text.as_bytes().chunks(3) {
+            scan.read(part);
+        }
+        scan.id()
+    }
+
+    #[test]
+    fn the_id_of_a_message_is_found_without_the_message() {
+        assert_eq!(
+            id_of(r#"{"id":7,"params":{"id":9}}"#),
+            Some(RequestId::Number(7))
+        );
+        assert_eq!(
+            id_of(r#"{"params":{"id":9,"a":"\"id\":3"},"id" : "x,}" }"#),
+            Some(RequestId::String("x,}".into()))
+        );
+        assert_eq!(
+            id_of(r#"{"a":"id","b":[1,{"id":2}],"id":-3}"#),
+            Some(RequestId::Number(-3))
+        );
+        assert_eq!(id_of(r#"{"params":{"id":9}}"#), None);
+        assert_eq!(id_of(r#"{"id":{"a":1}}"#), None);
+        assert_eq!(id_of("[[[{"), None);
+    }
+}
