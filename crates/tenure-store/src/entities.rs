@@ -65,7 +65,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Entities::apply`]; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
+    /// As [`tenure::belief::entity::Entities::apply`]; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
     /// reached.
     pub fn change_entities(
         &self,
