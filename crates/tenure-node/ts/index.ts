@@ -159,6 +159,9 @@ const TARGETS: Record<string, string> = {
   responses: "openai-responses",
 };
 
+/** Half of a surrogate pair alone. */
+const HALF = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
 /** A value as JSON; an error names it. */
 function dumps(value: unknown, name: string): string {
   let text: string | undefined;
@@ -167,7 +170,7 @@ function dumps(value: unknown, name: string): string {
     if (typeof inner === "bigint") return Number.isSafeInteger(Number(inner)) ? Number(inner) : fail(`a number is ${inner}`);
     if (typeof inner === "symbol" || typeof inner === "function") return fail(`a value is a ${typeof inner}`);
     if (inner instanceof Uint8Array) return fail("a value is bytes", "a text");
-    if (typeof inner === "string" && !inner.isWellFormed()) return fail("a text holds half of a surrogate pair", "valid Unicode");
+    if (typeof inner === "string" && HALF.test(inner)) return fail("a text holds half of a surrogate pair", "valid Unicode");
     return inner;
   };
   const fail = (what: string, expected?: string): never => {
@@ -639,7 +642,7 @@ export class Workspace {
 
   /** Counts the tokens of a text. */
   tokens(text: string, options: { model?: string } = {}): { tokens: number; tokenizer: string; kind: "exact" | "bounded" } {
-    if (!text.isWellFormed()) throw input("a text holds half of a surrogate pair", { where: "text", expected: "valid Unicode" });
+    if (HALF.test(text)) throw input("a text holds half of a surrogate pair", { where: "text", expected: "valid Unicode" });
     return JSON.parse(run(() => this.inner.tokens(text, options.model ?? "gpt-4o"))) as {
       tokens: number;
       tokenizer: string;
