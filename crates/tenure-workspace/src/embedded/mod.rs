@@ -354,12 +354,19 @@ impl Embedded {
         says(request, last_words(&conversation));
         let instructions = conversation.instructions.iter();
         let instructions = instructions.flat_map(|entry| &entry.objects);
-        let all = instructions
-            .chain(&conversation.tools)
-            .chain(conversation.objects());
+        let turns: Vec<&ObjectDocument> = conversation.objects().collect();
+        // What the user asked last, and what came of it since, stands or the compile fails.
+        let asked = turns.iter().rposition(|turn| turn.role == Some(Role::User));
+        let turns = turns.into_iter().enumerate();
+        let turns = turns.map(|(at, turn)| (turn, asked.is_some_and(|asked| at >= asked)));
+        let all = instructions.chain(&conversation.tools);
+        let all = all.map(|document| (document, false)).chain(turns);
         let mut sealer = Sealer::default();
-        let sealed = all.map(|document| {
+        let sealed = all.map(|(document, stands)| {
             let mut document = document.clone();
+            if stands {
+                document.removable = Some(false);
+            }
             let tenant = || request.principal.tenant.clone();
             document.tenant_id.get_or_insert_with(tenant);
             sealer.seal(document)
