@@ -16,6 +16,7 @@ The functions of this module are the methods of the user's own :class:`Workspace
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 from . import _tenure, errors
@@ -98,7 +99,9 @@ else:
 
         verb.__name__ = verb.__qualname__ = name
         verb.__doc__ = method.__doc__
-        verb.__wrapped__ = method
+        signature = inspect.signature(method)
+        without_self = list(signature.parameters.values())[1:]
+        verb.__signature__ = signature.replace(parameters=without_self)
         return verb
 
     compile = _bound("compile")
