@@ -1,5 +1,5 @@
 //! An external point that decides who may pack and who may read: a service that is asked about each item, behind the labels.
-//! It can only narrow what they allow. It is off unless somebody names its settings, and whatever goes wrong allows nothing.
+//! It can only narrow what they allow. It is off by default: it takes a file of settings. Any failure denies.
 //!
 //! ```
 //! use tenure::{Error, Principal, package::Action};
@@ -44,7 +44,7 @@ pub trait Decider: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever went wrong; whoever asked then allows nothing and fails with it.
+    /// Any failure of the decision point. The caller then denies, and fails with this error.
     fn decide(
         &self,
         action: Action,

@@ -101,10 +101,10 @@ pub(crate) struct ContextPackArgs {
     /// The instant from which it is not activated any more
     #[arg(long, value_name = "T")]
     pub(crate) until: Option<String>,
-    /// The instant from which somebody is asked to look at it
+    /// The instant from which it is due for review
     #[arg(long, value_name = "T")]
     pub(crate) review: Option<String>,
-    /// Further versions need somebody's assent: for principles and norms
+    /// New versions must be accepted by a person: for principles and norms
     #[arg(long)]
     pub(crate) reviewed: bool,
     /// Summaries from elsewhere, as JSON Lines of `{"digest": …, "summary": …}`
