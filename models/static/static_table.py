@@ -1,6 +1,7 @@
 """The table's file format, and the same integer arithmetic as the Rust reader (crates/tenure-adapters/src/embed)."""
 
 import hashlib
+import re
 import struct
 
 import numpy as np
@@ -50,6 +51,7 @@ class Table:
         # The weight is the root of a piece's rarity; a text is found by its rare words.
         self.factors = (once * self.weights + 0x7FFF) >> 16
         self.tokenizer = None
+        self.path, self.listed = path, None
 
     def numbers(self, text):
         """The pieces of a text by the `tokenizers` package, an independent implementation."""
@@ -65,6 +67,17 @@ class Table:
             self.tokenizer.pre_tokenizer = BertPreTokenizer()
         unknown = len(self.pieces)
         return [i for i in self.tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
+
+    def near(self, text):
+        """The words near to those of a text (near.bin), in alphabetical order."""
+        if self.listed is None:
+            raw = self.path.with_name("near.bin").read_bytes()
+            count = struct.unpack("<2I", raw[8:16])[1]
+            ends = np.concatenate([[0], np.cumsum(np.frombuffer(raw, np.uint8, count, 80))]).astype(int)
+            pieces = np.frombuffer(raw, "<u2", offset=80 + count)
+            names = {n: piece for piece, n in self.pieces.items()}
+            self.listed = {names[n]: [names[int(m)] for m in pieces[ends[n] : ends[n + 1]]] for n in range(count)}
+        return sorted({near for word in re.findall(r"[^\W_]+", text.lower()) for near in self.listed.get(word, [])})
 
     def embed(self, text):
         """256 signed bytes; all zero when no word is known."""

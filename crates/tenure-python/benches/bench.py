@@ -1,6 +1,6 @@
-"""What the package costs beside Rust, ``json.dumps`` and LangChain's ``trim_messages``.
+"""What the package costs beside Rust, ``json.dumps``, LangChain's ``trim_messages`` and LlamaIndex's memory.
 
-``scripts/wheel``, then in a virtual environment with the wheel, ``langchain-core`` and ``tiktoken``:
+``scripts/wheel``, then in a virtual environment with the wheel, ``langchain-core`` and ``llama-index-core``:
 ``python crates/tenure-python/benches/bench.py``. Figures in ``docs/benchmarks.md``.
 """
 
@@ -101,6 +101,16 @@ def main() -> None:
     ours = lambda: trim(messages, workspace=workspace, budget=8_000, model="gpt-4o")  # noqa: E731
     print(f"1,001 messages into 8,000 tokens: trim_messages {median(theirs, 3):.0f} ms, {len(theirs())} messages;", end=" ")
     print(f"tenure {median(ours, 5):.0f} ms, {len(ours())} messages")
+
+    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.memory import ChatMemoryBuffer
+
+    turns = [ChatMessage(role="user" if at % 2 == 0 else "assistant", content=str(said.content)) for at, said in enumerate(messages)]
+    count_text = lambda text: list(range(workspace.tokens(text).tokens))  # noqa: E731
+    memory = ChatMemoryBuffer.from_defaults(turns, token_limit=8_000, tokenizer_fn=count_text)
+    kept = memory.get()
+    print(f"the same: LlamaIndex's ChatMemoryBuffer {median(memory.get, 3):.0f} ms, {len(kept)} messages;", end=" ")
+    print(f"begins with {kept[0].role.value}, ends with {kept[-1].role.value}")
 
 
 main()

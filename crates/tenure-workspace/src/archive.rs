@@ -26,6 +26,7 @@ use serde::Serialize;
 use tenure::num::Score;
 use tenure::object::ObjectId;
 use tenure::policy::Scorer;
+use tenure::ranker::Question;
 use tenure::{Candidates, Error, Policy, Request, World};
 
 use crate::workspace::Workspace;
@@ -119,15 +120,16 @@ impl Workspace {
         };
         let passages = candidates.passages();
         let seen = passages.of_candidates(visible.into_iter().filter(|at| !stands(at)));
-        let dense = match policy.document().scorer {
+        let (asked, dense) = match policy.document().scorer {
             Scorer::Hybrid => {
                 let vectorizer = self.vectorizer();
-                vectorizer.passage_similarities(ask.text, passages, &seen)?
+                let dense = vectorizer.passage_similarities(ask.text, passages, &seen)?;
+                (vectorizer.question(ask.text)?, dense)
             }
-            _ => None,
+            _ => (Question::of(ask.text), None),
         };
         let weights = policy.document().ranking.weights();
-        let mut ranked = passages.rank(ask.text, &weights, &seen, dense.as_deref());
+        let mut ranked = passages.rank(&asked, &weights, &seen, dense.as_deref());
         let near = ranked.len();
         let mut found = Found {
             passages: Vec::new(),

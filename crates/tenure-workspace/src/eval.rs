@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::ranker::{Ranker, Similar, Unit, Weights};
+use tenure::ranker::{Question, Ranker, Similar, Unit, Weights};
 use tenure::vectors::Vectors;
 use tenure::{Digest, Error, Facts};
 
 use tenure_adapters::RelevanceScorer;
 use tenure_adapters::decompose::{Decomposer, add_subqueries};
-use tenure_adapters::embed::{Embedder, StaticTable, Vector, builtin_model};
+use tenure_adapters::embed::{Embedder, NearWords, StaticTable, Vector, builtin_model};
 
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]
@@ -153,7 +153,7 @@ impl RankedBy<'_> {
         let units: Vec<Unit<'_>> = set.units.iter().map(EvalUnit::unit).collect();
         Ok(match *self {
             RankedBy::Table(weights) => {
-                let table = StaticTable::builtin()?;
+                let (table, near) = (StaticTable::builtin()?, NearWords::builtin()?);
                 let vectors = units.iter().map(|unit| table.embed(unit.text));
                 let vectors: Vec<Vector> = vectors.collect();
                 let ranker = Ranker::new(&units, weights);
@@ -161,12 +161,17 @@ impl RankedBy<'_> {
                     let asked = table.embed(query);
                     let dense = vectors.iter();
                     let dense = dense.map(|vector| asked.similarity(vector).to_f64());
-                    Ok(ranker.rank(query, Some(&dense.collect::<Vec<f64>>())))
+                    let similar = Similar {
+                        by: &dense.collect::<Vec<f64>>(),
+                        beside: None,
+                    };
+                    let question = Question::of(query).with_near(near.of(query));
+                    Ok(ranker.rank_by(&question, Some(similar)))
                 })
             }
             RankedBy::Embedder(embedder, weights) => {
                 let vectors = vectors_of(Some(embedder), set)?;
-                let table = StaticTable::builtin()?;
+                let (table, near) = (StaticTable::builtin()?, NearWords::builtin()?);
                 let known = units.iter().map(|unit| table.embed(unit.text));
                 let known: Vec<Vector> = known.collect();
                 let ranker = Ranker::new(&units, weights);
@@ -180,7 +185,8 @@ impl RankedBy<'_> {
                         by: &dense.collect::<Vec<f64>>(),
                         beside: Some(&beside.collect::<Vec<f64>>()),
                     };
-                    Ok(ranker.rank_by(query, Some(similar)))
+                    let question = Question::of(query).with_near(near.of(query));
+                    Ok(ranker.rank_by(&question, Some(similar)))
                 })
             }
             RankedBy::Scorer(scorer) => {

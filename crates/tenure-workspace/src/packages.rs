@@ -564,7 +564,7 @@ impl Packages {
                 );
                 item.policy.rules.extend(now);
             }
-            all.extend(documents(&envelope.package, &items, &target)?);
+            all.extend(documents(&envelope.id, &envelope.package, &items, &target)?);
         }
         Ok(all)
     }

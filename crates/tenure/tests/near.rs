@@ -182,6 +182,46 @@ fn each_question_that_a_task_asks_finds_its_own() {
     assert_eq!(run(&case, &read), parts);
 }
 
+#[test]
+fn near_words_count_where_vectors_do() {
+    let objective = "Which doctor called?";
+    let objects = json!([
+        passage("plain", "A doctor called on Monday about the bill."),
+        passage("near", "A doctor called on Monday about a patient."),
+        passage("alone", "The patient slept."),
+    ]);
+    let mut facts = Facts::none();
+    let query = Digest::of(objective.as_bytes());
+    let words = vec!["patients".to_owned(), "doctor".to_owned()];
+    facts.insert(&Need::NearWords { query }, Fact::NearWords { words });
+    let of = |policy: &str| {
+        let case = Case::new(&objects, task(objective), policy);
+        let compiled = run(&case, &facts);
+        ["plain", "near", "alone"].map(|name| relevance(&compiled, name))
+    };
+    let [plain, near, alone] = of(STANDARD);
+    assert!(plain < near && near == 1.0 && alone == 0.0);
+    let [plain, near, _] = of("scorer = \"lexical\"");
+    assert_eq!(plain, near);
+    let [plain, near, _] = of("[ranking]\nnear_words = 0.0");
+    assert_eq!(plain, near);
+}
+
+#[test]
+fn what_somebody_chose_with_a_package_is_held_to_no_floor_of_relevance() {
+    let mut chosen = passage("chosen", "A pump rests for ninety seconds.");
+    merge(
+        &mut chosen,
+        json!({ "provenance": { "source_id": "decisions.md", "package": "memory:package:1" } }),
+    );
+    let objects = json!([chosen, passage("other", "Soup is served at noon.")]);
+    let case = Case::new(&objects, task("What was decided?"), STANDARD);
+    let compiled = run(&case, &Facts::none());
+    let reason = |name: &str| compiled.trace.verdict(name).unwrap().reason.clone();
+    assert_eq!(reason("chosen"), Reason::Fits);
+    assert!(matches!(reason("other"), Reason::BelowFloor { .. }));
+}
+
 fn vectors(model: &str, of: &[(&str, f32)]) -> Arc<Vectors> {
     let model = VectorModel {
         dimensions: 2,

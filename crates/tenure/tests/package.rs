@@ -169,7 +169,7 @@ fn items_reach_the_callers_of_their_scope_and_labels_alone() {
     let target = MemoryNamespace::target("thread:t").unwrap();
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let seen = |session: Option<&str>, roles: &[&str]| {
-        let objects = documents(&package, &[0, 1], &target).unwrap();
+        let objects = documents(&package.id().unwrap(), &package, &[0, 1], &target).unwrap();
         let objects: Result<Vec<_>, _> = objects.into_iter().map(|object| object.seal()).collect();
         let principal = Principal {
             session: session.map(str::to_owned),

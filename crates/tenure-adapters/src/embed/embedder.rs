@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tenure::object::ObjectType;
+use tenure::ranker::Question;
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{Candidates, Digest, Error, Facts, Needs, PassageLayer, Passages};
 
-use super::{DIMENSIONS, StaticTable};
+use super::{DIMENSIONS, NearWords, StaticTable};
 use crate::encoder::Encoder;
 
 /// A sentence encoder of one's own: a model, an endpoint, any function. It is asked only for texts that
@@ -169,7 +170,11 @@ impl Vectorizer {
             .map(|text| (Digest::of(text.as_bytes()), *text));
         let asked: Vec<(Digest, &str)> = asked.collect();
         let queries = self.vectors(model, Role::Query, &asked, &recent)?;
-        facts.add_vectors(Arc::new(queries))
+        facts.add_vectors(Arc::new(queries))?;
+        if matches!(self.source, Source::Builtin) {
+            NearWords::builtin()?.answer(facts, texts);
+        }
+        Ok(())
     }
 
     /// Adds the built-in table's vectors of these texts and candidates, where the other vectors are a user's embedder's;
@@ -192,7 +197,21 @@ impl Vectorizer {
         for vectors in beside.vectors() {
             facts.add_beside(Arc::clone(vectors))?;
         }
+        NearWords::builtin()?.answer(facts, texts);
         Ok(())
+    }
+
+    /// Reads a query, with the words that the built-in table has near to its own where that table is used.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Internal`](tenure::ErrorKind::Internal) when the table was altered.
+    pub fn question(&self, query: &str) -> Result<Question, Error> {
+        let question = Question::of(query);
+        if matches!(self.source, Source::Builtin) || self.beside.is_some() {
+            return Ok(question.with_near(NearWords::builtin()?.of(query)));
+        }
+        Ok(question)
     }
 
     /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;

@@ -19,6 +19,7 @@ pub(crate) mod answering;
 mod embedder;
 #[cfg(feature = "http")]
 mod endpoint;
+mod near_words;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod table;
@@ -33,6 +34,7 @@ use crate::settings::{Given, in_file, variable};
 pub use embedder::{Embedder, Vectorizer, builtin_model};
 #[cfg(feature = "http")]
 pub use endpoint::Endpoint;
+pub use near_words::NearWords;
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxEncoder;
 pub use table::{DIMENSIONS, StaticTable, Vector};

@@ -30,6 +30,8 @@ static BUILTIN: &[u8] = include_bytes!("../../../../models/static/table.bin");
 /// One vector for each word piece.
 pub struct StaticTable {
     digest: Digest,
+    /// The digest that the file carries, of all that follows it.
+    carried: Digest,
     pieces: Pieces,
     /// What a piece's vector is multiplied by: its scale, the weight it was fitted with, and its rarity.
     factors: Vec<u16>,
@@ -121,6 +123,7 @@ impl StaticTable {
         Ok(StaticTable {
             // The same file gives other vectors than before rarity counted in full.
             digest: Digest::of_parts([digest.bytes().as_slice(), RARITY]),
+            carried: digest,
             pieces: Pieces::new(lengths, text)
                 .ok_or_else(|| malformed("its vocabulary is malformed"))?,
             factors: factors.collect(),
@@ -131,6 +134,33 @@ impl StaticTable {
     /// What identifies the table: vectors of two tables cannot be compared.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The digest that the file carries.
+    pub(super) fn carried(&self) -> Digest {
+        self.carried
+    }
+
+    /// The letters of a piece.
+    pub(super) fn piece(&self, number: u32) -> &str {
+        self.pieces.text(number)
+    }
+
+    /// Calls `found` with the pieces of each word of a text.
+    pub(super) fn each_piece(&self, text: &str, found: impl FnMut(&[u32])) {
+        self.pieces.each(text, found);
+    }
+
+    /// The components of a piece.
+    #[cfg(test)]
+    pub(super) fn row(&self, piece: u32) -> &[u8] {
+        &self.rows[piece as usize * DIMENSIONS..][..DIMENSIONS]
+    }
+
+    /// Whether a piece begins a word.
+    #[cfg(test)]
+    pub(super) fn begins_word(&self, piece: u32) -> bool {
+        self.piece_numbers(self.piece(piece)) == [piece]
     }
 
     /// How many pieces it has.

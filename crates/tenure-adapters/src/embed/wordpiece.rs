@@ -72,6 +72,13 @@ impl Pieces {
         self.starts.len() - 1
     }
 
+    /// The letters of a piece; empty where they are no text.
+    pub(super) fn text(&self, piece: u32) -> &str {
+        let piece = piece as usize;
+        let [from, until] = [piece, piece + 1].map(|at| self.starts[at] as usize);
+        std::str::from_utf8(&self.text[from..until]).unwrap_or_default()
+    }
+
     fn find(&self, hash: u64, bytes: &[u8]) -> Option<u32> {
         let (tag, mut at) = place(hash, self.slots.len());
         loop {

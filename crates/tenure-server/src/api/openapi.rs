@@ -1,6 +1,7 @@
 //! The description of the API: OpenAPI 3.1, from the table and the types.
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::ReplaceBoolSchemas;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use tenure::{Envelope, Trace};
@@ -14,7 +15,7 @@ pub(super) fn shape<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
 
 /// A body whose form the core does not publish.
 pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
-    json_schema!(true)
+    json_schema!({})
 }
 
 /// What a compile gives.
@@ -27,9 +28,9 @@ pub(super) fn outcome(schemas: &mut SchemaGenerator) -> Schema {
             "outcome": { "enum": ["complete", "deferred", "pages"] },
             "envelope": envelope,
             "trace": trace,
-            "pending": { "type": "array", "description": "What is left for a later turn." },
-            "pages": { "type": "array", "description": "Payloads that each fit, with their traces." },
-            "quality": { "type": "array", "description": "The quality metrics of each payload, where they were asked for." },
+            "pending": { "type": "array", "items": {}, "description": "What is left for a later turn." },
+            "pages": { "type": "array", "items": {}, "description": "Payloads that each fit, with their traces." },
+            "quality": { "type": "array", "items": {}, "description": "The quality metrics of each payload, where they were asked for." },
             "record_ids": { "type": "array", "items": { "type": "string" } },
         },
     })
@@ -41,6 +42,10 @@ pub(crate) fn document() -> Value {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
+    // Generators of clients know no `true` where a schema stands.
+    let mut no_booleans = ReplaceBoolSchemas::default();
+    no_booleans.skip_additional_properties = true;
+    let settings = settings.with_transform(no_booleans);
     let mut schemas = settings.into_generator();
     let mut paths: Map<String, Value> = Map::new();
     for (operation, _) in table() {
@@ -87,6 +92,14 @@ pub(crate) fn document() -> Value {
         paths.insert(path.to_owned(), json!({ "get": operation }));
     }
     let mut components = schemas.take_definitions(true);
+    // Generators of clients take a title for the name of a type, and two components may have the same.
+    for component in components.values_mut().filter_map(Value::as_object_mut) {
+        component.remove("title");
+    }
+    let whole = components.clone();
+    for component in components.values_mut() {
+        spell_out(component, &whole);
+    }
     components.insert("Problem".into(), problem());
     json!({
         "openapi": "3.1.0",
@@ -116,6 +129,80 @@ pub(crate) fn document() -> Value {
             },
         },
     })
+}
+
+/// Puts a type in the place of a reference to it that has further properties beside it: generators of clients pass over
+/// those.
+fn spell_out(schema: &mut Value, components: &Map<String, Value>) {
+    match schema {
+        Value::Object(object) => {
+            let named = |reference: &Value| {
+                let name = reference.as_str()?.rsplit('/').next()?;
+                components.get(name)?.as_object().cloned()
+            };
+            if object.contains_key("properties")
+                && let Some(mut whole) = object.get("$ref").and_then(named)
+            {
+                object.remove("$ref");
+                for (key, own) in std::mem::take(object) {
+                    match (whole.get_mut(&key), own) {
+                        (Some(Value::Object(there)), Value::Object(own)) => there.extend(own),
+                        (Some(Value::Array(there)), Value::Array(own)) => there.extend(own),
+                        (_, own) => {
+                            whole.insert(key, own);
+                        }
+                    }
+                }
+                *object = whole;
+            }
+            gather_words(object);
+            object
+                .values_mut()
+                .for_each(|inner| spell_out(inner, components));
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|inner| spell_out(inner, components)),
+        _ => {}
+    }
+}
+
+/// Makes one enumeration of the words that a value may be, where each stands by itself so that it is described: generators
+/// of clients take the first of them for the only one.
+fn gather_words(object: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = object.get_mut("oneOf") else {
+        return;
+    };
+    let is_word = |choice: &Value| choice["const"].is_string();
+    if choices.iter().filter(|choice| is_word(choice)).count() < 2 {
+        return;
+    }
+    let (words, rest): (Vec<Value>, Vec<Value>) =
+        std::mem::take(choices).into_iter().partition(is_word);
+    let said = words.iter().map(|choice| {
+        let says = choice["description"].as_str().unwrap_or_default();
+        format!(
+            "- `{}`: {says}",
+            choice["const"].as_str().unwrap_or_default()
+        )
+    });
+    let said = said.collect::<Vec<String>>().join("\n");
+    let all: Vec<&Value> = words.iter().map(|choice| &choice["const"]).collect();
+    let mut words = json!({ "type": "string", "enum": all });
+    if !rest.is_empty() {
+        words["description"] = json!(said);
+        *choices = std::iter::once(words).chain(rest).collect();
+        return;
+    }
+    object.remove("oneOf");
+    let before = object.get("description").and_then(Value::as_str);
+    words["description"] = match before {
+        Some(before) => json!(format!("{before}\n\n{said}")),
+        None => json!(said),
+    };
+    if let Value::Object(words) = words {
+        object.extend(words);
+    }
 }
 
 fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
@@ -195,7 +282,7 @@ fn problem() -> Value {
             "at": { "type": "object", "description": "Where: `source` is the field of the request, as a path such as `request.budget.tokens`, or the parameter or header" },
             "expected": { "type": "string", "description": "What was expected instead" },
             "hint": { "type": "string", "description": "What to do about it" },
-            "mandatory": { "type": "array", "description": "What must go in and does not fit" },
+            "mandatory": { "type": "array", "items": {}, "description": "What must go in and does not fit" },
         },
     })
 }

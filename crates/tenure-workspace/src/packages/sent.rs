@@ -70,7 +70,7 @@ impl Sent {
         let content = markdown(&self.id, package, &items, shown);
         let tokens = u32::try_from(bearing.tokenizer.count(&content)).unwrap_or(u32::MAX);
         Ok(SentActivation {
-            objects: documents(package, &items, &narrow)?,
+            objects: documents(&self.id, package, &items, &narrow)?,
             activation: ContextActivation {
                 active: true,
                 content,
@@ -102,7 +102,7 @@ impl Sent {
         let nothing = BTreeMap::new();
         let target = namespace_of(target)?;
         let items = readable(&self.package, bearing, &mut Sources::sent(&nothing))?.items;
-        documents(&self.package, &items, &target)
+        documents(&self.id, &self.package, &items, &target)
     }
 }
 

@@ -613,13 +613,11 @@ impl Session {
             document.removable = Some(false);
             document.provenance = Some(Provenance {
                 authority: Some(Score::ONE),
-                chunk: None,
                 lineage: Some("rehydrated".into()),
                 relevance: Some(Score::ONE),
                 retrieved_at: Some(message.at),
-                digest: None,
                 source_id: Some(format!("session {} t{number}", self.id())),
-                unknown: Vec::new(),
+                ..Provenance::default()
             });
             self.own(&mut document);
             draft.objects.push(document.seal()?);

@@ -42,6 +42,11 @@ pub enum Need {
         /// The digest of the query's text.
         query: Digest,
     },
+    /// Asks for words that say nearly what those of this query do. It is asked of the query alone. Fallback: its own words.
+    NearWords {
+        /// The digest of the query's text.
+        query: Digest,
+    },
     /// Asks for the direction of this text in the space of the model that answers. The answer is not a [`Fact`] but
     /// one of many [`Vectors`], with which that of the query is asked for. Fallback: what its terms say.
     Vector {
@@ -62,6 +67,9 @@ impl Need {
             }
             Need::Subqueries { query } => {
                 Digest::of_parts([b"subqueries".as_slice(), query.bytes()])
+            }
+            Need::NearWords { query } => {
+                Digest::of_parts([b"near words".as_slice(), query.bytes()])
             }
             Need::Vector { text } => Digest::of_parts([b"vector".as_slice(), text.bytes()]),
         }
@@ -88,12 +96,19 @@ pub enum Fact {
         /// Their texts.
         texts: Vec<String>,
     },
+    /// The words asked for.
+    NearWords {
+        /// The words.
+        words: Vec<String>,
+    },
 }
 
 /// The most questions that a query falls apart into.
 const MAX_SUBQUERIES: usize = 8;
 /// The longest of them, in bytes.
 const MAX_SUBQUERY: usize = 2_000;
+/// The most words near to a query that count.
+const MAX_NEAR_WORDS: usize = 400;
 
 impl Fact {
     /// The questions that a query asks: the first eight that say something and are no essays.
@@ -197,6 +212,18 @@ impl Facts {
             Some(Fact::Subqueries { texts }) => &texts[..texts.len().min(MAX_SUBQUERIES)],
             _ => &[],
         }
+    }
+
+    /// The words that say nearly what those of this query do, as far as somebody knows; none where nobody does.
+    pub fn near_words(&self, query: &str) -> impl Iterator<Item = &str> {
+        let need = Need::NearWords {
+            query: Digest::of(query.as_bytes()),
+        };
+        let words = match self.get(&need) {
+            Some(Fact::NearWords { words }) => &words[..words.len().min(MAX_NEAR_WORDS)],
+            _ => &[],
+        };
+        words.iter().map(String::as_str)
     }
 
     /// Adds vectors: what many compiles use is made once and shared.

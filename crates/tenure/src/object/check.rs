@@ -325,6 +325,10 @@ impl ObjectDocument {
                 "provenance.lineage",
                 provenance.and_then(|found| found.lineage.as_deref()),
             ),
+            (
+                "provenance.package",
+                provenance.and_then(|found| found.package.as_deref()),
+            ),
         ];
         let lists = [
             ("tags", &self.tags),

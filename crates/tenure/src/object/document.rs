@@ -301,6 +301,9 @@ pub struct Provenance {
     /// The query and strategy that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lineage: Option<String>,
+    /// The package that somebody chose it with: the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
     /// The relevance that the retriever gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<Score>,

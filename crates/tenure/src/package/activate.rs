@@ -86,12 +86,13 @@ pub fn markdown(id: &str, package: &ContextPackage, items: &[usize], shown: Show
 }
 
 /// The objects that an activation gives to a compile, one for each of these items: data, with the class and the roles of
-/// their labels, in the scope of the target.
+/// their labels, in the scope of the target, and the id of the package, by which no floor of relevance leaves them out.
 ///
 /// # Errors
 ///
 /// None: what an object must not hold is left out of it.
 pub fn documents(
+    id: &str,
     package: &ContextPackage,
     items: &[usize],
     target: &MemoryNamespace,
@@ -126,6 +127,7 @@ pub fn documents(
             provenance: Some(Provenance {
                 source_id: Some(format!("{}:{}-{}", span.path, span.lines.0, span.lines.1)),
                 digest: Some(span.digest),
+                package: Some(id.to_owned()),
                 lineage: Some(format!("{} {}", span.engine, super::clip(&span.selector))),
                 chunk: Some(ChunkBounds {
                     start: span.bytes.0,

@@ -303,8 +303,9 @@ fn provenance() -> BoxedStrategy<Option<Provenance>> {
         ..Provenance::default()
     }));
     // A file says by its digest, not by an instant, which state of it was read.
-    let read = "[a-z/]{1,8}".prop_map(|path| {
+    let read = ("[a-z/]{1,8}", rarely(3, "[a-z:]{1,9}")).prop_map(|(path, package)| {
         Some(Provenance {
+            package,
             digest: Some(Digest::of(path.as_bytes())),
             source_id: Some(path),
             ..Provenance::default()
@@ -615,7 +616,7 @@ fn activated() -> BoxedStrategy<Vec<ObjectDocument>> {
             let counts = Bpe::new(Vocabulary::O200k);
             let package = pack(plan, drafts.collect(), Vec::new(), &counts).unwrap();
             let items: Vec<usize> = (0..package.items.len()).collect();
-            documents(&package, &items, &target).unwrap()
+            documents("memory:package:drawn", &package, &items, &target).unwrap()
         })
         .boxed()
 }
@@ -1274,6 +1275,12 @@ pub(crate) fn facts(
         let (one, other) = needs.query.split_at(half);
         let texts = Fact::subqueries(vec![one.into(), other.into()]);
         facts.insert(&Need::Subqueries { query }, texts);
+    }
+    // Of some, near words are known.
+    if query.key().is_multiple_of(3) {
+        let words = WORDS.iter().step_by(2).map(|word| (*word).to_owned());
+        let words = words.collect();
+        facts.insert(&Need::NearWords { query }, Fact::NearWords { words });
     }
     let parts = facts.subqueries(&needs.query).iter();
     let parts: Vec<Digest> = parts.map(|text| Digest::of(text.as_bytes())).collect();

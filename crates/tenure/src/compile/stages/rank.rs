@@ -248,7 +248,7 @@ pub(crate) fn rank<'a>(
                 Factor::Relevance,
                 card.relevance,
                 settings.relevance_floor,
-                !guides(set, at),
+                !guides(set, at) && !set.row(at).packed,
             ),
             (
                 Factor::Freshness,
@@ -429,7 +429,7 @@ fn gated(
             set,
             &tools,
             policy,
-            &text,
+            &affinity::question(policy, facts, &text),
             request.as_of.valid,
             cosines.flatten().as_ref(),
         );

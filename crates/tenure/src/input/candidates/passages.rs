@@ -9,18 +9,18 @@ use super::Candidates;
 use crate::base::digest::Digest;
 use crate::object::{ContextObject, ObjectType};
 use crate::rank::passages::split;
-use crate::rank::ranker::{Dense, Index, Part, Position, Seen, Unit, Weights};
+use crate::rank::ranker::{Dense, Index, Part, Position, Question, Seen, Unit, Weights};
 use crate::rank::vectors::Vectors;
 
 /// The passages of candidates, in their order.
 ///
 /// ```
 /// use tenure::{Candidates, ObjectDocument};
-/// use tenure::ranker::Weights;
+/// use tenure::ranker::{Question, Weights};
 /// let seal = |name: &str, text: &str| ObjectDocument::named(name, text).seal();
 /// let candidates = Candidates::new(vec![seal("manual", "The valve opens at two bar.")?, seal("menu", "Soup.")?]);
 /// let passages = candidates.passages();
-/// let ranked = passages.rank("valve", &Weights::default(), &passages.of_candidates([0, 1]), None);
+/// let ranked = passages.rank(&Question::of("valve"), &Weights::default(), &passages.of_candidates([0, 1]), None);
 /// let best = ranked.into_iter().next().map(|(at, _)| passages.get(at).object.name());
 /// assert_eq!(best, Some("manual"));
 /// # Ok::<(), tenure::Error>(())
@@ -228,7 +228,7 @@ impl Passages {
     /// where someone has vectors, 0 for what is not seen.
     pub fn rank(
         &self,
-        query: &str,
+        asked: &Question,
         weights: &Weights,
         seen: &[bool],
         similarities: Option<&[f64]>,
@@ -243,7 +243,7 @@ impl Passages {
             unrelated: 0.0,
             beside: None,
         });
-        let scores = self.index.scores(query, weights, seen, dense);
+        let scores = self.index.scores(asked, weights, seen, dense);
         let ranked = scores.into_iter().enumerate();
         let ranked = ranked.filter(|(_, score)| *score > 0.0);
         let ranked = ranked.map(|(passage, score)| Near { score, passage });
@@ -315,7 +315,7 @@ mod tests {
     fn ranked(candidates: &Candidates, seen: &[usize], query: &str) -> Vec<(String, f64)> {
         let passages = candidates.passages();
         let seen = passages.of_candidates(seen.iter().copied());
-        let ranked = passages.rank(query, &Weights::default(), &seen, None);
+        let ranked = passages.rank(&Question::of(query), &Weights::default(), &seen, None);
         ranked
             .map(|(at, score)| (passages.get(at).text.to_owned(), score))
             .collect()

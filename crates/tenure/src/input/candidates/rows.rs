@@ -49,6 +49,8 @@ pub(crate) struct Row {
     pub(crate) anonymous: bool,
     /// True if it came with its folder: nothing chose it for the task.
     pub(crate) unasked: bool,
+    /// True if somebody chose it, with a package.
+    pub(crate) packed: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
     /// True of a constraint, or of a rule that states no other, that may never leave.
@@ -593,9 +595,9 @@ const SKILL: &str = "skill";
 /// body of a skill.
 fn is_unasked(revision: &Revision) -> bool {
     let is_file = revision.object_type() == ObjectType::RetrievedPassage
-        && revision
-            .provenance()
-            .is_some_and(|found| found.digest.is_some() && found.retrieved_at.is_none());
+        && revision.provenance().is_some_and(|found| {
+            found.digest.is_some() && found.retrieved_at.is_none() && found.package.is_none()
+        });
     let is_skill = || revision.tags().any(|tag| tag == SKILL);
     is_file || revision.rare().memory_kind == Some(MemoryKind::Procedural) && is_skill()
 }
@@ -635,6 +637,9 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         past: status.access.is_some(),
         anonymous,
         unasked: is_unasked(revision),
+        packed: revision
+            .provenance()
+            .is_some_and(|found| found.package.is_some()),
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
         personal: revision.is_personal(),
         hard: revision.is_hard_constraint() && (rules || revision.constraint().is_some()),

@@ -46,6 +46,9 @@ pub struct Ranking {
     /// is raised less.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub dates: Score,
+    /// The share of a term that counts for a word which the built-in table has near to one of the query's.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub near_words: Score,
     /// The share of the similarity by an encoder of one's own in the sum with the terms and the built-in table. 0: the encoder
     /// takes the table's place.
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -86,6 +89,7 @@ impl Ranking {
             opener: self.opener.to_f64(),
             named: self.named.to_f64(),
             dates: self.dates.to_f64(),
+            near_words: self.near_words.to_f64(),
             encoder: self.encoder.to_f64(),
             beside: self.beside.to_f64(),
         }

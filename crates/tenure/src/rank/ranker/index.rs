@@ -97,15 +97,17 @@ impl Seen<'_> {
 }
 
 /// A query and the terms that it asks for.
-#[derive(Debug)]
-pub(crate) struct Question {
-    pub(crate) query: String,
+#[derive(Clone, Debug)]
+pub struct Question {
+    query: String,
     terms: BTreeSet<Box<str>>,
+    /// The terms of words that are near to its own, which it does not ask for itself.
+    near: BTreeSet<Box<str>>,
 }
 
 impl Question {
     /// Reads a query.
-    pub(crate) fn of(query: &str) -> Question {
+    pub fn of(query: &str) -> Question {
         let mut terms: BTreeSet<Box<str>> = BTreeSet::new();
         Terms::default().each_asked(query, |term| {
             if !terms.contains(term) {
@@ -115,7 +117,28 @@ impl Question {
         Question {
             query: query.to_owned(),
             terms,
+            near: BTreeSet::new(),
         }
+    }
+
+    /// The same question, with words that say nearly what its own do. What holds one of its terms counts for a little more
+    /// if it holds some of these, too ([`Weights::near_words`]); alone they find nothing.
+    #[must_use]
+    pub fn with_near<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Question {
+        let mut terms = Terms::default();
+        for word in words {
+            terms.each(word, |term| {
+                if !self.terms.contains(term) && !self.near.contains(term) {
+                    self.near.insert(term.into());
+                }
+            });
+        }
+        self
+    }
+
+    /// Returns the query.
+    pub fn text(&self) -> &str {
+        &self.query
     }
 
     /// Returns whether at least half of its terms are numbers.
@@ -257,17 +280,6 @@ impl Index {
     /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; 0 for the others.
     pub(crate) fn scores(
         &self,
-        query: &str,
-        weights: &Weights,
-        seen: Seen<'_>,
-        dense: Option<Dense<'_>>,
-    ) -> Vec<f64> {
-        self.scores_of(&Question::of(query), weights, seen, dense)
-    }
-
-    /// The same for a query that was read already.
-    pub(crate) fn scores_of(
-        &self,
         question: &Question,
         weights: &Weights,
         seen: Seen<'_>,
@@ -301,19 +313,7 @@ impl Index {
         if asked.is_empty() || seen.count == 0 {
             return scores;
         }
-        let count = seen.count as f64;
-        let total: u64 = match seen.rows {
-            None => self.parts.iter().map(|(_, part)| part.total).sum(),
-            Some(rows) => {
-                let all = self.parts.iter().flat_map(|(_, part)| &part.lengths);
-                let both = all.zip(rows).filter(|(_, seen)| **seen);
-                both.map(|(length, _)| u64::from(*length)).sum()
-            }
-        };
-        let mean = (total as f64 / count).max(1.0);
-        let (k1, b) = (weights.saturation, weights.length);
-        let share = b / mean;
-        let rest = &weights.fields[..FIELDS - 1];
+        let statistics = self.statistics(weights, seen);
         let (numbers, words): (Vec<_>, Vec<_>) =
             asked.into_iter().partition(|term| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
@@ -331,53 +331,93 @@ impl Index {
         let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
         let words = words.into_iter().map(|term| (term, false));
         for (term, is_weak) in words.chain(numbers) {
-            let held = self.parts.iter();
-            let held = held.map(|(first, part)| (*first, &*part.lengths, part.holders(term)));
-            let held: Vec<(u32, &[u32], &[Posting])> = held.collect();
-            let holders = held.iter().map(|(first, _, holders)| match seen.rows {
-                None => holders.len(),
-                Some(_) => {
-                    let here = holders.iter().filter(|held| seen.has(first + held.unit));
-                    here.count()
-                }
+            let rarity = self.each_holder(term, seen, |unit, length, held| {
+                let frequency = statistics.frequency(length, held);
+                let mut add = |unit: u32, frequency: f64| {
+                    let sum = &mut frequencies[unit as usize];
+                    if *sum == 0.0 && frequency > 0.0 {
+                        holding.push(unit);
+                    }
+                    *sum += frequency;
+                };
+                add(unit, frequency);
+                each_neighbour(&neighbours, unit, weights, |unit, share| {
+                    add(unit, share * frequency);
+                });
             });
-            let holders = holders.sum::<usize>() as f64;
-            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
-            for (first, lengths, holders) in held {
-                for held in holders {
-                    let unit = first + held.unit;
-                    if !seen.has(unit) {
-                        continue;
-                    }
-                    let damping = 1.0 - b + share * f64::from(lengths[held.unit as usize]);
-                    let mut frequency = weights.fields[TEXT] * f64::from(held.text) / damping;
-                    if held.rest != [0; FIELDS - 1] {
-                        for (weight, times) in rest.iter().zip(held.rest) {
-                            frequency += weight * f64::from(times);
-                        }
-                    }
-                    let mut add = |unit: u32, frequency: f64| {
-                        let sum = &mut frequencies[unit as usize];
-                        if *sum == 0.0 && frequency > 0.0 {
-                            holding.push(unit);
-                        }
-                        *sum += frequency;
-                    };
-                    add(unit, frequency);
-                    each_neighbour(&neighbours, unit, weights, |unit, share| {
-                        add(unit, share * frequency);
-                    });
-                }
-            }
             for unit in holding.drain(..) {
                 let frequency = std::mem::take(&mut frequencies[unit as usize]);
                 let score = &mut scores[unit as usize];
                 if !is_weak || *score > 0.0 {
-                    *score += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+                    *score += rarity * statistics.saturated(frequency);
                 }
             }
         }
+        if weights.near_words > 0.0 {
+            self.add_near(question, &statistics, seen, &mut scores);
+        }
         scores
+    }
+
+    /// Adds what near words are worth to what holds terms of the question already. Neighbours have no share of them: that
+    /// would find no more, and cost as much as the question itself several times over.
+    fn add_near(
+        &self,
+        question: &Question,
+        statistics: &Statistics<'_>,
+        seen: Seen<'_>,
+        scores: &mut [f64],
+    ) {
+        let mut held_by = Vec::new();
+        for term in &question.near {
+            let rarity = self.each_holder(term, seen, |unit, length, held| {
+                if scores[unit as usize] > 0.0 {
+                    held_by.push((unit, statistics.frequency(length, held)));
+                }
+            });
+            let worth = statistics.weights.near_words * rarity;
+            for (unit, frequency) in held_by.drain(..) {
+                scores[unit as usize] += worth * statistics.saturated(frequency);
+            }
+        }
+    }
+
+    /// Calls `found` for each unit that is seen and holds a term, with the length of its text. Returns how rare the term is
+    /// among what is seen.
+    fn each_holder(
+        &self,
+        term: &str,
+        seen: Seen<'_>,
+        mut found: impl FnMut(u32, u32, &Posting),
+    ) -> f64 {
+        let mut holders = 0usize;
+        for (first, part) in &self.parts {
+            for held in part.holders(term) {
+                let unit = first + held.unit;
+                if seen.has(unit) {
+                    holders += 1;
+                    found(unit, part.lengths[held.unit as usize], held);
+                }
+            }
+        }
+        let (count, holders) = (seen.count as f64, holders as f64);
+        ln(1.0 + (count - holders + 0.5) / (holders + 0.5))
+    }
+
+    fn statistics<'w>(&self, weights: &'w Weights, seen: Seen<'_>) -> Statistics<'w> {
+        let total: u64 = match seen.rows {
+            None => self.parts.iter().map(|(_, part)| part.total).sum(),
+            Some(rows) => {
+                let all = self.parts.iter().flat_map(|(_, part)| &part.lengths);
+                let both = all.zip(rows).filter(|(_, seen)| **seen);
+                both.map(|(length, _)| u64::from(*length)).sum()
+            }
+        };
+        let mean = (total as f64 / seen.count as f64).max(1.0);
+        Statistics {
+            weights,
+            share: weights.length / mean,
+        }
     }
 
     /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
@@ -548,6 +588,33 @@ impl Index {
             }
         }
         any
+    }
+}
+
+/// The numbers by which the terms of a question are weighed.
+struct Statistics<'w> {
+    weights: &'w Weights,
+    /// The discount of a text for each of its terms.
+    share: f64,
+}
+
+impl Statistics<'_> {
+    /// The weighted frequency of a term in a unit whose text has so many terms.
+    fn frequency(&self, length: u32, held: &Posting) -> f64 {
+        let fields = &self.weights.fields;
+        let damping = 1.0 - self.weights.length + self.share * f64::from(length);
+        let mut frequency = fields[TEXT] * f64::from(held.text) / damping;
+        if held.rest != [0; FIELDS - 1] {
+            for (weight, times) in fields.iter().zip(held.rest) {
+                frequency += weight * f64::from(times);
+            }
+        }
+        frequency
+    }
+
+    fn saturated(&self, frequency: f64) -> f64 {
+        let k1 = self.weights.saturation;
+        frequency * (k1 + 1.0) / (k1 + frequency)
     }
 }
 

@@ -26,7 +26,8 @@ mod terms;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) use self::index::{Dense, Index, Part, Position, Question, Seen, normalize};
+pub use self::index::Question;
+pub(crate) use self::index::{Dense, Index, Part, Position, Seen, normalize};
 pub use self::terms::Terms;
 pub(crate) use self::terms::each_term;
 use crate::rank::dates::{self, Days};
@@ -72,6 +73,8 @@ pub struct Weights {
     /// The most by which a unit is raised that is of the days which the query names, as a share of its score; less by less
     /// for what is days away.
     pub dates: f64,
+    /// The share of a term that counts for a word which is near to one of the query ([`Question::with_near`]).
+    pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
     /// The same of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
@@ -92,6 +95,7 @@ impl Default for Weights {
             opener: 0.1,
             named: 0.2,
             dates: 0.5,
+            near_words: 0.15,
             dense: 0.45,
             encoder: 0.45,
             beside: 0.1,
@@ -168,12 +172,14 @@ impl Ranker {
     /// The units with their scores from 0 to 1, the best first; equal ones in their own order. `dense`
     /// holds each unit's similarity to the query, where someone has vectors.
     pub fn rank(&self, query: &str, dense: Option<&[f64]>) -> Vec<(usize, f64)> {
-        self.rank_by(query, dense.map(|by| Similar { by, beside: None }))
+        let similar = dense.map(|by| Similar { by, beside: None });
+        self.rank_by(&Question::of(query), similar)
     }
 
-    /// The same, with the similarities of an encoder of one's own and of the built-in table.
-    pub fn rank_by(&self, query: &str, similar: Option<Similar<'_>>) -> Vec<(usize, f64)> {
-        let scores = self.scores_by(query, similar);
+    /// The same for a question that was read already, with the similarities of an encoder of one's own and of the built-in
+    /// table.
+    pub fn rank_by(&self, asked: &Question, similar: Option<Similar<'_>>) -> Vec<(usize, f64)> {
+        let scores = self.scores_by(asked, similar);
         let mut ranked: Vec<(usize, f64)> = scores.into_iter().enumerate().collect();
         ranked.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
         ranked
@@ -181,10 +187,11 @@ impl Ranker {
 
     /// The score of each unit, from 0 to 1.
     pub fn scores(&self, query: &str, dense: Option<&[f64]>) -> Vec<f64> {
-        self.scores_by(query, dense.map(|by| Similar { by, beside: None }))
+        let similar = dense.map(|by| Similar { by, beside: None });
+        self.scores_by(&Question::of(query), similar)
     }
 
-    fn scores_by(&self, query: &str, similar: Option<Similar<'_>>) -> Vec<f64> {
+    fn scores_by(&self, asked: &Question, similar: Option<Similar<'_>>) -> Vec<f64> {
         let all = Seen {
             rows: None,
             count: self.len(),
@@ -202,12 +209,12 @@ impl Ranker {
             unrelated: 0.0,
             beside: beside.as_deref(),
         });
-        let mut scores = self.index.scores(query, &self.weights, all, dense);
+        let mut scores = self.index.scores(asked, &self.weights, all, dense);
         if self.weights.dates > 0.0 {
             let known = self.days.iter().copied().flatten();
             let among = known.reduce(Days::with);
-            let asked = among.map_or(Vec::new(), |_| dates::named(query, None, among));
-            raise_dated(&mut scores, &asked, self.weights.dates, |unit| {
+            let named = among.map_or(Vec::new(), |_| dates::named(asked.text(), None, among));
+            raise_dated(&mut scores, &named, self.weights.dates, |unit| {
                 self.days[unit]
             });
         }
@@ -326,13 +333,36 @@ mod tests {
         let ranker = Ranker::new(&units, Weights::default());
         let by = |own: &[f64], table: Option<&[f64]>| {
             let beside = table;
-            let ranked = ranker.rank_by("gasket", Some(Similar { by: own, beside }));
+            let ranked = ranker.rank_by(&Question::of("gasket"), Some(Similar { by: own, beside }));
             ranked.into_iter().map(|(unit, _)| unit).collect::<Vec<_>>()
         };
         assert_eq!(by(&[0.2, 0.5, 0.4], None), [1, 2, 0]);
         assert_eq!(by(&[0.2, 0.5, 0.45], Some(&[0.1, 0.1, 0.9])), [2, 1, 0]);
         // What is not whole counts for nothing.
         assert_eq!(by(&[0.2, 0.5, 0.4], Some(&[0.9])), [1, 2, 0]);
+    }
+
+    #[test]
+    fn near_words_raise_what_the_query_finds_and_find_nothing_alone() {
+        let units = [
+            text("the doctor left home"),
+            text("the doctor asked patients"),
+            text("her patients"),
+        ];
+        let ranker = Ranker::new(&units, Weights::default());
+        let asked = Question::of("Which doctor?");
+        let scores = |asked: &Question| ranker.scores_by(asked, None);
+        let plain = scores(&asked);
+        assert_eq!(plain[..2], [1.0, 1.0]);
+        let near = scores(
+            &asked
+                .clone()
+                .with_near(["patient", "doctors", "medicine", "the"]),
+        );
+        assert!(near[1] > near[0]);
+        assert_eq!(near[2], 0.0);
+        // The query's own words, and what says nothing, are no near words.
+        assert_eq!(scores(&asked.with_near(["doctors", "the", ""])), plain);
     }
 
     #[test]
@@ -461,7 +491,8 @@ mod tests {
                     .collect();
                 let dense = Dense { similarities: &similarities, unrelated: 0.3, beside: None };
                 let weights = Weights::default();
-                index(units).scores(&query, &weights, Seen { rows, count }, is_dense.then_some(dense))
+                let asked = Question::of(&query).with_near(["film", "valves"]);
+                index(units).scores(&asked, &weights, Seen { rows, count }, is_dense.then_some(dense))
             };
             let each: Vec<_> = all.iter().collect();
             let rows: Vec<bool> = all.iter().map(|unit| unit.3).collect();

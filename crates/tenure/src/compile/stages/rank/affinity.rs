@@ -67,11 +67,11 @@ pub(super) fn nearness(
     };
     let weights = policy.document().ranking.weights();
     let parts = dense.as_ref().map(Cosines::dense);
-    let question = Question::of(query);
-    let mut raw = set.index().scores_of(&question, &weights, seen, parts);
+    let whole = question(policy, facts, query);
+    let mut raw = set.index().scores(&whole, &weights, seen, parts);
     raise_days(&mut raw, &live.rows, set, policy, query, now);
     let mut asked = vec![AskedAbout {
-        question,
+        question: whole,
         cosines: dense,
     }];
     let mut marks = Vec::new();
@@ -82,14 +82,12 @@ pub(super) fn nearness(
             Scorer::Lexical | Scorer::Supplied => None,
         };
         // What one of the questions is about is as near as what all of it is about.
-        let near = among(set, rows, policy, text, now, cosines.as_ref());
+        let question = question(policy, facts, text);
+        let near = among(set, rows, policy, &question, now, cosines.as_ref());
         for (raw, near) in raw.iter_mut().zip(near) {
             *raw = raw.max(near);
         }
-        asked.push(AskedAbout {
-            question: Question::of(text),
-            cosines,
-        });
+        asked.push(AskedAbout { question, cosines });
     }
     let facts = if marks.is_empty() || !accounts {
         used
@@ -97,6 +95,15 @@ pub(super) fn nearness(
         Digest::of_parts([used.bytes().as_slice(), &marks])
     };
     Nearness { raw, asked, facts }
+}
+
+/// Reads a question, with the words that are near to its own where the policy has vectors decide.
+pub(super) fn question(policy: &Policy, facts: &Facts, text: &str) -> Question {
+    let question = Question::of(text);
+    match policy.document().scorer {
+        Scorer::Hybrid => question.with_near(facts.near_words(text)),
+        Scorer::Lexical | Scorer::Supplied => question,
+    }
 }
 
 /// Raises what is of the days that a text names, told from the instant of the request where that is known.
@@ -191,7 +198,7 @@ pub(super) fn near(set: &Normalized, asked: &[AskedAbout], rows: &[u32]) -> Opti
 }
 
 /// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
-/// relevance: the nearest of what is unrelated is still the nearest. A row is related whose similarity, with half the share of
+/// relevance, but for what somebody chose with a package: the nearest of what is unrelated is still the nearest. A row is related whose similarity, with half the share of
 /// the words that both have, is halfway from that of unrelated texts to that of texts which speak of the same; where no
 /// vectors are known, one that has a quarter of its words in common with the task.
 pub(super) fn drop_unrelated(
@@ -204,7 +211,8 @@ pub(super) fn drop_unrelated(
     let set = live.set;
     let has_floor =
         |row: &u32| policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
-    let rows: Vec<u32> = live.rows.iter().copied().filter(has_floor).collect();
+    let is_held = |row: &u32| has_floor(row) && !set.row(*row).packed;
+    let rows: Vec<u32> = live.rows.iter().copied().filter(is_held).collect();
     if rows.is_empty() {
         return;
     }
@@ -333,12 +341,12 @@ fn beside(
     Some(of)
 }
 
-/// Returns the nearness of these rows to a text, compared with each other alone, by their terms and by these vectors.
+/// Returns the nearness of these rows to a question, compared with each other alone, by their terms and by these vectors.
 pub(super) fn among(
     set: &Normalized,
     rows: &[u32],
     policy: &Policy,
-    text: &str,
+    asked: &Question,
     now: Option<Instant>,
     cosines: Option<&Cosines>,
 ) -> Vec<f64> {
@@ -350,8 +358,8 @@ pub(super) fn among(
     };
     let weights = policy.document().ranking.weights();
     let dense = cosines.map(Cosines::dense);
-    let mut raw = set.index().scores(text, &weights, seen, dense);
-    raise_days(&mut raw, rows, set, policy, text, now);
+    let mut raw = set.index().scores(asked, &weights, seen, dense);
+    raise_days(&mut raw, rows, set, policy, asked.text(), now);
     raw
 }
 

@@ -17,6 +17,7 @@ use crate::input::retrieval::{
     Brought, RetrievalPlan, RetrievalReport, RetrievalStrategy, Subquery, SubqueryReport,
 };
 use crate::object::section::Section;
+use crate::rank::ranker::Question;
 
 use super::affinity::{self, cosines};
 
@@ -202,7 +203,11 @@ impl Search<'_> {
             }
             _ => {
                 let (set, policy) = (self.set, self.policy);
-                affinity::among(set, among, policy, text, self.now, cosines.as_ref())
+                let asked = match strategy {
+                    RetrievalStrategy::Lexical => Question::of(text),
+                    _ => affinity::question(policy, self.facts, text),
+                };
+                affinity::among(set, among, policy, &asked, self.now, cosines.as_ref())
             }
         };
         let greatest = among.iter().map(|row| scores[*row as usize]);
