@@ -40,6 +40,7 @@ fn packed(name: &str, retention: Retention) -> Value {
             paths: Vec::new(),
             query: "sections[heading=Decision]".into(),
             sources: vec!["open.md".into(), "board.md".into()],
+            vectors: None,
         }],
         retention,
         ..Plan::default()
@@ -57,6 +58,7 @@ fn packed(name: &str, retention: Retention) -> Value {
             tokenizer: world.tokenizer(),
             now: Instant::from_micros(1_000),
             summaries: &BTreeMap::new(),
+            embedder: None,
         },
     );
     let packed = packed.unwrap();

@@ -70,6 +70,7 @@ mod tenant;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod tree_index;
+mod vector_cache;
 
 pub use blobs::TextLine;
 pub use claims::MOST_OPPONENTS;
@@ -92,3 +93,4 @@ pub use tenant::{
 };
 pub use tenure::belief::entity::ResolvedMention;
 pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
+pub use vector_cache::VectorCache;

@@ -2,6 +2,7 @@
 //! units that are finer than sections are cut from the file when they are asked for.
 
 mod changed;
+mod nearness;
 pub(crate) mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use tenure::num::Score;
 use tenure::package::{DocumentUnits, JsonPath, Selector, Unit, UnitKind};
 use tenure::ranker::{Ranker, Terms, Unit as Ranked, Weights};
 use tenure::{Digest, Error};
+use tenure_adapters::embed::Embedder;
 use tenure_adapters::read::text_of;
 use tenure_store::{FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
 
@@ -24,6 +26,8 @@ use scan::{Scan, Scanned, read_inside, scan, within};
 pub const TREE_FOLDER: &str = ".tenure";
 /// The name of the index in it.
 const INDEX_FILE: &str = "index.db";
+/// The name of the vectors that are kept.
+const VECTORS_FILE: &str = "vectors.db";
 /// The kind of a file that is known and was not read.
 const UNREAD: &str = "unread";
 /// So many parts are ranked for each that is wanted, within bounds.
@@ -643,12 +647,19 @@ impl Index {
     }
 
     /// The parts of documents that are nearest to these words, the nearest first: sections, and what stands before the first
-    /// one. With paths, in these files and folders alone.
+    /// one. With paths, in these files and folders alone. The words choose up to 200 of them; with an encoder, its vectors
+    /// rank these beside the words.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when no word says anything; as [`Index::open`].
-    pub fn search(&self, words: &str, paths: &[String], limit: usize) -> Result<FoundUnits, Error> {
+    pub fn search(
+        &self,
+        words: &str,
+        paths: &[String],
+        limit: usize,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<FoundUnits, Error> {
         let scopes: BTreeSet<String> = paths
             .iter()
             .map(|path| path.trim_end_matches('/').to_owned())
@@ -702,7 +713,15 @@ impl Index {
                 ..Ranked::default()
             })
             .collect();
-        let ranked = Ranker::new(&units, Weights::default().alone()).rank(words, None);
+        let near = match embedder {
+            Some(embedder) => {
+                let texts: Vec<&str> = texts.iter().map(|(_, text)| &**text).collect();
+                let kept_in = self.root.join(TREE_FOLDER).join(VECTORS_FILE);
+                Some(nearness::similarities(&kept_in, embedder, words, &texts)?)
+            }
+            None => None,
+        };
+        let ranked = Ranker::new(&units, Weights::default().alone()).rank(words, near.as_deref());
         for (at, score) in ranked.into_iter().filter(|(_, score)| *score > 0.0) {
             if found.units.len() >= limit {
                 found.left_out += 1;

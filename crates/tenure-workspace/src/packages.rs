@@ -19,6 +19,7 @@ use tenure::time::Instant;
 use tenure::tokenizer::Tokenizer;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument, Principal};
 use tenure_adapters::decide::{AskedItem, Decider};
+use tenure_adapters::embed::Embedder;
 use tenure_adapters::read::read_text;
 
 use crate::index::root_of;
@@ -47,6 +48,8 @@ pub struct Bearing<'a> {
     pub now: Instant,
     /// Summaries that somebody supplied, by the digest of the text that each is of.
     pub summaries: &'a BTreeMap<Digest, String>,
+    /// An encoder of one's own, for recipes that name it.
+    pub embedder: Option<&'a dyn Embedder>,
 }
 
 impl Bearing<'_> {

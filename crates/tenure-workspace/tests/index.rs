@@ -1,10 +1,20 @@
 //! The index of a tree: what is read, what is not read again, what is left out, and what a search finds.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure::package::{Selector, UnitKind};
+use tenure::package::{
+    Engine, LabelTable, Plan, RecipeVectors, RetrievalRecipe, Selector, UnitKind,
+};
+use tenure::time::Instant;
+use tenure::vectors::VectorModel;
+use tenure::{Digest, Error, Principal};
+use tenure_workspace::Workspace;
+use tenure_workspace::embed::Embedder;
 use tenure_workspace::index::{Index, IndexRun, Indexing};
+use tenure_workspace::packages::{Bearing, Packages};
 
 struct Tree(tempfile::TempDir);
 
@@ -48,7 +58,7 @@ impl Tree {
 
     fn searched(&self, words: &str) -> Vec<String> {
         let index = Index::open(self.root()).unwrap();
-        let found = index.search(words, &[], 10).unwrap();
+        let found = index.search(words, &[], 10, None).unwrap();
         found
             .units
             .into_iter()
@@ -250,7 +260,7 @@ fn units_are_found_by_what_they_are_and_by_words() {
         )
         .unwrap();
     assert_eq!(none.nearest.as_deref(), Some("the nearest is `Decision`"));
-    assert!(index.search("the of", &[], 3).is_err());
+    assert!(index.search("the of", &[], 3, None).is_err());
     let limited = index
         .select(&Selector::new("sections").unwrap(), &[], 2)
         .unwrap();
@@ -270,7 +280,7 @@ fn a_file_that_changed_since_is_said() {
     tree.put("a.md", b"# Z\n\nOther.\n");
     fs::remove_file(tree.root().join("b.md")).unwrap();
     let index = Index::open(tree.root()).unwrap();
-    let found = index.search("pumps", &[], 5).unwrap();
+    let found = index.search("pumps", &[], 5, None).unwrap();
     assert!(found.units.is_empty());
     assert_eq!(found.changed, ["a.md", "b.md"]);
     let found = index
@@ -331,7 +341,7 @@ fn files_and_folders_that_turn_into_links_while_they_are_read_lead_nowhere() {
         let mut leaked = Vec::new();
         for _ in 0..150 {
             let _ = Index::update(&root, std::slice::from_ref(&root), Indexing::default());
-            let found = Index::open(&root).and_then(|index| index.search("zebra", &[], 5));
+            let found = Index::open(&root).and_then(|index| index.search("zebra", &[], 5, None));
             leaked.extend(found.map(|found| found.units).unwrap_or_default());
         }
         over.store(true, Ordering::Relaxed);
@@ -344,4 +354,136 @@ fn files_and_folders_that_turn_into_links_while_they_are_read_lead_nowhere() {
             .iter()
             .any(|found| found.contains("Zebra"))
     );
+}
+
+/// An encoder to which all that speaks of animals is one, which counts what it is asked.
+struct Animals {
+    name: &'static str,
+    asked: AtomicUsize,
+}
+
+impl Animals {
+    fn new(name: &'static str) -> Animals {
+        let asked = AtomicUsize::new(0);
+        Animals { name, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Embedder for Animals {
+    fn model(&self) -> VectorModel {
+        let digest = Digest::of(self.name.as_bytes());
+        VectorModel {
+            dimensions: 2,
+            ..VectorModel::new(self.name, digest)
+        }
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        self.asked.fetch_add(texts.len(), Ordering::Relaxed);
+        let is_animal = |text: &str| {
+            ["horse", "mare", "cat"]
+                .iter()
+                .any(|word| text.contains(word))
+        };
+        let of = |text: &&str| {
+            if is_animal(text) {
+                vec![1.0, 0.0]
+            } else {
+                vec![0.0, 1.0]
+            }
+        };
+        Ok(texts.iter().map(of).collect())
+    }
+}
+
+const FARM: [(&str, &str); 3] = [
+    (
+        "a.md",
+        "# Stable\n\nThe stall of the mare is by the gate.\n",
+    ),
+    (
+        "b.md",
+        "# Market\n\nThe stall of the baker is by the gate, the stall of the smith is by the well.\n",
+    ),
+    ("c.md", "# Soup\n\nServed at noon.\n"),
+];
+
+#[test]
+fn vectors_rank_what_words_chose_and_each_text_is_asked_about_once() {
+    let tree = Tree::new(&FARM);
+    tree.update();
+    let encoder = Animals::new("animals");
+    let search = |embedder: Option<&dyn Embedder>| {
+        let index = Index::open(tree.root()).unwrap();
+        let found = index
+            .search("stall of the horse", &[], 10, embedder)
+            .unwrap();
+        let paths = found.units.into_iter().map(|unit| unit.path);
+        paths.collect::<Vec<String>>()
+    };
+    assert_eq!(search(None), ["b.md", "a.md"]);
+    assert_eq!(search(Some(&encoder)), ["a.md", "b.md"]);
+    assert_eq!(encoder.asked(), 3); // Two texts and the words.
+    assert_eq!(search(Some(&encoder)), ["a.md", "b.md"]);
+    assert_eq!(encoder.asked(), 1);
+    tree.put("b.md", b"# Market\n\nThe stall of the baker is closed.\n");
+    tree.update();
+    search(Some(&encoder));
+    assert_eq!(encoder.asked(), 2);
+    // Another encoder has vectors of its own.
+    search(Some(&Animals::new("other")));
+    search(Some(&encoder));
+    assert_eq!(encoder.asked(), 1);
+}
+
+#[test]
+fn a_package_that_vectors_ranked_is_refreshed_with_them_alone() {
+    let tree = Tree::new(&FARM);
+    tree.update();
+    let workspace = Workspace::without_key().unwrap();
+    let world = workspace.world("gpt-4o").unwrap();
+    let (labels, summaries, caller) = (LabelTable::default(), BTreeMap::new(), Principal::owner());
+    let bearing = |embedder| Bearing {
+        caller: &caller,
+        labels: &labels,
+        decider: None,
+        tokenizer: world.tokenizer(),
+        now: Instant::from_micros(1_000),
+        summaries: &summaries,
+        embedder,
+    };
+    let encoder = Animals::new("animals");
+    let plan = Plan {
+        name: "stalls".into(),
+        recipes: vec![RetrievalRecipe {
+            engine: None,
+            kind: Engine::Search,
+            limit: Some(1),
+            paths: Vec::new(),
+            query: "stall of the horse".into(),
+            sources: Vec::new(),
+            vectors: Some(RecipeVectors {
+                digest: encoder.model().digest,
+                model: "animals".into(),
+            }),
+        }],
+        ..Plan::default()
+    };
+    let packages = Packages::of(tree.root()).unwrap();
+    packages
+        .pack(plan.clone(), &bearing(Some(&encoder)))
+        .unwrap();
+    let found = packages.find("stalls").unwrap();
+    assert_eq!(found.package.items[0].provenance.path, "a.md");
+    let refreshed = packages.refresh(&found, &bearing(Some(&encoder))).unwrap();
+    assert_eq!(refreshed.packed.id, found.id);
+    let error = packages.refresh(&found, &bearing(None)).unwrap_err();
+    assert!(error.what.contains("`animals`, and no encoder"), "{error}");
+    let other = Animals::new("other");
+    let error = packages.pack(plan, &bearing(Some(&other))).unwrap_err();
+    assert!(error.what.contains("and `other` was given"), "{error}");
 }

@@ -438,6 +438,7 @@ fn packages(root: &Path, cheat: Option<&str>) {
         tokenizer: world.tokenizer(),
         now: workspace.clock().now(),
         summaries: &summaries,
+        embedder: None,
     };
     say(FROM_HERE);
     Index::update(root, &[root.to_owned()], Indexing::default()).unwrap();
@@ -455,6 +456,7 @@ fn packages(root: &Path, cheat: Option<&str>) {
         paths: Vec::new(),
         query: query.to_owned(),
         sources: Vec::new(),
+        vectors: None,
     };
     let plan = Plan {
         name: "quiet".to_owned(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{CallerArgs, CatalogueArgs, Format, RootArgs};
+use super::{CallerArgs, CatalogueArgs, Format, RootArgs, SearchEmbedderArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
@@ -113,6 +113,8 @@ pub(crate) struct ContextPackArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) summaries: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) embedder: SearchEmbedderArgs,
+    #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(crate) labels: LabelArgs,
@@ -202,6 +204,8 @@ pub(crate) struct ContextRefreshArgs {
     /// A package's id or the beginning of it, or a name
     #[arg(value_name = "PACKAGE")]
     pub(crate) package: String,
+    #[command(flatten)]
+    pub(crate) embedder: SearchEmbedderArgs,
     #[command(flatten)]
     pub(crate) labels: LabelArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::Format;
+use super::{Format, SearchEmbedderArgs};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -64,6 +64,8 @@ pub(crate) struct IndexQueryArgs {
     /// Print the text of each unit, too
     #[arg(long)]
     pub(crate) text: bool,
+    #[command(flatten)]
+    pub(crate) embedder: SearchEmbedderArgs,
     #[command(flatten)]
     pub(crate) root: RootArgs,
     /// The output format

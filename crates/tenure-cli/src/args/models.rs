@@ -28,6 +28,18 @@ pub(crate) struct EmbedderArgs {
     pub(crate) onnxruntime: Option<PathBuf>,
 }
 
+/// An encoder whose vectors rank a search. No variable of the environment names it: what a search finds would depend on that.
+#[derive(Debug, Args)]
+pub(crate) struct SearchEmbedderArgs {
+    /// With --search, rank by the vectors of this encoder, too: a folder (model.onnx, tokenizer.json), or a TOML file that
+    /// names one or an OpenAI-compatible endpoint
+    #[arg(long, value_name = "FOLDER|FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) embedder: Option<PathBuf>,
+    /// The ONNX Runtime library that runs such models, as libonnxruntime.so; nothing is downloaded
+    #[arg(long, value_name = "FILE", env = "ORT_DYLIB_PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) onnxruntime: Option<PathBuf>,
+}
+
 /// The source of relevance: vectors and terms, or a model that reads query and text.
 #[derive(Debug, Args)]
 pub(crate) struct RelevanceArgs {

@@ -7,15 +7,18 @@ use std::path::Path;
 use serde::Deserialize;
 use tenure::package::{
     ContextPackage, CutReason, Engine, JsonPath, LabelTable, MemoryNamespace, PackageDiff, Plan,
-    RetrievalRecipe, Selector, Shown, diff, name_of, plan_of,
+    RecipeVectors, RetrievalRecipe, Selector, Shown, diff, name_of, plan_of,
 };
-use tenure::{Digest, Error, Principal};
+use tenure::{Digest, Error, ErrorKind, Principal};
 use tenure_workspace::decide::{self, Decider};
+use tenure_workspace::embed::Embedder;
 use tenure_workspace::packages::{Bearing, Filtered, Packages, Packed, manifest_of};
 use tenure_workspace::{Clock, read_text, write_whole};
 
 use super::models::grouped;
-use super::{instant, print, print_bytes, print_json, read_or_stdin, speak, without_key};
+use super::{
+    instant, print, print_bytes, print_json, read_or_stdin, search_embedder, speak, without_key,
+};
 use crate::args::*;
 use crate::failure::{Failure, cell, printable, warning};
 
@@ -128,6 +131,7 @@ fn plan(args: &ContextPackArgs, packages: &Packages) -> Result<Plan, Error> {
                     paths: args.paths.clone(),
                     query,
                     sources: sources.collect::<Result<_, _>>()?,
+                    vectors: None,
                 }],
                 ..Plan::default()
             }
@@ -164,9 +168,36 @@ fn plan(args: &ContextPackArgs, packages: &Packages) -> Result<Plan, Error> {
     Ok(plan)
 }
 
+/// Says in the recipes that search which encoder ranks them.
+fn name_encoder(plan: &mut Plan, embedder: Option<&dyn Embedder>) -> Result<(), Error> {
+    let Some(model) = embedder.map(Embedder::model) else {
+        return Ok(());
+    };
+    let searches =
+        |recipe: &&mut RetrievalRecipe| recipe.engine.unwrap_or(recipe.kind) == Engine::Search;
+    let mut any = false;
+    for recipe in plan.recipes.iter_mut().filter(searches) {
+        any = true;
+        recipe.vectors.get_or_insert_with(|| RecipeVectors {
+            digest: model.digest,
+            model: model.name.clone(),
+        });
+    }
+    if any {
+        return Ok(());
+    }
+    let error = Error::new(
+        ErrorKind::Usage,
+        "`--embedder` ranks a search, and this is none",
+    );
+    Err(error.hint("add `--search`, or a recipe that searches"))
+}
+
 fn pack(args: &ContextPackArgs) -> Result<(), Failure> {
     let packages = Packages::of(&args.root.root)?;
-    let plan = plan(args, &packages)?;
+    let mut plan = plan(args, &packages)?;
+    let embedder = search_embedder(&args.embedder)?;
+    name_encoder(&mut plan, embedder.as_deref())?;
     let world = without_key(&args.catalogue)?.world(&plan.budget.model)?;
     let packed = packages.pack(
         plan,
@@ -177,6 +208,7 @@ fn pack(args: &ContextPackArgs) -> Result<(), Failure> {
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &summaries(args.summaries.as_deref())?,
+            embedder: embedder.as_deref(),
         },
     )?;
     told(&packed, args.format)
@@ -255,6 +287,7 @@ fn activate(args: &ContextActivateArgs) -> Result<(), Failure> {
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &BTreeMap::new(),
+            embedder: None,
         },
     )?;
     if args.format == Format::Json {
@@ -332,6 +365,7 @@ fn refresh(args: &ContextRefreshArgs) -> Result<(), Failure> {
     let packages = Packages::of(&args.root.root)?;
     let found = packages.find(&args.package)?;
     let world = without_key(&args.catalogue)?.world(&found.package.budget.model)?;
+    let embedder = search_embedder(&args.embedder)?;
     let refreshed = packages.refresh(
         &found,
         &Bearing {
@@ -341,6 +375,7 @@ fn refresh(args: &ContextRefreshArgs) -> Result<(), Failure> {
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &BTreeMap::new(),
+            embedder: embedder.as_deref(),
         },
     )?;
     if args.format == Format::Json {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use tenure::Error;
 use tenure::package::{JsonPath, Selector};
+use tenure::{Error, ErrorKind};
 use tenure_workspace::index::{FoundUnit, FoundUnits, Index, Indexing, Skipped};
 
 use super::models::grouped;
-use super::{print, print_json};
+use super::{print, print_json, search_embedder};
 use crate::args::{
     Format, IndexArgs, IndexCommand, IndexListArgs, IndexQueryArgs, IndexStatusArgs,
 };
@@ -83,8 +83,16 @@ struct WithText {
 
 fn query(args: &IndexQueryArgs) -> Result<(), Failure> {
     let index = Index::open(&args.root.root)?;
+    let embedder = search_embedder(&args.embedder)?;
+    if embedder.is_some() && !args.search {
+        let error = Error::new(
+            ErrorKind::Usage,
+            "`--embedder` ranks a search, and this is none",
+        );
+        return Err(error.hint("add `--search`").into());
+    }
     let found = if args.search {
-        index.search(&args.query, &args.paths, args.limit)?
+        index.search(&args.query, &args.paths, args.limit, embedder.as_deref())?
     } else if args.query.starts_with('$') {
         index.values(&JsonPath::new(&args.query)?, &args.paths, args.limit)?
     } else {

@@ -49,7 +49,8 @@ use tenure_workspace::{
 };
 
 use crate::args::{
-    CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs, StoreUrl,
+    CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs, SearchEmbedderArgs,
+    StoreUrl,
 };
 use crate::failure::{Failure, printable};
 
@@ -105,6 +106,13 @@ fn decomposer(args: &RelevanceArgs) -> Result<Option<Box<dyn Decomposer>>, Error
 
 /// The encoder that the arguments name.
 fn embedder(args: &EmbedderArgs) -> Result<Option<Box<dyn Embedder>>, Error> {
+    let library = args.onnxruntime.as_deref();
+    let open = |path: &PathBuf| tenure_workspace::embed::open(path, library);
+    args.embedder.as_ref().map(open).transpose()
+}
+
+/// The encoder that the arguments of a search name.
+fn search_embedder(args: &SearchEmbedderArgs) -> Result<Option<Box<dyn Embedder>>, Error> {
     let library = args.onnxruntime.as_deref();
     let open = |path: &PathBuf| tenure_workspace::embed::open(path, library);
     args.embedder.as_ref().map(open).transpose()

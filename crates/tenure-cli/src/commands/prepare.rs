@@ -257,6 +257,7 @@ fn activated(
         tokenizer: world.tokenizer(),
         now: workspace.clock().now(),
         summaries: &BTreeMap::new(),
+        embedder: None,
     };
     let mut objects = Vec::new();
     for reference in &args.activations {

@@ -184,6 +184,7 @@ pub(super) fn candidates(
                 tokenizer: world.tokenizer(),
                 now: app.now(),
                 summaries: &BTreeMap::new(),
+                embedder: None,
             },
         );
         for mut document in found.in_field(&format!("{within}.target"))? {
@@ -222,6 +223,7 @@ pub(super) async fn activate(
                 tokenizer: world.tokenizer(),
                 now: app.now(),
                 summaries: &BTreeMap::new(),
+                embedder: None,
             },
         );
         let activated = activated.in_field("target")?;

@@ -11,6 +11,7 @@ use tenure::package::{
 };
 use tenure::{Digest, Error};
 use tenure_adapters::decide::AskedItem;
+use tenure_adapters::embed::Embedder;
 
 use super::Bearing;
 use crate::index::scan::{scan, within};
@@ -45,6 +46,7 @@ pub(super) struct Gathered {
 struct Gatherer<'a> {
     root: &'a Path,
     labels: &'a LabelTable,
+    embedder: Option<&'a dyn Embedder>,
     summaries: &'a BTreeMap<Digest, String>,
     /// The documents that were read, each as fine as it was needed.
     loaded: BTreeMap<String, (Fineness, Loaded)>,
@@ -65,6 +67,7 @@ pub(super) fn gather(
     let mut gatherer = Gatherer {
         root,
         labels: bearing.labels,
+        embedder: bearing.embedder,
         summaries: bearing.summaries,
         loaded: BTreeMap::new(),
         found: Gathered::default(),
@@ -154,7 +157,7 @@ pub(super) fn sources(root: &Path, sources: &[String]) -> Result<Vec<String>, Er
     Ok(names)
 }
 
-impl Gatherer<'_> {
+impl<'a> Gatherer<'a> {
     /// What a selector finds; where it finds nothing, what is nearest.
     fn select(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         let selector = Selector::new(&recipe.query)?;
@@ -304,6 +307,30 @@ impl Gatherer<'_> {
         }))
     }
 
+    /// The encoder that a recipe names, if it names one: with another, it would find other things under the same name.
+    fn encoder_of(&self, recipe: &RetrievalRecipe) -> Result<Option<&'a dyn Embedder>, Error> {
+        let Some(named) = &recipe.vectors else {
+            return Ok(None);
+        };
+        let there = self.embedder.map(|embedder| embedder.model());
+        match &there {
+            Some(model) if model.digest == named.digest => Ok(self.embedder),
+            Some(model) => Err(Error::input(format!(
+                "the search `{}` is ranked by vectors of `{}`, and `{}` was given",
+                clip(&recipe.query),
+                named.model,
+                model.name
+            ))
+            .expected(format!("the model {}", named.digest))),
+            None => Err(Error::input(format!(
+                "the search `{}` is ranked by vectors of `{}`, and no encoder was given",
+                clip(&recipe.query),
+                named.model
+            ))
+            .hint("name it with `--embedder`")),
+        }
+    }
+
     /// What words find.
     fn search(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         if !recipe.sources.is_empty() {
@@ -314,7 +341,8 @@ impl Gatherer<'_> {
         }
         let index = Index::open(self.root)?;
         let limit = recipe.limit.unwrap_or(MOST_FOUND) as usize;
-        let found = index.search(&recipe.query, &recipe.paths, limit)?;
+        let embedder = self.encoder_of(recipe)?;
+        let found = index.search(&recipe.query, &recipe.paths, limit, embedder)?;
         for path in &found.changed {
             let told = format!(
                 "{path} is not what was indexed, and was left out; `tenure index` reads it again"

@@ -227,6 +227,19 @@ pub struct RetrievalRecipe {
     /// Files that are read without an index, relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// The encoder whose vectors rank a search beside its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<RecipeVectors>,
+}
+
+/// An encoder that a recipe depends on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecipeVectors {
+    /// Identifies it: another digest is another encoder.
+    pub digest: Digest,
+    /// Its name, for people.
+    pub model: String,
 }
 
 /// A summary of a whole package.
