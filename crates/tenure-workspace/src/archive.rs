@@ -22,6 +22,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::num::Score;
 use tenure::object::ObjectId;
@@ -60,7 +61,7 @@ impl<'a> Ask<'a> {
 }
 
 /// A part of an object's text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Passage {
     /// The object's name.
     pub name: String,
@@ -79,7 +80,7 @@ pub struct Passage {
 }
 
 /// The passages of the archive that match a query.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// The nearest first.
     pub passages: Vec<Passage>,

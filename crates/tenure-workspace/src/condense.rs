@@ -1,6 +1,7 @@
 //! The verb **condense**: a text made to fit a number of tokens, with a pointer to the original where something was
 //! left out.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::condense::curve::Curve;
 use tenure::condense::distill::{BelowFloor, FLOOR};
@@ -51,7 +52,7 @@ pub struct Condensation {
 }
 
 /// A condensation as the faces print it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CondensationReport {
     /// The tokens of the original.
     pub from: u32,
@@ -80,7 +81,7 @@ pub struct CondensationReport {
 }
 
 /// Parts that were left out for one reason.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct LeftOutReport {
     class: Omission,
     unit: Unit,
@@ -88,7 +89,7 @@ pub struct LeftOutReport {
 }
 
 /// The curve of a method, and where its knee is for this text.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CurveReport {
     alpha: f64,
     beta: f64,
@@ -96,7 +97,7 @@ pub struct CurveReport {
 }
 
 /// The size below which a text loses fast.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Knee {
     to: u32,
     fidelity: Score,

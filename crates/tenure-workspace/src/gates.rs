@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::Candidates;
 use tenure::gate::{Gating, Standing};
 use tenure::num::Score;
 
 /// A block of the gated registry, or one that the gate leaves.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct GatedBlock {
     /// Its name.
     pub name: String,
@@ -19,7 +20,7 @@ pub struct GatedBlock {
 }
 
 /// The answer of a gate, in the order of the candidates.
-#[derive(Clone, PartialEq, Default, Debug, Serialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, JsonSchema)]
 pub struct GateReport {
     /// Those that stay.
     pub kept: Vec<GatedBlock>,

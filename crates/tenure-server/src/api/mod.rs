@@ -137,6 +137,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<words::Pair>),
+                answer: openapi::shape::<tenure::inspect::Diff>,
                 ..operation(
                     "post",
                     "/api/v1/diff",
@@ -149,6 +150,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<query::Query>),
+                answer: openapi::shape::<tenure_workspace::archive::Found>,
                 ..operation(
                     "post",
                     "/api/v1/query",
@@ -174,6 +176,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<packages::Pair>),
+                answer: openapi::shape::<tenure::package::PackageDiff>,
                 ..operation(
                     "post",
                     "/api/v1/packages/diff",
@@ -224,6 +227,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<condense::Long>),
+                answer: openapi::shape::<tenure_workspace::CondensationReport>,
                 ..operation(
                     "post",
                     "/api/v1/condense",
@@ -261,6 +265,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<bodies::Linted>),
+                answer: openapi::shape::<tenure::inspect::LintReport>,
                 ..operation(
                     "post",
                     "/api/v1/lint",
@@ -285,6 +290,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<bodies::Successive>),
+                answer: openapi::shape::<tenure::cache::Explanation>,
                 ..operation(
                     "post",
                     "/api/v1/cache/explain",
@@ -297,6 +303,7 @@ fn table() -> Vec<Entry> {
         (
             Operation {
                 body: Some(openapi::shape::<compile::Call>),
+                answer: openapi::shape::<tenure_workspace::GateReport>,
                 ..operation(
                     "post",
                     "/api/v1/gate",

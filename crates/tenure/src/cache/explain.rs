@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::body::{Body, Part};
@@ -33,7 +34,7 @@ vocabulary! {
 }
 
 /// An object of a compile.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ObjectPlace {
     /// The section that it stands in.
@@ -43,7 +44,7 @@ pub struct ObjectPlace {
 }
 
 /// The first byte that differs, in the provider's order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Difference {
     /// The block that it stands in: `messages[3].content[0]`.
@@ -61,7 +62,7 @@ pub struct Difference {
 }
 
 /// A setting that changed, and what outlives that.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Changed {
     /// The setting: `tool_choice`.
@@ -71,7 +72,7 @@ pub struct Changed {
 }
 
 /// The part of a request that the cache finds after another request.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The cause of the miss.

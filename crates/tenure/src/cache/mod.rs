@@ -37,6 +37,7 @@ mod settings;
 mod tests;
 mod weigh;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::error::Error;
@@ -212,7 +213,7 @@ fn cost(price: Option<Price>, tokens: u32) -> Option<Cost> {
 }
 
 /// A place in a body, as its provider counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Position {
     /// The message, counted from 0.

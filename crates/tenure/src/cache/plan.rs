@@ -1,5 +1,6 @@
 //! The places of a request's marks, and the costs of writing and reading each prefix.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::body::{Body, Part};
@@ -63,7 +64,7 @@ vocabulary! {
 }
 
 /// The end of a prefix that a cache holds or is asked to hold.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Breakpoint {
     /// The block that it stands behind: `messages[3].content[0]`.
@@ -92,7 +93,7 @@ pub struct Breakpoint {
 }
 
 /// A breakpoint that was wanted.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct OmittedBreakpoint {
     /// The block.
@@ -106,7 +107,7 @@ pub struct OmittedBreakpoint {
 }
 
 /// The cost of a request's input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Costs {
     /// Without a cache.
@@ -118,7 +119,7 @@ pub struct Costs {
 }
 
 /// The effect of a cache on a request.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct CachePlan {
     /// The form of the body; none for a text.

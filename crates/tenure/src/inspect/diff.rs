@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compile::trace::{Ruling, Trace, Verdict};
 use crate::object::section::Section;
 
 /// The change of one object.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change {
@@ -53,7 +54,7 @@ pub enum Change {
 }
 
 /// The changes of one section.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct SectionDiff {
     /// The section.
     pub section: Section,
@@ -64,7 +65,7 @@ pub struct SectionDiff {
 }
 
 /// The difference between two compiles.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Diff {
     /// True if the payloads are the same, byte for byte.
     pub same_payload: bool,

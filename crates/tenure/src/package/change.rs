@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::base::tokenizer::Tokenizer;
 type LineSpan = (u32, u32);
 
 /// A change of one item.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct ItemChange {
     /// Its file.
     pub path: String,
@@ -30,7 +31,7 @@ pub struct ItemChange {
 }
 
 /// The difference of two packages, item by item.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
 pub struct PackageDiff {
     /// Items of the second alone.
     pub added: Vec<ItemChange>,
@@ -131,7 +132,7 @@ pub fn diff(before: &ContextPackage, after: &ContextPackage) -> PackageDiff {
 }
 
 /// Something in which packages that are merged do not agree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "conflict", rename_all = "snake_case")]
 pub enum Conflict {
     /// The same unit has two texts. The first package's stands.

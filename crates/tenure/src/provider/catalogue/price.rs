@@ -1,9 +1,11 @@
 //! Prices, exactly: whole micro-dollars, so that no sum of them ever drifts.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Add;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::base::error::Error;
@@ -88,6 +90,18 @@ impl fmt::Display for Cost {
         // Cents are always shown, what is finer only when it is there.
         let finer = decimals[2..].trim_end_matches('0');
         f.pad(&format!("{}.{}{finer}", self.0 / PICOS, &decimals[..2]))
+    }
+}
+
+impl JsonSchema for Cost {
+    fn schema_name() -> Cow<'static, str> {
+        "Cost".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "description": "An amount in US dollars, exactly.", "pattern": "^[0-9]+\\.[0-9]{2,12}$"
+        })
     }
 }
 
