@@ -263,7 +263,7 @@ fn the_doctor_looks_at_keys_and_what_they_see_and_tells_no_secret() {
     let doctor = doctor
         .env("ANTHROPIC_API_KEY", "hush-5")
         .env("OPENAI_BASE_URL", "https://u:hush-6@h/v1")
-        .env("TENURE_STROE", "hush-7");
+        .env("TENURE_STOR", "hush-7");
     let output = doctor.output().unwrap();
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));

@@ -187,7 +187,7 @@ impl Doctor {
         let ours: BTreeMap<_, _> = ours.collect();
         for (name, value) in &ours {
             if !VARIABLES.contains(&name.as_str()) {
-                let near = tenure::error::nearest(name, VARIABLES.into_iter());
+                let near = tenure::error::nearest(name, VARIABLES);
                 let hint = near.map_or_else(
                     || format!("known are {}", VARIABLES.join(", ")),
                     |near| format!("did you mean {near}?"),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
     let agent: Agent = client.parse()?;
     let places = Places::of_process()?;
     // One that is not installed is named before anything is made.
-    Launch::of(agent, &places, GATEWAY)?;
+    Launch::of(agent, &places, GATEWAY, arguments.clone())?;
     if serve.upstreams.is_empty() {
         serve.upstreams = upstreams(agent, &places)?;
     }
@@ -46,14 +46,14 @@ pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
             .hint("--no-store keeps nothing and has no keys; or start `tenure serve`, and give the agent a key: docs/agents.md")
             .into());
     }
-    let launch = Launch::of(agent, &places, &server.url())?;
+    let launch = Launch::of(agent, &places, &server.url(), arguments)?;
     if let Some(missing) = launch.needs.filter(|name| std::env::var_os(name).is_none()) {
         warning(&format!(
             "{client} reads the key of its provider from {missing}, which is not set"
         ));
     }
     let mut command = Command::new(&launch.program);
-    command.args(&launch.arguments).args(&arguments);
+    command.args(&launch.arguments);
     command.envs(launch.variables);
     let Ended { status, tally } = server.run_beside(&mut command)?;
     anstream::eprint!("{}", told(&tally, &serve, store.as_deref()));
@@ -137,6 +137,10 @@ fn told(tally: &Tally, serve: &ServeArgs, store: Option<&str>) -> String {
             faults.join(", ")
         },
     );
+    if tally.requests == 0 {
+        let what = "no request came: does it ask another provider, or none?";
+        line("note", what.to_owned());
+    }
     match store {
         Some(store) if tally.requests > 0 => {
             line(

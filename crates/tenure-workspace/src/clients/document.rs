@@ -24,7 +24,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] with the line where it is broken.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line where it is broken.
     pub fn value(self, text: &str) -> Result<Value, Error> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         match self {
@@ -37,7 +37,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when it is broken, or has something else where the entry's place is.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it is broken, or has something else where the entry's place is.
     pub fn set(self, text: &str, path: &[String], value: &Value) -> Result<String, Error> {
         self.edit(text, |text| match self {
             Form::Json => json::set(text, path, value),
@@ -55,7 +55,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when it is broken.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it is broken.
     pub fn take(self, text: &str, path: &[String], stays: usize) -> Result<String, Error> {
         self.edit(text, |text| match self {
             Form::Json => json::take(text, path, stays),

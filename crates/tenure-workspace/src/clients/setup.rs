@@ -203,7 +203,7 @@ impl Plan {
 
     /// Returns whether there is nothing to do.
     pub fn is_nothing(&self) -> bool {
-        self.changes.is_empty() && !(self.is_undo && !self.journal.files.is_empty())
+        self.changes.is_empty() && (!self.is_undo || self.journal.files.is_empty())
     }
 
     /// Does what is planned, and returns where the originals are kept, one for each file that was there.
