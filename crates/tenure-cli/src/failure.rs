@@ -19,6 +19,7 @@ pub(crate) enum Failure {
     /// The reader of our output went away: not worth a message.
     Hangup,
     /// A program that was started ended with this code, and has said why.
+    #[cfg_attr(not(feature = "server"), allow(dead_code))]
     Ended(u8),
 }
 

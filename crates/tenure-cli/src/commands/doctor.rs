@@ -1,5 +1,8 @@
 //! `tenure doctor`: what is wrong, and what to do.
 
+// A build without the server asks nobody.
+#![cfg_attr(not(feature = "server"), allow(unused_imports, dead_code))]
+
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
