@@ -17,6 +17,7 @@ mod pages;
 mod registry;
 mod serve;
 mod session;
+mod setup;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub(crate) use pages::command;
 pub(crate) use registry::*;
 pub(crate) use serve::*;
 pub(crate) use session::*;
+pub(crate) use setup::*;
 pub(crate) use store::*;
 
 /// A context compiler for LLM agents
@@ -178,6 +180,23 @@ pub(crate) enum Command {
     /// `/v1/` forwards the requests of agents to their providers and records them. On SIGTERM or SIGINT it finishes
     /// the requests under way, then stops.
     Serve(ServeArgs),
+    /// Start an agent with the gateway between it and its provider
+    ///
+    /// Starts `claude`, `codex` or `opencode` with the gateway's address, on a port of its own, and writes no configuration of
+    /// its. Requests go on to where they would have gone. When the agent has ended, prints what went through, on the standard
+    /// error, and ends with its exit code.
+    Run(Box<RunArgs>),
+    /// Make an agent use Tenure, or undo it
+    ///
+    /// Writes the agent's own configuration: shows the change, asks, and keeps what the file was. Comments and all else in it
+    /// stay as they are. cursor and gemini-cli have tools alone.
+    Setup(SetupArgs),
+    /// Look for what is wrong, and say what to do
+    ///
+    /// Looks at the configuration, the frame key, the models, the store, its keys and what they may see, the port, the upstreams
+    /// and the agents. Changes nothing, and asks nobody over the network without --online. The exit code is 2 if something
+    /// is wrong.
+    Doctor(DoctorArgs),
     /// Serve tools to an agent over MCP, by standard input and output
     ///
     /// An MCP client starts it, and ends it by closing its input. The tools compile, search and read back what the store
@@ -187,10 +206,12 @@ pub(crate) enum Command {
     /// Make, list and revoke the keys of a server
     Keys(KeysArgs),
     /// Measure the ranker on questions whose answers are known
+    #[command(hide = true)]
     Eval(EvalArgs),
     /// Check skills (Agent Skills)
     Skills(SkillsArgs),
     /// Print the JSON Schema of a published form
+    #[command(hide = true)]
     Schema(SchemaArgs),
     /// Print a shell's completions
     // As `man`: installed once, by who packages the program.

@@ -18,6 +18,9 @@ pub(crate) enum Failure {
     Refused(Error),
     /// The reader of our output went away: not worth a message.
     Hangup,
+    /// A program that was started ended with this code, and has said why.
+    #[cfg_attr(not(feature = "server"), allow(dead_code))]
+    Ended(u8),
 }
 
 impl From<Error> for Failure {
@@ -38,8 +41,10 @@ impl From<io::Error> for Failure {
 impl Failure {
     /// Prints the message, as JSON where the output is, and returns the exit code.
     pub(crate) fn report(self, is_json: bool) -> ExitCode {
-        let Failure::Refused(error) = self else {
-            return ExitCode::SUCCESS;
+        let error = match self {
+            Failure::Refused(error) => error,
+            Failure::Hangup => return ExitCode::SUCCESS,
+            Failure::Ended(code) => return ExitCode::from(code),
         };
         if is_json {
             eprintln!("{}", serde_json::json!({ "error": error }));

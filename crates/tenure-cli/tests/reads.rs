@@ -4,7 +4,7 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 13] = [
+const WRITERS: [&str; 14] = [
     "context pack",
     "context import",
     "entity add",
@@ -17,6 +17,7 @@ const WRITERS: [&str; 13] = [
     "keys create",
     "registry create",
     "mcp",
+    "run",
     "serve",
 ];
 
@@ -113,6 +114,8 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["keys", "revoke", "5f0c2a91"],
     &["eval", "recall", "a.md", "--budget", "9"],
     &["eval", "similarities", "a.md"],
+    &["doctor"],
+    &["setup", "cursor", "--dry-run", "--force"],
     &["skills", "check", "."],
     &["schema", "request"],
     &["completions", "bash"],

@@ -48,5 +48,6 @@ mod relevance;
 mod retrieval;
 mod serve;
 mod session;
+mod setup;
 mod store;
 mod template;

@@ -33,6 +33,7 @@ mod accounting;
 mod api;
 mod app;
 mod arriving;
+mod beside;
 mod body;
 mod cache;
 mod caches;
@@ -46,6 +47,7 @@ mod http;
 mod jwt;
 mod mcp;
 mod options;
+mod probe;
 mod protocol;
 mod rates;
 mod server;
@@ -55,13 +57,16 @@ mod tasks;
 mod telemetry;
 mod work;
 
+pub use beside::Ended;
 pub use http::Upstream;
 pub use jwt::Jwt;
 pub use mcp::{McpOptions, McpTool, serve_mcp};
 pub use options::{Limits, Mode, Options};
+pub use probe::probe;
 pub use server::Server;
 pub use telemetry::log::LogLevel;
 pub use telemetry::quality::Threshold;
+pub use telemetry::tally::Tally;
 pub use tenure::answer::OutputFault;
 pub(crate) use work::blocking;
 
@@ -71,6 +76,9 @@ pub(crate) fn failed() -> error::Refusal {
         .hint("this is a bug in tenure; please report it with the request")
         .into()
 }
+
+/// Whether this build serves tools over MCP.
+pub const SERVES_MCP: bool = cfg!(feature = "mcp");
 
 /// The description of the API: OpenAPI 3.1, as the server has it at `/openapi.json`.
 pub fn openapi() -> serde_json::Value {

@@ -51,7 +51,7 @@ const MAX_HEADERS: usize = 100;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    gateway: Arc<Gateway>,
+    pub(crate) gateway: Arc<Gateway>,
 }
 
 impl Server {
@@ -105,6 +105,11 @@ impl Server {
         format!("http://{}", self.address)
     }
 
+    /// Returns whether every caller must show a key or a token.
+    pub fn is_locked(&self) -> bool {
+        self.gateway.app.access.is_locked()
+    }
+
     /// Answers until the process is told to stop (SIGTERM, or SIGINT), then lets what is under way
     /// come to its end.
     ///
@@ -112,19 +117,9 @@ impl Server {
     ///
     /// [`ErrorKind::Unavailable`] when the system gives no threads.
     pub fn run(self) -> Result<(), Error> {
-        let failed = |error: std::io::Error| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("the server cannot run: {error}"),
-            )
-        };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .max_blocking_threads(BLOCKING_THREADS)
-            .build()
-            .map_err(failed)?;
+        let runtime = runtime()?;
         let done = runtime.block_on(async {
-            let stop = stop_signal().map_err(failed)?;
+            let stop = stop_signal().map_err(|error| cannot_run(&error))?;
             self.serve(stop).await
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -219,6 +214,20 @@ impl Server {
         .await;
         Ok(())
     }
+}
+
+/// Makes what requests are answered on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+        .map_err(|error| cannot_run(&error))
+}
+
+pub(crate) fn cannot_run(error: &std::io::Error) -> Error {
+    let what = format!("the server cannot run: {error}");
+    Error::new(ErrorKind::Unavailable, what)
 }
 
 /// Comes when the client of a connection has left and what was ready for it had time to go. It is found out here because

@@ -24,6 +24,7 @@ mod bad_input;
 mod bound_reasoning;
 mod cache_marks;
 mod cases;
+mod clients;
 mod evidence;
 mod examples;
 mod first_cut;

@@ -802,6 +802,34 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "run",
+        &[
+            ("tenure run claude", ""),
+            (
+                "tenure run codex --mode fit -- exec 'Fix the parser'",
+                "the client's own arguments come last",
+            ),
+        ],
+    ),
+    (
+        "setup",
+        &[
+            (
+                "tenure setup cursor --dry-run --force",
+                "what would be written",
+            ),
+            ("tenure setup claude-code --mcp --yes --force", ""),
+            ("tenure setup claude-code --undo --yes", ""),
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            ("tenure doctor --listen 127.0.0.1:0", ""),
+            ("tenure doctor --online --format json", "for support"),
+        ],
+    ),
+    (
         "mcp",
         &[
             ("tenure mcp", "what an MCP client starts"),

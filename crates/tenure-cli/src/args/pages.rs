@@ -101,6 +101,18 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Tools", &["mcp tools", "list"]),
+    (
+        "Client",
+        &[
+            "gateway",
+            "setup mcp",
+            "undo",
+            "url",
+            "force",
+            "setup store",
+        ],
+    ),
+    ("Looking", &["doctor upstreams", "online"]),
     ("Shares", &["demands", "claims", "sensitivity", "what_if"]),
     (
         "Registry",
@@ -230,7 +242,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Output",
         &[
             "stages", "why", "previous", "payload", "output", "apply", "trace", "view", "format",
-            "verbose", "dry_run", "help",
+            "verbose", "yes", "dry_run", "help",
         ],
     ),
 ];
@@ -424,6 +436,19 @@ const SHOWN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "run",
+        &[
+            "upstreams",
+            "mode",
+            "store",
+            "no_store",
+            "tenant",
+            "catalogue",
+            "log",
+            "help",
+        ],
+    ),
+    (
         "serve",
         &[
             "listen",
@@ -445,7 +470,12 @@ pub(crate) fn command() -> Command {
     let command = page(Cli::command(), "");
     // A screen is for the commands, so the short help leaves out what every program has.
     let examples = of(EXAMPLES, "").map_or(String::new(), shown);
-    command.after_long_help(format!("{OPTIONS}\n{examples}"))
+    // Beside an agent, any port will do.
+    command
+        .mut_subcommand("run", |run| {
+            run.mut_arg("listen", |arg| arg.default_value("127.0.0.1:0"))
+        })
+        .after_long_help(format!("{OPTIONS}\n{examples}"))
 }
 
 /// The options of the program itself.

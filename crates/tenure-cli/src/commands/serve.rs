@@ -27,6 +27,18 @@ pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
 /// Answers until the process is told to stop.
 #[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
+    let (server, store) = bound(args)?;
+    match store {
+        Some(store) => anstream::eprintln!("store: {}", cell(&store)),
+        None => anstream::eprintln!("note: without a store, nothing is recorded"),
+    }
+    print(&format!("{}\n", server.url()))?;
+    Ok(server.run()?)
+}
+
+/// Makes the server that the arguments describe, with the address of its store.
+#[cfg(feature = "server")]
+pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
     let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
@@ -97,13 +109,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         ..Options::new(workspace)
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);
-    let server = Server::bind(options)?;
-    match store {
-        Some(store) => anstream::eprintln!("store: {}", cell(&store)),
-        None => anstream::eprintln!("note: without a store, nothing is recorded"),
-    }
-    print(&format!("{}\n", server.url()))?;
-    Ok(server.run()?)
+    Ok((Server::bind(options)?, store))
 }
 
 /// Does what the subcommand says.

@@ -20,7 +20,7 @@ pub(crate) fn existing(url: &StoreUrl, maker: &str) -> Result<Store, Error> {
 }
 
 /// The URL of the store that is meant.
-fn meant(url: &StoreUrl) -> Result<String, Error> {
+pub(super) fn meant(url: &StoreUrl) -> Result<String, Error> {
     if let Some(url) = &url.store {
         return Ok(url.clone());
     }

@@ -376,6 +376,8 @@ impl Desk {
                 .collect(),
             calibrated_percent: draft.calibrated,
         };
+        let tally = self.telemetry.tally.lock();
+        tally.unwrap_or_else(PoisonError::into_inner).add(&record);
         (record, kept.unwrap_or_default())
     }
 

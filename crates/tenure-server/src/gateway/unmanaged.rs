@@ -204,6 +204,7 @@ mod tests {
             log,
             audit: Audit::open(None).unwrap(),
             thresholds: Vec::new(),
+            tally: std::sync::Mutex::default(),
             metrics,
         };
         let warned = Warned::default();

@@ -6,9 +6,10 @@ pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod quality;
 pub(crate) mod spans;
+pub(crate) mod tally;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tenure::Error;
 use tenure_workspace::Clock;
@@ -20,6 +21,7 @@ use self::log::{Log, LogLevel};
 use self::metrics::Metrics;
 use self::quality::Threshold;
 use self::spans::Spans;
+use self::tally::Tally;
 
 /// The telemetry of a server.
 pub(crate) struct Telemetry {
@@ -30,6 +32,8 @@ pub(crate) struct Telemetry {
     pub(crate) audit: Audit,
     /// The limits that payloads are held to.
     pub(crate) thresholds: Vec<Threshold>,
+    /// What went through the gateway since the start.
+    pub(crate) tally: Mutex<Tally>,
 }
 
 /// The parts of a server's options that telemetry is made from.
@@ -65,6 +69,7 @@ impl Telemetry {
             log,
             audit: Audit::open(options.audit)?,
             thresholds: options.thresholds,
+            tally: Mutex::default(),
             metrics,
         })
     }
