@@ -114,7 +114,7 @@ async function audit(page, name, sheet) {
   const key = made.key;
   const { server, address } = await serve([]);
   // Chromium as root wants no sandbox of its own.
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
   try {
     const ids = await fill(address, key);
     const of = (id, part = "") => `/inspect/records/${id}${part}`;

@@ -390,11 +390,13 @@ fn lineage(compile: &Compile<'_>, at: usize, object: &ContextObject, links: Link
         .map(|subquery| &*subquery.name)
         .collect();
     let id = revision.object_id().to_string();
+    // What a store does not hold has no page.
+    let is_stored = object.status().transaction.from.is_some();
     html! {
         dl.facts {
-            dt { "Object" } dd.mono { @match links.to(View::Object(&id)) { Some(href) => { a href=(href) { (id) } } None => { (id) } } }
+            dt { "Object" } dd.mono { @match links.to(View::Object(&id)).filter(|_| is_stored) { Some(href) => { a href=(href) { (id) } } None => { (id) } } }
             dt { "Revision" } dd.mono { (revision.id()) }
-            dt { "Type" } dd { (revision.object_type()) ", authority " (revision.authority_level() as u8) " (" (revision.authority_level()) ")" }
+            dt { "Type" } dd { (revision.object_type()) ", authority " (revision.authority_level()) }
             dt { "Layer" } dd { (revision.layer()) }
             @if let Some(origin) = revision.source_origin() { dt { "Origin" } dd { (name(origin)) } }
             @if !found_by.is_empty() { dt { "Found by" } dd { @for subquery in &found_by { code { (name(subquery)) } " " } } }

@@ -41,8 +41,8 @@ pub(crate) fn one(view: &RegistryView) -> Markup {
             @let id = revision.object_id().to_string();
             tr {
                 td.n { (at + 1) }
-                th.name scope="row" { a href=[Links::Server.to(View::Object(&id))] { (name(block.name())) } }
-                td { (revision.object_type()) } td { (revision.authority_level() as u8) " " (revision.authority_level()) }
+                th.name scope="row" { @if object.status().transaction.from.is_some() { a href=[Links::Server.to(View::Object(&id))] { (name(block.name())) } } @else { (name(block.name())) } }
+                td { (revision.object_type()) } td { (revision.authority_level()) }
                 td { (object.protection()) } td { @if object.is_removable() { "yes" } @else { "no" } }
                 td { (revision.author()) } td { (name(block.writer())) } td.n { (grouped(revision.content().len() as u64)) }
             }

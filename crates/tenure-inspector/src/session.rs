@@ -35,7 +35,7 @@ pub struct SessionView {
 pub(crate) fn page(session: &SessionView, catalogue: &Catalogue) -> Markup {
     html! {
         h1 { "Conversation " span.mono { (name(&session.id)) } }
-        @if let Some(messages) = session.messages { p.lead { (grouped(messages)) " messages are kept, byte for byte." } }
+        @if let Some(messages) = session.messages { p.lead { @if messages == 1 { "One message is" } @else { (grouped(messages)) " messages are" } " kept, byte for byte." } }
         @if let Some(talk) = &session.talk {
             (exchange::talk_head(talk, catalogue))
             h2 { "Epochs" } (epochs(talk, catalogue))

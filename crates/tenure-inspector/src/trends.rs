@@ -106,7 +106,8 @@ pub(crate) fn page(lines: &[Line], more: bool, catalogue: &Catalogue) -> Markup 
 /// A bar for each day.
 fn bars(days: &BTreeMap<String, Day>, what: &str, of: impl Fn(&Day) -> u64) -> Markup {
     let most = days.values().map(&of).max().unwrap_or(0).max(1);
-    let wide = 100.0 / days.len() as f64;
+    // A single day is no wall.
+    let wide = 100.0 / days.len().max(14) as f64;
     html! {
         svg.line viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=(format!("{what} a day, at most {}", grouped(most))) {
             line x1="0" x2="100" y1="40" y2="40" {}

@@ -32,12 +32,14 @@ fn hostile() -> Vec<String> {
 fn compiled(target: Target, names: &[String], budget: u32) -> Compiled {
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let at = "2026-06-01T00:00:00Z".parse().unwrap();
+    // An object's name holds no control character; its content may.
+    let named = |name: &str| name.replace(char::is_control, "");
     let rules = names.iter().map(|name| {
-        let rule = ObjectDocument::rule(name.clone(), format!("Say {name} of the pump."));
+        let rule = ObjectDocument::rule(named(name), format!("Say {name} of the pump."));
         rule.seal().unwrap()
     });
     let pages = names.iter().map(|name| {
-        let page = ObjectDocument::evidence(name.clone(), at, format!("The pump says {name}."));
+        let page = ObjectDocument::evidence(named(name), at, format!("The pump says {name}."));
         page.seal().unwrap()
     });
     let candidates = Candidates::new(rules.chain(pages).collect());
