@@ -242,7 +242,7 @@ pub(crate) fn talk(talk: &Talk, most: usize, catalogue: &Catalogue, links: Links
             @let before = at.checked_sub(1).and_then(|at| all.get(at));
             tr id=(format!("r{}", at + 1)) {
                 th.n scope="row" { @match links.to(View::Record(&record.record_id)) { Some(href) => { a href=(href) { (at + 1) } } None => { (at + 1) } } }
-                td { (second(record.at)) }
+                td.at { (second(record.at)) }
                 td.name { (name(record.model.as_deref().unwrap_or("none"))) }
                 td.n { (tokens(record.request_tokens)) } td.n { (tokens(record.sent_tokens)) } td.n { (cached(record)) }
                 td.n { @match money::of_exchange(catalogue, record) { Some(cost) => { (cost) } None => { "–" } } }

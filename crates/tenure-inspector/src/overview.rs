@@ -120,7 +120,7 @@ fn row(line: &Line, catalogue: &Catalogue) -> Markup {
     let href = Links::Server.to(View::Record(&line.id));
     html! {
         tr {
-            td { (second(line.at)) }
+            td.at { (second(line.at)) }
             td.mono { a href=[href] { (name(&line.id)) } }
             @match &line.what {
                 Listed::Exchange(record) => { (request(record, catalogue)) }

@@ -89,7 +89,7 @@ fn compiles(lines: &[Line]) -> Markup {
         @for line in lines.iter().take(MOST) {
             @if let Listed::Compile(compile) = &line.what {
                 tr {
-                    td { (second(line.at)) } td.mono { a href=[Links::Server.to(View::Record(&line.id))] { (name(&line.id)) } }
+                    td.at { (second(line.at)) } td.mono { a href=[Links::Server.to(View::Record(&line.id))] { (name(&line.id)) } }
                     td.n { (grouped(u64::from(compile.total_tokens))) " of " (grouped(u64::from(compile.budget))) } td.n { (compile.epoch) } td { (epoch_in_words(compile.cause)) }
                 }
             }

@@ -787,7 +787,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure compile . --task 'Fix the parser' --format json | tenure report - -o parser.html",
                 "",
             ),
-            ("tenure report trace.json -o trace.html", "a trace alone"),
+            ("tenure report before.json -o before.html", ""),
             (
                 "tenure report gw-4f1c -o request.html",
                 "a request of the gateway",

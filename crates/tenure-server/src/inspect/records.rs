@@ -115,7 +115,9 @@ pub(super) async fn record(visit: Visit, Path(id): Path<String>) -> Result<Respo
                 let (number, before) = before(&records, &record)?;
                 let before = before
                     .filter(|before| visit.sees_line(&Listed::Exchange(Box::new(before.clone()))));
-                let compiled = record.compile.is_some() && visit.caller.grant.operator;
+                let compiled = record.compile.is_some()
+                    && !record.is_as_it_came()
+                    && visit.caller.grant.operator;
                 let record = visit.exchange_as_seen(*record);
                 Ok(pages::exchange(
                     &record,
