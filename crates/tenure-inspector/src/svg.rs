@@ -125,7 +125,7 @@ fn tiles(area: &Area, place: Rect) -> Markup {
         return html! {};
     }
     let mut tiles: Vec<&Tile> = area.items.iter().filter(|tile| tile.tokens > 0).collect();
-    tiles.sort_by(|one, other| other.tokens.cmp(&one.tokens));
+    tiles.sort_by_key(|tile| std::cmp::Reverse(tile.tokens));
     let rest = tiles.split_off(tiles.len().min(MOST_ITEMS));
     let rest_tokens: u64 = rest.iter().map(|tile| tile.tokens).sum();
     let mut sizes: Vec<f64> = tiles.iter().map(|tile| tile.tokens as f64).collect();

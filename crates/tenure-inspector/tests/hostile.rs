@@ -116,7 +116,7 @@ fn nothing_of_others_becomes_markup() {
         let compiled = compiled(target, &names, 3_000);
         for named in &names {
             let compile = view(&compiled, named);
-            check(&report(&[compile.clone()]));
+            check(&report(std::slice::from_ref(&compile)));
             check(&pages::compile(&compile, &frame));
             check(&pages::payload(&compile, &frame));
             check(&pages::candidate(&compile, 0, &frame).unwrap());
