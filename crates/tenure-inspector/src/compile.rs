@@ -150,7 +150,7 @@ pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     }
 }
 
-/// What is known of a compile as a whole.
+/// The facts of a compile as a whole.
 pub(crate) fn facts(compile: &Compile<'_>) -> Markup {
     let trace = compile.trace;
     let task = compile.request.map(|request| &request.task);

@@ -41,7 +41,7 @@ pub(crate) fn cached(record: &ExchangeRecord) -> String {
     }
 }
 
-/// What was done to a request, in sentences. `before` is the request before it in its conversation.
+/// The account of a request, in sentences. `before` is the request before it in its conversation.
 pub(crate) fn done(
     record: &ExchangeRecord,
     before: Option<&ExchangeRecord>,
@@ -152,7 +152,7 @@ fn names(all: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Whether something went wrong, in a word.
+/// The kind of what went wrong, in a word; none where nothing did.
 pub(crate) fn fault(record: &ExchangeRecord) -> Option<&'static str> {
     if record.fault.is_some() {
         return Some("fault");

@@ -29,7 +29,7 @@ pub struct Gathered {
     remedies: BTreeMap<usize, String>,
 }
 
-/// How much of a recorded compile is wanted.
+/// The part of a recorded compile that is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
     /// The account alone, as it is recorded.

@@ -18,7 +18,7 @@ use crate::text::{SENTENCE, clipped, grouped, name, percent};
 /// The rows of a page.
 pub const ROWS: usize = 100;
 
-/// Which candidates are asked for. Every field may be missing or empty.
+/// The candidates that are asked for. Every field may be missing or empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -89,7 +89,7 @@ pub(crate) fn ruling(ruling: Ruling) -> &'static str {
     ruling.term()
 }
 
-/// What a row says beside its verdict.
+/// The rest of a row, beside its verdict.
 #[derive(Default)]
 pub(crate) struct Beside<'b> {
     /// The forms that are not whole, by the place of their candidate.
@@ -107,7 +107,7 @@ impl<'b> Beside<'b> {
         }
     }
 
-    /// What would have let a candidate in, where it is not in.
+    /// The change that would have let a candidate in, where it is not in.
     pub(crate) fn remedy(&self, at: usize, verdict: &Verdict) -> Option<String> {
         if verdict.verdict == Ruling::Included {
             return None;

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// The root of the inspector's pages.
 pub const ROOT: &str = "/inspect";
 
-/// What stays as it is in a part of a path or a query.
+/// The characters that are encoded in a part of a path or a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

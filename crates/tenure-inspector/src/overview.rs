@@ -12,7 +12,7 @@ use crate::money;
 use crate::shell::table;
 use crate::text::{clipped, grouped, name, percent, second};
 
-/// Which records are asked for. Every field may be missing or empty.
+/// The records that are asked for. Every field may be missing or empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ListFilter {
@@ -20,7 +20,7 @@ pub struct ListFilter {
     pub q: String,
     /// `requests`, `compiles`, `faults` or `epochs`.
     pub kind: String,
-    /// What comes behind this record, as the page before names it.
+    /// The record behind which a page begins, as the page before names it.
     pub after: String,
 }
 

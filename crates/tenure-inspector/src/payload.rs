@@ -41,7 +41,7 @@ pub(crate) fn items(envelope: &Envelope) -> Vec<(Section, &Item)> {
         .collect()
 }
 
-/// Where a text of a body stands: message, block, tool.
+/// The place of a text of a body: message, block, tool.
 type Key = (Option<u32>, Option<u32>, Option<u32>);
 
 /// A text of a body.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tenure::{Compiled, Envelope, Error, Trace};
 
-/// What a file holds of one payload.
+/// The part of a file that is about one payload.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The account.

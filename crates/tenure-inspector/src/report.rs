@@ -76,7 +76,7 @@ fn one(compile: &Compile<'_>, number: usize) -> Markup {
 /// Places of verdicts that a page shows, and the number of all.
 type Shown = (Vec<usize>, usize);
 
-/// What is in, in its order; what is not, the nearest to being in first: by score, then by tokens.
+/// The places of what is in, in its order, and of what is not, the nearest to being in first: by score, then by tokens.
 fn shown(trace: &Trace) -> (Shown, Shown) {
     let all = trace.verdicts.iter().enumerate();
     let (standing, mut left): (Vec<usize>, Vec<usize>) = {

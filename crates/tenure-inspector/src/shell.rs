@@ -17,16 +17,16 @@ pub const SCRIPT_PATH: &str = "/inspect/live.js";
 /// The only script: it puts new lines into the list of requests. Every page is read without it.
 pub const SCRIPT: &str = include_str!("live.js");
 
-/// What stands around a page on a server.
+/// The surroundings of a page on a server.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     /// The reader, as the key names them; none where nobody must sign in.
     pub reader: Option<String>,
     /// The proof that a form came from a page of this server and this reader.
     pub token: String,
-    /// Whether the reader sees past access lists.
+    /// True if the reader sees past access lists.
     pub operator: bool,
-    /// Whether the reader may change something.
+    /// True if the reader may change something.
     pub writes: bool,
 }
 

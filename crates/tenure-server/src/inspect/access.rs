@@ -1,4 +1,4 @@
-//! Who looks: signing in and out, the proof that a form is of this server, what a reader may see.
+//! The readers: signing in and out, the proof that a form is of this server, what a reader may see.
 
 use std::sync::Arc;
 

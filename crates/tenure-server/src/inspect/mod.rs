@@ -25,7 +25,7 @@ use crate::error::Refusal;
 
 use access::{Fault, Secret};
 
-/// What a page may load and do: its own style and script, forms to its own server, and to be framed by nobody.
+/// The policy of what a page may load and do: its own style and script, forms to its own server, and to be framed by nobody.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The paths that need no key.
