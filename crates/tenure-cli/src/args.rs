@@ -15,6 +15,7 @@ mod mcp;
 mod models;
 mod pages;
 mod registry;
+mod report;
 mod serve;
 mod session;
 mod setup;
@@ -41,6 +42,7 @@ pub(crate) use mcp::*;
 pub(crate) use models::*;
 pub(crate) use pages::command;
 pub(crate) use registry::*;
+pub(crate) use report::*;
 pub(crate) use serve::*;
 pub(crate) use session::*;
 pub(crate) use setup::*;
@@ -174,6 +176,12 @@ pub(crate) enum Command {
     /// Prints the payload, or for a gateway request (`gw-…`) the body that was sent. The proof goes to standard
     /// error; if something was erased since, it says so and counts the pieces that are unchanged.
     Replay(ReplayArgs),
+    /// Show a compile, a request or a conversation as one page (HTML)
+    ///
+    /// The page opens offline, in any browser, without script: the budget as a bar and a treemap, every candidate with its
+    /// verdict, score and rung, what was left out and what would have let it in, the payload with each span traced back to
+    /// its object, the quality, the price at the provider's cache. It is cut where it would be large, and says so.
+    Report(ReportArgs),
     /// Serve the HTTP API and the gateway
     ///
     /// Prints the address that it listens on. The API at `/api/v1/` has the verbs of this program; the gateway at

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use tenure::trace::{ContextReport, Note, View};
+use tenure::trace::{ContextReport, View};
 use tenure::{Compiled, Envelope, Outcome, Part, Payload, Trace};
 
 use crate::failure::{Failure, printable};
@@ -322,59 +322,7 @@ fn notes(text: &mut String, trace: &Trace) {
     }
     let _ = writeln!(text, "{BOLD}NOTES{BOLD:#}");
     for note in trace.notes.iter().take(LISTED) {
-        let line = match note {
-            Note::HiddenText {
-                name,
-                hidden,
-                bidi,
-                payload,
-            } => {
-                let spells = payload
-                    .as_ref()
-                    .map_or_else(String::new, |payload| format!(", which spell {payload:?}"));
-                format!("{name}: {hidden} hidden and {bidi} direction-changing characters{spells}")
-            }
-            Note::ImitationEscaped { name, times } => {
-                format!(
-                    "{name}: imitates a frame, a heading, a label or a control token {times} times; escaped"
-                )
-            }
-            Note::ImitationPassed { name, times } => {
-                format!(
-                    "{name}: imitates a frame, a heading, a label or a control token {times} times; passed on as it came"
-                )
-            }
-            Note::DisguisedImitation { name } => {
-                format!("{name}: imitates a frame, a heading or a label in disguise; left as it is")
-            }
-            Note::SeamTrimmed { name } => format!("{name}: white space at the end left out"),
-            Note::SeamLabelled { name } => {
-                format!("{name}: labelled, because it starts with white space or `/`")
-            }
-            Note::AmbiguousAlias { alias, entities } => {
-                format!("`{alias}` names several entities: {}", entities.join(", "))
-            }
-            Note::FactMissing { name, fallback } => {
-                format!("{name}: a fact was missing; {fallback} stood in")
-            }
-            Note::OpposedGuidance { name, forbids, .. } => format!(
-                "{} asks what {} forbids",
-                printable(name),
-                printable(forbids)
-            ),
-            Note::DenseConstraints { density, limit } => format!(
-                "constraints take {density} of the payload, more than {limit}, and none of them may leave"
-            ),
-            Note::BetaNeeded { beta } => format!("send the header anthropic-beta: {beta}"),
-            Note::RuleApplied { rule, times } => format!("rule {rule}: applied {times} times"),
-            Note::TaskNotEncoded { model, fallback } => format!(
-                "the encoder {} knows no word of the task; {fallback} stood in",
-                printable(model)
-            ),
-            Note::NoVectors { fallback } => format!("there were no vectors; {fallback} stood in"),
-            other => format!("{other:?}"),
-        };
-        let _ = writeln!(text, "  {}", printable(&line));
+        let _ = writeln!(text, "  {}", printable(&note.sentence()));
     }
     listing::more(text, trace.notes.len());
 }

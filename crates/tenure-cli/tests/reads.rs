@@ -110,6 +110,8 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["session", "export", "talk"],
     &["log"],
     &["replay", "gw-4f1c"],
+    &["report", "gw-4f1c"],
+    &["report", "trace.json"],
     &["keys", "list"],
     &["keys", "revoke", "5f0c2a91"],
     &["eval", "recall", "a.md", "--budget", "9"],

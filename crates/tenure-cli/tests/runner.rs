@@ -45,6 +45,7 @@ mod packages;
 mod reads;
 mod registry;
 mod relevance;
+mod report;
 mod retrieval;
 mod serve;
 mod session;

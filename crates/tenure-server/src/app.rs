@@ -150,6 +150,12 @@ impl App {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether the server is about to stop.
+    #[cfg(feature = "inspector")]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+
     /// Checks that the store answers, and is as a whole what was written; blocks. Damage of single revisions does not
     /// make it unready. Damage is counted and logged when it is found, and not again until the store was sound.
     ///

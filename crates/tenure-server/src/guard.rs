@@ -35,7 +35,11 @@ const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let route = route(path, request.extensions().get::<MatchedPath>());
-    let accounting = Accounting::open(&app, &request, route, OPEN.contains(&path));
+    #[cfg(feature = "inspector")]
+    if crate::inspect::has(path) && is_link(&request) {
+        return crate::inspect::onward(&request);
+    }
+    let accounting = Accounting::open(&app, &request, route, is_open(path));
     let matched = request.extensions().get::<MatchedPath>();
     if !path.starts_with("/api/") || crate::api::only_reads(request.method(), matched) {
         return answer(app, accounting, request, next).await;
@@ -57,7 +61,7 @@ async fn answer(
 ) -> Response {
     let traced = Traced(accounting.context);
     request.extensions_mut().insert(traced);
-    if accounting.path.starts_with("/api/") {
+    if accounting.path.starts_with("/api/") || is_page(&accounting.path) {
         freshen_keys(&app).await;
     }
     let shown = shown_key(request.headers(), &accounting.path).map(str::to_owned);
@@ -65,7 +69,7 @@ async fn answer(
         Ok(()) if accounting.is_open => Ok(None),
         Ok(()) => {
             let caller = identify(&app, shown.as_deref(), &accounting.path).await;
-            caller.map(Some)
+            caller.and_then(|caller| only_reading(caller, &request).map(Some))
         }
         Err(refusal) => Err(refusal),
     };
@@ -99,6 +103,12 @@ async fn answer(
                 done.unwrap_or_else(|_| arriving.late().into_response())
             }
         }
+        #[cfg(feature = "inspector")]
+        Err(refusal) if is_page(&accounting.path) => {
+            let path = request.uri().path_and_query();
+            let path = path.map_or(accounting.path.as_str(), |path| path.as_str());
+            crate::inspect::refused((request.method(), path), refusal)
+        }
         Err(refusal) => refusal.at(accounting.client),
     };
     let is_own = accounting.client.is_none();
@@ -111,6 +121,38 @@ async fn answer(
             .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     }
     response
+}
+
+/// Returns whether a path needs no key.
+fn is_open(path: &str) -> bool {
+    #[cfg(feature = "inspector")]
+    if crate::inspect::is_open(path) {
+        return true;
+    }
+    OPEN.contains(&path)
+}
+
+/// Returns whether a path is a page of the inspector.
+fn is_page(path: &str) -> bool {
+    #[cfg(feature = "inspector")]
+    return crate::inspect::has(path);
+    #[cfg(not(feature = "inspector"))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Refuses what writes, or goes to a provider, to a key that only reads.
+fn only_reading(caller: Caller, request: &Request) -> Result<Caller, Refusal> {
+    let path = request.uri().path();
+    let matched = request.extensions().get::<MatchedPath>();
+    let reads = !Protocol::has(path) && crate::api::only_reads(request.method(), matched);
+    if !caller.grant.read_only || reads || path == "/inspect/sign-out" {
+        return Ok(caller);
+    }
+    Err(Refusal::new(StatusCode::FORBIDDEN, "the key only reads")
+        .expected("a key made without --read-only"))
 }
 
 /// Reads the keys again where another node made or revoked one, so that the next request here knows.
@@ -135,6 +177,9 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
             "/v1/messages/count_tokens" => "/v1/messages/count_tokens",
             _ => "/v1/*",
         };
+    }
+    if is_page(path) {
+        return "/inspect/*";
     }
     let Some(matched) = matched else {
         return "none";
@@ -264,16 +309,32 @@ fn check_site(request: &Request) -> Result<(), Refusal> {
     };
     let is_other = says(FETCH_SITE, &["cross-site", "same-site"]);
     let navigates = says("sec-fetch-mode", &["navigate"]) && says("sec-fetch-dest", &["document"]);
-    let is_page = OPEN.contains(&request.uri().path()) && request.method().is_safe();
-    if is_other && !(navigates && is_page) {
+    let may_be_led_to = OPEN.contains(&request.uri().path()) && request.method().is_safe();
+    if is_other && !(navigates && may_be_led_to) {
         let what = "the request comes from a page of another site";
         return Err(Refusal::new(StatusCode::FORBIDDEN, what));
     }
     Ok(())
 }
 
+/// Returns whether somebody followed a link from another site.
+#[cfg(feature = "inspector")]
+fn is_link(request: &Request) -> bool {
+    let says = |name: &str, word: &str| {
+        let value = request.headers().get(name);
+        value.is_some_and(|value| value == word)
+    };
+    let is_other = says(FETCH_SITE, "cross-site") || says(FETCH_SITE, "same-site");
+    let navigates = says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document");
+    request.method() == axum::http::Method::GET && is_other && navigates
+}
+
 /// The key of this server, or the token, that a request shows.
 fn shown_key<'h>(headers: &'h HeaderMap, path: &str) -> Option<&'h str> {
+    #[cfg(feature = "inspector")]
+    if crate::inspect::has(path) {
+        return crate::inspect::shown_key(headers);
+    }
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     let own = text(KEY_HEADER);
     if own.is_some() || Protocol::has(path) {

@@ -44,6 +44,8 @@ mod gateway;
 mod guard;
 mod heads;
 mod http;
+#[cfg(feature = "inspector")]
+mod inspect;
 mod jwt;
 mod mcp;
 mod options;

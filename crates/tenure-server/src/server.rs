@@ -273,7 +273,10 @@ fn listen_on(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 fn router(app: Arc<App>, gateway: Arc<Gateway>) -> Router {
-    Router::new()
+    let router = Router::new();
+    #[cfg(feature = "inspector")]
+    let router = router.merge(crate::inspect::routes());
+    router
         .merge(status::routes())
         .merge(gateway::routes(gateway))
         .merge(api::routes())

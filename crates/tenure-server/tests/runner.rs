@@ -26,6 +26,7 @@ mod gateway_sessions;
 mod gateway_tools;
 mod gateway_unmanaged;
 mod hostile;
+mod inspect;
 mod jwt;
 mod observe;
 mod own_words;

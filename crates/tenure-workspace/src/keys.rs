@@ -50,6 +50,9 @@ pub struct Grant {
     /// Whether it may read and write all that its tenant has, past every access list.
     #[serde(skip_serializing_if = "is_false")]
     pub operator: bool,
+    /// Whether it only reads: it writes nothing, records nothing, and sends nothing to a provider.
+    #[serde(skip_serializing_if = "is_false")]
+    pub read_only: bool,
     /// The instant at which it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Instant>,

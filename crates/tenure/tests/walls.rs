@@ -47,17 +47,18 @@ const UPWARD: [(&str, &str); 1] = [
 ];
 
 /// Files that import each other, near or far, by crate; a module and the one that it stands in are left out of account.
-const CIRCLES: [(&str, &[&str]); 6] = [
+const CIRCLES: [(&str, &[&str]); 7] = [
     ("tenure", &[]),
     ("tenure-store", &[]),
     ("tenure-adapters", &[]),
     ("tenure-workspace", &[]),
+    ("tenure-inspector", &[]),
     ("tenure-cli", &[]),
     ("tenure-server", &[]),
 ];
 
 /// The crates that a crate of ours does not depend on with its default features.
-const ABSENT: [(&str, &[&str]); 5] = [
+const ABSENT: [(&str, &[&str]); 6] = [
     (
         "tenure-store",
         &[
@@ -90,10 +91,12 @@ const ABSENT: [(&str, &[&str]); 5] = [
             "postgres",
         ],
     ),
+    ("tenure-inspector", &["axum", "clap", "hyper", "tokio"]),
     (
         "tenure-server",
         &[
             "clap",
+            "maud",
             "ort",
             "rmcp",
             "tokenizers",
@@ -109,7 +112,7 @@ const ABSENT: [(&str, &[&str]); 5] = [
 ];
 
 /// The heavy crates that stand behind a Cargo feature, each with the one crate of ours that names it.
-const BEHIND_FEATURES: [(&str, &str); 9] = [
+const BEHIND_FEATURES: [(&str, &str); 10] = [
     ("ort", "tenure-adapters"),
     ("tokenizers", "tenure-adapters"),
     ("tree-sitter", "tenure-adapters"),
@@ -118,6 +121,7 @@ const BEHIND_FEATURES: [(&str, &str); 9] = [
     ("rusqlite", "tenure-store"),
     ("axum", "tenure-server"),
     ("rmcp", "tenure-server"),
+    ("maud", "tenure-inspector"),
     ("clap", "tenure-cli"),
 ];
 

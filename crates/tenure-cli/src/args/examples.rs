@@ -781,6 +781,20 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "report",
+        &[
+            (
+                "tenure compile . --task 'Fix the parser' --format json | tenure report - -o parser.html",
+                "",
+            ),
+            ("tenure report before.json -o before.html", ""),
+            (
+                "tenure report gw-4f1c -o request.html",
+                "a request of the gateway",
+            ),
+        ],
+    ),
+    (
         "replay",
         &[
             ("tenure replay gw-4f1c", ""),
@@ -857,6 +871,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "tenure keys create --tenant acme --operator --expires 2100-01-01",
                 "",
+            ),
+            (
+                "tenure keys create --tenant acme --operator --read-only",
+                "for looking at /inspect",
             ),
         ],
     ),

@@ -199,6 +199,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "clearance",
             "pii",
             "operator",
+            "read_only",
             "expires",
             "jwt",
         ],

@@ -147,6 +147,9 @@ pub(crate) struct KeysCreateArgs {
     /// It may read and write all that the tenant has, past every access list
     #[arg(long)]
     pub(crate) operator: bool,
+    /// It only reads: it writes nothing, and the gateway sends nothing for it; for the pages at /inspect
+    #[arg(long)]
+    pub(crate) read_only: bool,
     /// The expiry, in RFC 3339 with a zone, or a date [default: never]
     #[arg(long, value_name = "T")]
     pub(crate) expires: Option<String>,

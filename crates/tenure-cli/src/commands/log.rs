@@ -8,7 +8,9 @@ use tenure::Error;
 use tenure::trace::EpochCause;
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
-use tenure_workspace::records::{Choices, Ending, ExchangeCompile, ExchangeRecord, Talk};
+use tenure_workspace::records::{
+    Choices, Ending, ExchangeCompile, ExchangeRecord, Talk, epoch_in_words, unmanaged_in_words,
+};
 
 use super::models::grouped;
 use super::store::tenant;
@@ -130,7 +132,8 @@ fn brief(number: usize, record: &ExchangeRecord, before: Option<&ExchangeRecord>
         let _ = writeln!(text, "       {what}");
     };
     if let Some(code) = &record.unmanaged {
-        let said = unmanaged(code).unwrap_or("of a reason that this version does not know");
+        let said =
+            unmanaged_in_words(code).unwrap_or("of a reason that this version does not know");
         line(format!("not managed: {said} ({})", cell(code)));
     }
     if let Some(compile) = record.compile.as_deref() {
@@ -366,17 +369,7 @@ fn epoch(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Option<
     if is_old || compile.cause == EpochCause::Kept {
         return None;
     }
-    let why = match compile.cause {
-        EpochCause::First => "nothing was sent before",
-        EpochCause::FrozenGone => "something that was sent is gone or may no longer be shown",
-        EpochCause::FloorGrew => "a rule or a tool that must stand first is new",
-        EpochCause::SettingsChanged => "the policy, the model or the form changed",
-        EpochCause::HighWater => "the history passed its high-water mark",
-        EpochCause::OverBudget => "what was sent left no room",
-        EpochCause::Asked => "it was asked for",
-        EpochCause::Cheaper => "that is cheaper",
-        _ => compile.cause.term(),
-    };
+    let why = epoch_in_words(compile.cause);
     let price = match compile.rewritten {
         0 => String::new(),
         rewritten => format!(
@@ -391,37 +384,13 @@ fn ended(record: &ExchangeRecord) -> String {
     let status = record
         .status
         .map_or_else(String::new, |status| format!("  {status}"));
-    let ending = match record.ending {
-        Ending::Whole => "",
-        Ending::ClientLeft => ", the client left",
-        Ending::UpstreamBroke => ", the upstream broke off",
-        Ending::UpstreamFailed => ", the upstream could not be reached",
-        Ending::UpstreamSilent => ", the upstream was silent",
-        Ending::Rejected => ", the answer was rejected",
-        Ending::Refused => ", refused: nothing was sent",
+    let ending = record.ending.in_words();
+    let ending = if ending.is_empty() {
+        String::new()
+    } else {
+        format!(", {ending}")
     };
     format!("{status}{ending}")
-}
-
-/// The reason why a request was not managed, in words.
-fn unmanaged(code: &str) -> Option<&'static str> {
-    Some(match code {
-        "provider_keeps_history" => "the provider keeps the history",
-        "provider_edits_history" => "the provider shortens the history itself",
-        "unknown_model" => "the model is of no known family, and its upstream has stated no limit",
-        "other_form" => "its form holds no conversation of messages",
-        "packed_body" => "the body is packed, so it cannot be read",
-        "nothing_asked" => "the model alone speaks: nothing is asked",
-        "request_missing" => "the compiled body would have lacked the request",
-        "required_missing" => "the compiled body would have lacked a required section",
-        "instructions_too_long" => "the agent's instructions take more than half the window",
-        "does_not_fit" => "even the newest messages do not fit",
-        "unreadable" => "the body cannot be read or made legal",
-        "failed" => "a promise of the compiler did not hold",
-        "conflict" => "others wrote to the same conversation all the time",
-        "store_unavailable" => "the store could not be reached",
-        _ => return None,
-    })
 }
 
 /// Names in a line; those that are too many are counted.

@@ -26,6 +26,7 @@ pub(crate) mod query;
 pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod rehydrate;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 #[cfg_attr(not(feature = "server"), allow(unused_imports))]

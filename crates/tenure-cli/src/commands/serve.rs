@@ -135,6 +135,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
         clearance: clearance.transpose()?,
         pii: args.pii,
         operator: args.operator,
+        read_only: args.read_only,
         expires: expires.transpose()?,
     };
     let keys = Keys::of(&stores::to_write(&args.url)?)?;

@@ -205,6 +205,12 @@ pub(crate) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
     let own_words = call.request.get("principal").is_none();
     let request = request(caller, call.request)?;
     let principal = request.principal.clone();
+    if call.record && caller.grant.read_only {
+        let what = "the key only reads, and a record is written";
+        return Err(Error::new(ErrorKind::Policy, what)
+            .at("record", None)
+            .expected("no `record`"));
+    }
     let wants_objects = call.store.unwrap_or(app.store.is_some());
     let store = if wants_objects || call.record || call.registry.is_some() {
         Some(StoreAsk {

@@ -11,7 +11,7 @@ mod entities;
 mod erase;
 pub(crate) mod fields;
 mod labels;
-mod objects;
+pub(crate) mod objects;
 mod openapi;
 mod packages;
 mod parameters;

@@ -28,7 +28,7 @@ use crate::error::Refusal;
 const CHUNK: u32 = 256;
 
 /// On whose behalf objects are read.
-pub(super) enum Reader {
+pub(crate) enum Reader {
     /// An operator's own: past every access list.
     Operator,
     /// Somebody who sees what each object's labels and lists let them.
@@ -37,7 +37,7 @@ pub(super) enum Reader {
 
 impl Reader {
     /// The caller, or whom the request names as JSON, which is no more than the caller is.
-    pub(super) fn of(caller: &Caller, named: Option<&str>) -> Result<Reader, Error> {
+    pub(crate) fn of(caller: &Caller, named: Option<&str>) -> Result<Reader, Error> {
         let principal = match named {
             None if caller.grant.operator => return Ok(Reader::Operator),
             None => caller.grant.principal(),
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// Which objects may be shown, by their labels alone.
-    pub(super) fn sees(&self) -> Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + '_> {
+    pub(crate) fn sees(&self) -> Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + '_> {
         let Reader::Somebody(reader) = self else {
             return None;
         };
@@ -101,7 +101,7 @@ impl Reader {
 
     /// At most so many of the beliefs about an object that may be shown, from behind an instant on, and behind which
     /// instant there are more. What is hidden leaves no gap.
-    fn history(
+    pub(crate) fn history(
         &self,
         tenant: &Tenant,
         id: ObjectId,
@@ -130,7 +130,7 @@ impl Reader {
     }
 
     /// These beliefs, as they are shown: to an operator with the ids of other objects, which others may not see.
-    fn shown(&self, beliefs: &[StoredObject]) -> Result<Vec<Belief>, Error> {
+    pub(crate) fn shown(&self, beliefs: &[StoredObject]) -> Result<Vec<Belief>, Error> {
         let each = beliefs.iter().map(|belief| {
             let belief = Belief::of(belief)?;
             Ok(match self {
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     /// The object that a path names, where there is one of which anything may be shown.
-    pub(super) fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+    pub(crate) fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
         let Some(sees) = self.sees() else {
             return existing(tenant, named);
         };

@@ -93,6 +93,7 @@ impl Bound {
             clearance: Some(principal.clearance),
             origins: principal.origins.clone(),
             pii: principal.pii_authorized,
+            read_only: false,
             operator,
             expires: None,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tenure::{Candidates, Digest, Error, ErrorKind, Policy, Request, Trace};
+use tenure::{Candidates, Digest, Envelope, Error, ErrorKind, Policy, Request, Trace};
 use tenure_store::Tenant;
 
 use super::pieces::{Piece, of_payload};
@@ -40,6 +40,8 @@ pub struct ExchangeReplay {
     pub body: Option<Vec<u8>>,
     /// The account of its compile, where it was made again.
     pub trace: Option<Trace>,
+    /// The messages that were compiled, with what stands where in them; none where another body came of it.
+    pub envelope: Option<Envelope>,
     /// The record.
     pub record: ExchangeRecord,
 }
@@ -48,6 +50,7 @@ pub struct ExchangeReplay {
 struct Repeated {
     body: Option<Vec<u8>>,
     trace: Trace,
+    envelope: Envelope,
     /// The number of candidates that are gone.
     gone: u64,
     /// Whether anything of the session was erased since.
@@ -68,6 +71,7 @@ impl Records<'_> {
             proof,
             body: None,
             trace: None,
+            envelope: None,
             record,
         };
         if record.is_as_it_came() {
@@ -97,6 +101,7 @@ impl Records<'_> {
             proof,
             body: made.body.filter(|_| is_same),
             trace: Some(made.trace),
+            envelope: is_same.then_some(made.envelope),
             record,
         })
     }
@@ -152,6 +157,7 @@ impl Records<'_> {
         Ok(Some(Repeated {
             body: body(self.tenant, payload, &compile.pieces)?,
             trace: compiled.trace.clone(),
+            envelope: compiled.envelope.clone(),
             gone: before.saturating_sub(compiled.trace.verdicts.len() as u64),
             erased,
         }))
@@ -159,6 +165,38 @@ impl Records<'_> {
 }
 
 impl ExchangeReplay {
+    /// The proof, in a line.
+    pub fn sentence(&self) -> String {
+        let record = &self.record;
+        let digest = record.sent_digest;
+        let digest = digest.map_or_else(|| "no digest".to_owned(), |digest| digest.to_string());
+        match self.proof {
+            Again::Whole => {
+                format!("proven: what was sent and all its inputs are as recorded, {digest}")
+            }
+            Again::Payload => format!(
+                "proven: what was sent is as recorded, {digest}; something that did not change it is not"
+            ),
+            Again::AsItCame => {
+                format!(
+                    "it went on as it came, {digest}: nothing was compiled, and bodies are not kept"
+                )
+            }
+            Again::Erased => {
+                "not proven: something that it was made of was erased since".to_owned()
+            }
+            Again::OtherCompiler => format!(
+                "not proven: compiler {} made it, and this is compiler {}",
+                record
+                    .compile
+                    .as_ref()
+                    .map_or(1, |compile| compile.compiler),
+                tenure::COMPILER
+            ),
+            Again::NotKept => "not proven: the record does not say what it was made of".to_owned(),
+        }
+    }
+
     /// The proof and the body, for programs.
     ///
     /// # Errors

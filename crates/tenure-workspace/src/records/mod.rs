@@ -5,9 +5,11 @@ mod compiled;
 mod exchange;
 mod forms;
 mod labels;
+mod look;
 mod pieces;
 mod relayed;
 mod replay;
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +34,10 @@ pub use compiled::{Choices, Chosen, ExchangeCompile};
 pub(crate) use compiled::{choices, summaries};
 pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
 pub use labels::{Choice, Labels};
+pub use look::{CompileLine, Line, Listed, Look};
 pub use relayed::Talk;
 pub use replay::{Proof, Replay};
+pub use words::{epoch_in_words, unmanaged_in_words};
 
 /// The version of a stored record.
 pub const STORED_RECORD_VERSION: u32 = 1;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tenure::inspect::{WhyNot, why_not};
 use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::trace::InputDigests;
@@ -13,7 +14,7 @@ use tenure::{
 };
 use tenure_store::Tenant;
 
-use super::{Records, StoreRef, StoredRecord, with_bucket};
+use super::{Inputs, Records, StoreRef, StoredRecord, with_bucket};
 use crate::stored::merge;
 
 /// The proof that a replay gives.
@@ -55,6 +56,13 @@ struct Repeated {
     /// The number of its candidates that were erased since.
     erased: usize,
     compiled: Compiled,
+}
+
+/// The inputs of a recorded compile.
+struct Prepared {
+    world: World,
+    policy: Policy,
+    candidates: Arc<Candidates>,
 }
 
 /// The prefix of an erased object's name.
@@ -105,31 +113,17 @@ impl Records<'_> {
     }
 
     fn make_again(&self, record: &StoredRecord) -> Result<Repeated, Error> {
-        let inputs = &record.inputs;
-        let trace = &record.record.trace;
-        let document = blob(self.tenant, inputs.policy)?;
-        let document = document.ok_or_else(|| {
-            Error::input("the policy of the record was erased").expected("its policy")
-        })?;
-        let document = serde_json::from_slice(&document).map_err(|error| {
-            Error::input(format!("the recorded policy cannot be read: {error}"))
-                .hint("it may be of another version of tenure")
-        })?;
-        let policy = Policy::seal(document)?;
-        let mut world = self
-            .workspace
-            .world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
-        if let Some((text, beside)) = inputs.template {
-            let text = template_text(self.tenant, text)?;
-            let beside = beside.map(|beside| template_text(self.tenant, beside));
-            let template = ChatTemplate::read(&text, beside.transpose()?.as_deref())?;
-            world = world.with_template(template);
-        }
-        let candidates = self.candidates_of(record)?;
-        let mut request = inputs.request.clone();
+        let Prepared {
+            world,
+            policy,
+            candidates,
+        } = self.prepared(record)?;
+        let mut request = record.inputs.request.clone();
         request.dry_run = false;
-        let erased = trace.verdicts.len().saturating_sub(candidates.len());
-        let outcome = tenure::compile(&world, &policy, &request, &candidates, &inputs.facts)?;
+        let facts = &record.inputs.facts;
+        let verdicts = record.record.trace.verdicts.len();
+        let erased = verdicts.saturating_sub(candidates.len());
+        let outcome = tenure::compile(&world, &policy, &request, &candidates, facts)?;
         let compiled = outcome.compiled().nth(record.page as usize).cloned();
         let compiled = compiled.ok_or_else(|| {
             Error::input(format!(
@@ -142,6 +136,56 @@ impl Records<'_> {
             erased,
             compiled,
         })
+    }
+
+    /// The inputs of a recorded compile, as far as they are there.
+    fn prepared(&self, record: &StoredRecord) -> Result<Prepared, Error> {
+        let inputs = &record.inputs;
+        let trace = &record.record.trace;
+        let policy = self.policy_of(record)?;
+        let mut world = self
+            .workspace
+            .world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        if let Some((text, beside)) = inputs.template {
+            let text = template_text(self.tenant, text)?;
+            let beside = beside.map(|beside| template_text(self.tenant, beside));
+            let template = ChatTemplate::read(&text, beside.transpose()?.as_deref())?;
+            world = world.with_template(template);
+        }
+        Ok(Prepared {
+            world,
+            policy,
+            candidates: self.candidates_of(record)?,
+        })
+    }
+
+    /// The policy of a record.
+    pub(super) fn policy_of(&self, record: &StoredRecord) -> Result<Policy, Error> {
+        let document = blob(self.tenant, record.inputs.policy)?;
+        let document = document.ok_or_else(|| {
+            Error::input("the policy of the record was erased").expected("its policy")
+        })?;
+        let document = serde_json::from_slice(&document).map_err(|error| {
+            Error::input(format!("the recorded policy cannot be read: {error}"))
+                .hint("it may be of another version of tenure")
+        })?;
+        Policy::seal(document)
+    }
+
+    /// Explains why the candidate of this name of a recorded compile is in or out, and what would have let it in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::replay`], and [`ErrorKind::Input`] when no candidate has the name.
+    pub fn why_not(&self, record: &StoredRecord, name: &str) -> Result<WhyNot, Error> {
+        let Prepared {
+            world,
+            policy,
+            candidates,
+        } = self.prepared(record)?;
+        let Inputs { request, facts, .. } = &record.inputs;
+        let trace = &record.record.trace;
+        why_not(&world, &policy, request, &candidates, facts, trace, name)
     }
 
     /// The candidates that a record names, as far as they are there.
@@ -209,6 +253,38 @@ pub(super) fn of_store(
 }
 
 impl Replay {
+    /// The proof, in a line.
+    pub fn sentence(&self) -> String {
+        let compiled = self.compiled.as_ref();
+        let now = compiled.and_then(|compiled| compiled.envelope.payload_digest);
+        let digest = now.map_or_else(String::new, |digest| digest.to_string());
+        match self.proof {
+            Proof::Whole => {
+                format!("proven: the payload and all its inputs are as recorded, {digest}")
+            }
+            Proof::Payload => format!(
+                "proven: the payload is as recorded, {digest}; something that did not change it is not ({} erased)",
+                self.erased
+            ),
+            Proof::Rest | Proof::Partial => format!(
+                "{} of the candidates erased since: this is not the payload that was sent; {} of its other \
+                 {} pieces stand as they stood",
+                self.erased,
+                self.proven.len(),
+                self.proven.len() + self.unproven.len()
+            ),
+            Proof::OtherCompiler => {
+                let is_same = now.is_some() && now == self.record.record.trace.payload_digest;
+                format!(
+                    "not proven: compiler {} made it, and this is compiler {}; the payload {} as recorded",
+                    self.record.record.compiler,
+                    tenure::COMPILER,
+                    if is_same { "is still" } else { "is not" },
+                )
+            }
+        }
+    }
+
     /// The proof and the payload, for programs.
     pub fn to_json(&self, id: &str) -> serde_json::Value {
         let envelope = self.compiled.as_ref().map(|compiled| &compiled.envelope);

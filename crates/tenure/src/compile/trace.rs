@@ -176,6 +176,66 @@ pub enum Note {
     },
 }
 
+impl Note {
+    /// The finding in words.
+    pub fn sentence(&self) -> String {
+        match self {
+            Note::HiddenText {
+                name,
+                hidden,
+                bidi,
+                payload,
+            } => {
+                let spells = payload
+                    .as_ref()
+                    .map_or_else(String::new, |payload| format!(", which spell {payload:?}"));
+                format!("{name}: {hidden} hidden and {bidi} direction-changing characters{spells}")
+            }
+            Note::ImitationEscaped { name, times } => format!(
+                "{name}: imitates a frame, a heading, a label or a control token {times} times; escaped"
+            ),
+            Note::ImitationPassed { name, times } => format!(
+                "{name}: imitates a frame, a heading, a label or a control token {times} times; passed on as it came"
+            ),
+            Note::DisguisedImitation { name } => {
+                format!("{name}: imitates a frame, a heading or a label in disguise; left as it is")
+            }
+            Note::SeamTrimmed { name } => format!("{name}: white space at the end left out"),
+            Note::SeamLabelled { name } => {
+                format!("{name}: labelled, because it starts with white space or `/`")
+            }
+            Note::AmbiguousAlias { alias, entities } => {
+                format!("`{alias}` names several entities: {}", entities.join(", "))
+            }
+            Note::FactMissing { name, fallback } => {
+                format!("{name}: a fact was missing; {fallback} stood in")
+            }
+            Note::SupersessionCycle { names } => {
+                format!("these replace each other in a cycle: {}", names.join(", "))
+            }
+            Note::OpposedGuidance { name, forbids, .. } => {
+                format!("{name} asks what {forbids} forbids")
+            }
+            Note::RuleApplied { rule, times } => format!("rule {rule}: applied {times} times"),
+            Note::BetaNeeded { beta } => format!("send the header anthropic-beta: {beta}"),
+            Note::TemplateFailed {
+                name,
+                task_type,
+                why,
+            } => format!("{name}: the template for {task_type} failed: {why}"),
+            Note::DenseConstraints { density, limit } => format!(
+                "constraints take {density} of the payload, more than {limit}, and none of them may leave"
+            ),
+            Note::TaskNotEncoded { model, fallback } => {
+                format!("the encoder {model} knows no word of the task; {fallback} stood in")
+            }
+            Note::NoVectors { fallback } => {
+                format!("there were no vectors; {fallback} stood in")
+            }
+        }
+    }
+}
+
 /// The number of candidates that entered and left a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -9,4 +9,4 @@ mod why_not;
 pub use diff::{Change, Diff, SectionDiff, diff};
 pub use lint::{Flaw, LintFinding, LintReport, MAX_FINDINGS, lint};
 pub use quality::{Quality, QualityMetric};
-pub use why_not::{Remedy, WhyNot, why_not};
+pub use why_not::{Remedy, WhyNot, remedy_in_words, why_not};

@@ -115,7 +115,7 @@ pub fn why_not(
                 )),
             }
         }
-        reason => change(remedy_for(reason, verdict, policy)),
+        _ => change(remedy_in_words(verdict, Some(policy))),
     };
     Ok(WhyNot {
         verdict: verdict.clone(),
@@ -149,8 +149,10 @@ fn least_budget(from: u32, lets_in: impl Fn(u32) -> Option<bool>) -> Option<u32>
     Some(high)
 }
 
-fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
-    match reason {
+/// Returns the change that would have let an object in, in words, without compiling: how large a budget would have to be
+/// is not said. Without the policy, a floor is named as the section's own.
+pub fn remedy_in_words(verdict: &Verdict, policy: Option<&Policy>) -> String {
+    match &verdict.reason {
         Reason::OtherTenant => "a caller of its tenant".into(),
         Reason::OtherUser => "a caller who is its user".into(),
         Reason::OtherProject => "a caller in its project".into(),
@@ -191,8 +193,9 @@ fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
         Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
         Reason::NotNearTask => "a task that is near its `why_it_matters`, or its text where it has none".into(),
         Reason::BelowFloor { factor, floor } => {
-            let own = policy.section(verdict.section).relevance_floor;
-            let setting = if *factor == Factor::Relevance && *floor != own {
+            let own = policy.map(|policy| policy.section(verdict.section).relevance_floor);
+            let is_own = own.is_none_or(|own| own == *floor);
+            let setting = if *factor == Factor::Relevance && !is_own {
                 "unasked_floor".to_owned()
             } else {
                 format!("sections.{}.{factor}_floor", verdict.section)

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure::Error;
-use tenure_workspace::records::{Again, EXCHANGE_PREFIX, ExchangeReplay, Proof, Replay};
+use tenure_workspace::records::{EXCHANGE_PREFIX, ExchangeReplay};
 use tenure_workspace::{Workspace, default_frame_key_path, write_whole};
 
 use super::tenant;
@@ -65,7 +65,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
             None => print_json(&shown),
         };
     }
-    anstream::eprintln!("{}", said(&replay));
+    anstream::eprintln!("{}", replay.sentence());
     let compiled = replay.compiled.as_ref();
     let payload = compiled.and_then(|compiled| compiled.envelope.payload.as_ref());
     let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
@@ -84,66 +84,10 @@ fn replayed(args: &ReplayArgs, replay: &ExchangeReplay) -> Result<(), Failure> {
             None => print_json(&shown),
         };
     }
-    let record = &replay.record;
-    let digest = record.sent_digest;
-    let digest = digest.map_or_else(|| "no digest".to_owned(), |digest| digest.to_string());
-    let said = match replay.proof {
-        Again::Whole => {
-            format!("proven: what was sent and all its inputs are as recorded, {digest}")
-        }
-        Again::Payload => format!(
-            "proven: what was sent is as recorded, {digest}; something that did not change it is not"
-        ),
-        Again::AsItCame => {
-            format!(
-                "it went on as it came, {digest}: nothing was compiled, and bodies are not kept"
-            )
-        }
-        Again::Erased => "not proven: something that it was made of was erased since".to_owned(),
-        Again::OtherCompiler => format!(
-            "not proven: compiler {} made it, and this is compiler {}",
-            record
-                .compile
-                .as_ref()
-                .map_or(1, |compile| compile.compiler),
-            tenure::COMPILER
-        ),
-        Again::NotKept => "not proven: the record does not say what it was made of".to_owned(),
-    };
-    anstream::eprintln!("{said}");
+    anstream::eprintln!("{}", replay.sentence());
     match (&replay.body, &args.out) {
         (None, _) => Ok(()),
         (Some(body), Some(path)) => Ok(write_whole(path, body)?),
         (Some(body), None) => print_bytes(body),
-    }
-}
-
-/// The proof of a replay, in a line.
-fn said(replay: &Replay) -> String {
-    let compiled = replay.compiled.as_ref();
-    let now = compiled.and_then(|compiled| compiled.envelope.payload_digest);
-    let digest = now.map_or_else(String::new, |digest| digest.to_string());
-    match replay.proof {
-        Proof::Whole => format!("proven: the payload and all its inputs are as recorded, {digest}"),
-        Proof::Payload => format!(
-            "proven: the payload is as recorded, {digest}; something that did not change it is not ({} erased)",
-            replay.erased
-        ),
-        Proof::Rest | Proof::Partial => format!(
-            "{} of the candidates erased since: this is not the payload that was sent; {} of its other \
-             {} pieces stand as they stood",
-            replay.erased,
-            replay.proven.len(),
-            replay.proven.len() + replay.unproven.len()
-        ),
-        Proof::OtherCompiler => {
-            let is_same = now.is_some() && now == replay.record.record.trace.payload_digest;
-            format!(
-                "not proven: compiler {} made it, and this is compiler {}; the payload {} as recorded",
-                replay.record.record.compiler,
-                tenure::COMPILER,
-                if is_same { "is still" } else { "is not" },
-            )
-        }
     }
 }

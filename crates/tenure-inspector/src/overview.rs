@@ -1,0 +1,182 @@
+//! The list of requests and compiles, the newest first.
+
+use maud::{Markup, html};
+use serde::Deserialize;
+use tenure::Catalogue;
+use tenure_workspace::records::{CompileLine, ExchangeRecord, Line, Listed};
+
+use crate::exchange;
+use crate::items::options;
+use crate::links::{Links, View, encode};
+use crate::money;
+use crate::shell::table;
+use crate::text::{clipped, grouped, name, percent, second};
+
+/// The records that are asked for. Every field may be missing or empty.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ListFilter {
+    /// A part of an id, a model, a client, a session, a policy or a user, in any case.
+    pub q: String,
+    /// `requests`, `compiles`, `faults` or `epochs`.
+    pub kind: String,
+    /// The record behind which a page begins, as the page before names it.
+    pub after: String,
+}
+
+impl ListFilter {
+    /// Returns whether a record is asked for.
+    pub fn takes(&self, line: &Line) -> bool {
+        let of_kind = match (self.kind.as_str(), &line.what) {
+            ("requests", what) => matches!(what, Listed::Exchange(_)),
+            ("compiles", what) => matches!(what, Listed::Compile(_)),
+            ("faults", Listed::Exchange(record)) => exchange::fault(record).is_some(),
+            ("faults", Listed::Compile(compile)) => compile.missed > 0,
+            ("epochs", Listed::Exchange(record)) => record
+                .compile
+                .as_ref()
+                .is_some_and(|compile| compile.rewritten > 0),
+            ("epochs", Listed::Compile(_)) => false,
+            _ => true,
+        };
+        of_kind && (self.q.is_empty() || self.is_named(line))
+    }
+
+    fn is_named(&self, line: &Line) -> bool {
+        let wanted = self.q.to_lowercase();
+        let texts = match &line.what {
+            Listed::Exchange(record) => vec![
+                Some(line.id.as_str()),
+                record.model.as_deref(),
+                record.client.as_deref(),
+                record.session.as_deref(),
+                record.unmanaged.as_deref(),
+            ],
+            Listed::Compile(compile) => vec![
+                Some(line.id.as_str()),
+                Some(compile.model.as_str()),
+                Some(compile.policy.as_str()),
+                compile.principal.session.as_deref(),
+                compile.principal.user.as_deref(),
+            ],
+            Listed::Unreadable(_) => vec![Some(line.id.as_str())],
+        };
+        texts
+            .into_iter()
+            .flatten()
+            .any(|text| text.to_lowercase().contains(&wanted))
+    }
+
+    fn query(&self, after: &str) -> String {
+        let fields = [
+            ("q", self.q.as_str()),
+            ("kind", self.kind.as_str()),
+            ("after", after),
+        ];
+        let set = fields.iter().filter(|(_, value)| !value.is_empty());
+        let set: Vec<String> = set
+            .map(|(field, value)| format!("{field}={}", encode(value)))
+            .collect();
+        format!("?{}", set.join("&"))
+    }
+}
+
+/// A page of the list. `next` is where the next page begins, where there is one.
+pub(crate) fn list(
+    lines: &[Line],
+    filter: &ListFilter,
+    next: Option<&str>,
+    catalogue: &Catalogue,
+) -> Markup {
+    let kinds = [
+        ("", "everything"),
+        ("requests", "requests of the gateway"),
+        ("compiles", "compiles"),
+        ("faults", "faults and missed limits"),
+        ("epochs", "epochs that cost"),
+    ];
+    let head = html! {
+        th scope="col" { "At" } th scope="col" { "Record" } th scope="col" { "Model" } th scope="col" { "Client or policy" } th scope="col" { "Conversation" }
+        th.n scope="col" { "Tokens" } th.n scope="col" { "Saved" } th.n scope="col" { "Cached" } th.n scope="col" { "Cost, $" } th scope="col" { "Outcome" }
+    };
+    html! {
+        h1 { "Requests and compiles" }
+        form.filter method="get" role="search" {
+            label { "Search" input type="search" name="q" value=(filter.q) placeholder="model, client, session"; }
+            label { "Show" select name="kind" { (options(kinds.into_iter(), &filter.kind)) } }
+            button type="submit" { "Show" }
+        }
+        p #live .notice role="status" hidden {}
+        @if lines.is_empty() {
+            p.none { "There is nothing that you may see here. What goes through the gateway is recorded, and compiles with " code { "record" } "." }
+        } @else {
+            (table("Requests and compiles", head, html! { @for line in lines { (row(line, catalogue)) } }))
+        }
+        @if let Some(next) = next { nav.pages aria-label="Pages" { a href=(filter.query(next)) rel="next" { "Older" } } }
+    }
+}
+
+fn row(line: &Line, catalogue: &Catalogue) -> Markup {
+    let href = Links::Server.to(View::Record(&line.id));
+    html! {
+        tr {
+            td.at { (second(line.at)) }
+            td.mono { a href=[href] { (name(&line.id)) } }
+            @match &line.what {
+                Listed::Exchange(record) => { (request(record, catalogue)) }
+                Listed::Compile(compile) => { (compiled(compile, catalogue)) }
+                Listed::Unreadable(why) => { td colspan="8" { span.bad { "unreadable: " } (clipped(why, 300)) } }
+            }
+        }
+    }
+}
+
+fn session(session: Option<&str>) -> Markup {
+    html! {
+        @match session {
+            Some(session) => { a href=[Links::Server.to(View::Session(session))] { (name(session)) } }
+            None => { span.hint { "–" } }
+        }
+    }
+}
+
+fn request(record: &ExchangeRecord, catalogue: &Catalogue) -> Markup {
+    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "–".to_owned(), grouped);
+    html! {
+        td { (name(record.model.as_deref().unwrap_or("none"))) }
+        td { (name(record.client.as_deref().unwrap_or("unnamed"))) }
+        td { (session(record.session.as_deref())) }
+        td.n { (tokens(record.request_tokens)) " → " (tokens(record.sent_tokens)) }
+        td.n { (grouped(record.saved)) }
+        td.n { (exchange::cached(record)) }
+        td.n { @match money::of_exchange(catalogue, record) { Some(cost) => { (cost) } None => { "–" } } }
+        td { @match exchange::fault(record) {
+            Some(fault) => { span.bad { (fault) } @if let Some(status) = record.status { " " (status) } }
+            None => { @if record.unmanaged.is_some() { span.out { "unmanaged" } } @else { span.in { "ok" } } }
+        } }
+    }
+}
+
+fn compiled(compile: &CompileLine, catalogue: &Catalogue) -> Markup {
+    let cost = compile
+        .usage
+        .and_then(|usage| money::spent(catalogue, &compile.model, &usage));
+    html! {
+        td { (name(&compile.model)) }
+        td { (name(&compile.policy)) }
+        td { (session(compile.principal.session.as_deref())) }
+        td.n { (grouped(u64::from(compile.total_tokens))) " of " (grouped(u64::from(compile.budget))) }
+        td.n { span.hint { "–" } }
+        td.n { @match compile.usage { Some(usage) if usage.input > 0 => { (percent(usage.cache_read, usage.input)) } _ => { "–" } } }
+        td.n { @match cost { Some(cost) => { (cost) } None => { "–" } } }
+        td { @if compile.missed > 0 { span.out { (missed(compile.missed)) } } @else { span.in { "ok" } } }
+    }
+}
+
+/// The number of quality limits that a compile misses, in words.
+pub(crate) fn missed(limits: usize) -> String {
+    match limits {
+        1 => "1 quality limit missed".to_owned(),
+        limits => format!("{limits} quality limits missed"),
+    }
+}

@@ -1,0 +1,211 @@
+//! The pages of a server.
+
+use maud::html;
+use tenure::Catalogue;
+use tenure::belief::entity::SeenEntity;
+use tenure::cache::Explanation;
+use tenure::inspect::Diff;
+use tenure::registry::{RegistryView, Summary};
+use tenure::time::Instant;
+use tenure_store::Conflict;
+use tenure_workspace::Belief;
+use tenure_workspace::records::{ExchangeRecord, Line};
+
+use crate::compile::{self, Compile};
+use crate::difference::{self, Bodies};
+use crate::exchange;
+use crate::items::Filter;
+use crate::links::{Links, View};
+use crate::object::{self, AsOf};
+use crate::overview::{self, ListFilter};
+use crate::registry;
+use crate::session::{self, SessionView};
+use crate::shell::{Frame, served};
+use crate::text::{clipped, name, plain};
+use crate::trends;
+use crate::waiting;
+
+/// The most bytes of a payload on a page.
+const MOST_PAYLOAD: usize = 200_000;
+
+/// The list of requests and compiles.
+pub fn overview(
+    lines: &[Line],
+    filter: &ListFilter,
+    next: Option<&str>,
+    catalogue: &Catalogue,
+    frame: &Frame,
+) -> String {
+    served(
+        "Requests",
+        frame,
+        Some(View::Overview),
+        overview::list(lines, filter, next, catalogue),
+    )
+}
+
+/// A compile.
+pub fn compile(of: &Compile<'_>, frame: &Frame) -> String {
+    served(
+        &format!("Compile {}", of.named),
+        frame,
+        None,
+        compile::overview(of),
+    )
+}
+
+/// A page of the candidates of a compile.
+pub fn candidates(of: &Compile<'_>, filter: &Filter, frame: &Frame) -> String {
+    served(
+        &format!("Candidates of {}", of.named),
+        frame,
+        None,
+        compile::candidates(of, filter),
+    )
+}
+
+/// The payload of a compile.
+pub fn payload(of: &Compile<'_>, frame: &Frame) -> String {
+    served(
+        &format!("Payload of {}", of.named),
+        frame,
+        None,
+        compile::payload_page(of, MOST_PAYLOAD),
+    )
+}
+
+/// One candidate of a compile, by the place of its verdict; none where there is no such place.
+pub fn candidate(of: &Compile<'_>, at: usize, frame: &Frame) -> Option<String> {
+    let title = plain(&of.trace.verdicts.get(at)?.name, 80);
+    Some(served(&title, frame, None, compile::candidate(of, at)?))
+}
+
+/// A request of the gateway. `compiled` says whether its compile can be looked into.
+pub fn exchange(
+    record: &ExchangeRecord,
+    before: Option<&ExchangeRecord>,
+    number: Option<usize>,
+    compiled: bool,
+    catalogue: &Catalogue,
+    frame: &Frame,
+) -> String {
+    let id = &record.record_id;
+    served(
+        &format!("Request {id}"),
+        frame,
+        None,
+        html! {
+            h1 { "Request " span.mono { (name(id)) } }
+            @if compiled { nav.toc aria-label="Of this request" { (compile::parts(id, "")) } }
+            (exchange::one(record, before, number, catalogue, Links::Server))
+            @if let Some(before) = before {
+                h2 { "Compare" }
+                p { a href=(format!("{}?before={}", Links::Server.to(View::Part(id, "diff")).unwrap_or_default(), crate::links::encode(&before.record_id))) { "The difference to the request before" } }
+            }
+        },
+    )
+}
+
+/// The difference of two compiles.
+pub fn difference(
+    before: &str,
+    after: &str,
+    diff: &Diff,
+    bodies: Option<Bodies<'_>>,
+    cache: Result<&Explanation, &str>,
+    frame: &Frame,
+) -> String {
+    served(
+        "Difference",
+        frame,
+        None,
+        difference::page(before, after, diff, bodies, cache),
+    )
+}
+
+/// A session.
+pub fn session(of: &SessionView, catalogue: &Catalogue, frame: &Frame) -> String {
+    served(
+        &format!("Conversation {}", plain(&of.id, 80)),
+        frame,
+        None,
+        session::page(of, catalogue),
+    )
+}
+
+/// An object on both axes of time.
+pub fn object(
+    id: &str,
+    beliefs: &[Belief],
+    more: bool,
+    asked: &AsOf,
+    at: (Option<Instant>, Option<Instant>),
+    fault: Option<&str>,
+    frame: &Frame,
+) -> String {
+    let title = beliefs
+        .last()
+        .map_or(id, |belief| belief.object.name.as_str());
+    served(
+        &plain(title, 80),
+        frame,
+        None,
+        object::page(id, beliefs, more, asked, at, fault),
+    )
+}
+
+/// The registries.
+pub fn registries(all: &[Summary], frame: &Frame) -> String {
+    served(
+        "Registries",
+        frame,
+        Some(View::Registries),
+        registry::list(all),
+    )
+}
+
+/// A registry.
+pub fn registry(view: &RegistryView, frame: &Frame) -> String {
+    let label = view.summary().label;
+    served(
+        &format!("Registry {}", plain(&label, 80)),
+        frame,
+        None,
+        registry::one(view),
+    )
+}
+
+/// The decisions that wait.
+pub fn waiting(
+    conflicts: &[Conflict],
+    entities: &[SeenEntity],
+    done: Option<&str>,
+    frame: &Frame,
+) -> String {
+    served(
+        "Decisions",
+        frame,
+        Some(View::Waiting),
+        waiting::page(conflicts, entities, done, frame),
+    )
+}
+
+/// The figures over time.
+pub fn trends(lines: &[Line], more: bool, catalogue: &Catalogue, frame: &Frame) -> String {
+    served(
+        "Over time",
+        frame,
+        Some(View::Trends),
+        trends::page(lines, more, catalogue),
+    )
+}
+
+/// Something that cannot be shown, in words.
+pub fn fault(title: &str, what: &str, frame: &Frame) -> String {
+    served(
+        title,
+        frame,
+        None,
+        html! { h1 { (title) } p.notice { (clipped(what, 2_000)) } },
+    )
+}

@@ -1,0 +1,364 @@
+//! The readers: signing in and out, the proof that a form is of this server, what a reader may see.
+
+use std::sync::Arc;
+
+use axum::extract::{Form, FromRequestParts, Query, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tenure::trace::View;
+use tenure::{Digest, Error, Principal};
+use tenure_inspector as pages;
+use tenure_inspector::Frame;
+use tenure_workspace::records::{ExchangeRecord, Line, Listed};
+
+use super::html;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Refusal;
+
+/// The cookie that shows the key.
+const COOKIE: &str = "tenure_key";
+/// The longest key or token that is taken, in bytes.
+const MOST_KEY: usize = 3_500;
+/// The time after which a browser forgets the cookie, in seconds.
+const FORGET: u32 = 12 * 60 * 60;
+
+/// The secret of this process that proofs of forms are made with.
+#[derive(Clone)]
+pub(super) struct Secret(Arc<[u8; 32]>);
+
+impl Secret {
+    /// A random one; of a machine without randomness all forms are refused.
+    pub(super) fn new() -> Secret {
+        let mut bytes = [0; 32];
+        let _ = getrandom::fill(&mut bytes);
+        Secret(Arc::new(bytes))
+    }
+
+    /// The proof that a form comes from a page that was made for this caller.
+    fn token(&self, caller: &Caller) -> String {
+        if *self.0 == [0; 32] {
+            return String::new();
+        }
+        let key = caller.key.as_deref().unwrap_or_default();
+        Digest::of_parts([&self.0[..], caller.tenant.as_bytes(), key.as_bytes()]).to_string()
+    }
+}
+
+/// A visit of a reader.
+pub(super) struct Visit {
+    pub(super) app: Arc<App>,
+    pub(super) caller: Caller,
+    pub(super) frame: Frame,
+}
+
+impl FromRequestParts<Arc<App>> for Visit {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Visit, Fault> {
+        let extensions = &parts.extensions;
+        let (Some(caller), Some(secret)) = (extensions.get::<Caller>(), extensions.get::<Secret>())
+        else {
+            return Err(Refusal::from(Error::assertion("the guard knows who looks")).into());
+        };
+        Ok(Visit {
+            app: Arc::clone(app),
+            frame: Frame {
+                reader: caller.key.as_deref().map(str::to_owned),
+                token: secret.token(caller),
+                operator: caller.grant.operator,
+                writes: caller.grant.operator && !caller.grant.read_only,
+            },
+            caller: caller.clone(),
+        })
+    }
+}
+
+impl Visit {
+    /// The view of traces that the reader has.
+    pub(super) fn view(&self) -> View {
+        if self.caller.grant.operator {
+            View::Operator
+        } else {
+            View::Caller
+        }
+    }
+
+    /// Returns whether the reader may see what was done for somebody: an operator all of the tenant, others what they
+    /// could have asked for themselves.
+    pub(super) fn sees(&self, principal: &Principal) -> bool {
+        let grant = &self.caller.grant;
+        if principal.tenant != grant.tenant {
+            return false;
+        }
+        grant.operator
+            || grant
+                .bind(principal.clone())
+                .is_ok_and(|bound| bound == *principal)
+    }
+
+    /// Returns whether the reader may see a record.
+    pub(super) fn sees_line(&self, line: &Listed) -> bool {
+        match line {
+            Listed::Exchange(record) => self.sees_exchange(record),
+            Listed::Compile(compile) => self.sees(&compile.principal),
+            Listed::Unreadable(_) => self.caller.grant.operator,
+        }
+    }
+
+    pub(super) fn sees_lines(&self, lines: Vec<Line>) -> Vec<Line> {
+        let seen = lines.into_iter().filter(|line| self.sees_line(&line.what));
+        seen.map(|line| self.as_seen(line)).collect()
+    }
+
+    fn sees_exchange(&self, record: &ExchangeRecord) -> bool {
+        if self.caller.grant.operator {
+            return true;
+        }
+        match &record.compile {
+            Some(compile) => self.sees(&compile.request.principal),
+            None => record.key.is_some() && record.key.as_deref() == self.caller.key.as_deref(),
+        }
+    }
+
+    /// A record without what only operators may know.
+    fn as_seen(&self, line: Line) -> Line {
+        match line.what {
+            Listed::Exchange(record) => Line {
+                what: Listed::Exchange(Box::new(self.exchange_as_seen(*record))),
+                ..line
+            },
+            what => Line { what, ..line },
+        }
+    }
+
+    /// The record of a request without what only operators may know: the objects from outside that stayed out, of which
+    /// some may be hidden from the reader.
+    pub(super) fn exchange_as_seen(&self, mut record: ExchangeRecord) -> ExchangeRecord {
+        if let Some(compile) = record
+            .compile
+            .as_mut()
+            .filter(|_| !self.caller.grant.operator)
+        {
+            compile.omitted.named.retain(|chosen| !chosen.beside);
+            compile.omitted.reasons.clear();
+            for chosen in &compile.omitted.named {
+                *compile
+                    .omitted
+                    .reasons
+                    .entry(chosen.code.clone())
+                    .or_default() += 1;
+            }
+        }
+        record
+    }
+
+    /// Refuses a form that did not come from a page of this server for this reader, or whose reader may not decide.
+    pub(super) fn check_form(&self, token: &str) -> Result<(), Refusal> {
+        if self.frame.token.is_empty() || token != self.frame.token {
+            return Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                "the form is of no page that was made for you",
+            )
+            .hint("load the page again, and decide there"));
+        }
+        if !self.frame.writes {
+            return Err(
+                Refusal::new(StatusCode::FORBIDDEN, "the key may not decide")
+                    .expected("an operator's key that does not only read"),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A failure as a page.
+pub(super) struct Fault(Refusal);
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Fault {
+        Fault(refusal)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault(error.into())
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let status = self.0.status();
+        let title = status.canonical_reason().unwrap_or("Error");
+        let error = self.0.into_error();
+        let hint = error.hint.as_deref().or(error.expected.as_deref());
+        html(
+            status,
+            pages::message(title, &error.what, hint, &Frame::default()),
+        )
+    }
+}
+
+/// Nothing that the reader may see. What is not there and what is hidden are the same.
+pub(super) fn nothing() -> Refusal {
+    Error::not_found("there is nothing here that you may see").into()
+}
+
+/// The key that the cookie of a request shows.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter();
+    let pairs = cookies
+        .filter_map(|cookies| cookies.to_str().ok())
+        .flat_map(|cookies| cookies.split(';'));
+    let mut found = pairs.filter_map(|pair| pair.trim().split_once('='));
+    found
+        .find(|(name, _)| *name == COOKIE)
+        .map(|(_, value)| value)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Back {
+    #[serde(default)]
+    back: String,
+    #[serde(default)]
+    failed: String,
+}
+
+/// A path of the inspector: where a reader wanted to go.
+fn way(back: &str) -> &str {
+    let path = back.split(['?', '#']).next().unwrap_or_default();
+    let is_plain =
+        back.bytes().all(|byte| byte.is_ascii_graphic()) && !back.contains(['\\', '"', '<', '>']);
+    if super::has(path) && !super::is_open(path) && is_plain {
+        back
+    } else {
+        pages::ROOT
+    }
+}
+
+pub(super) async fn form(State(app): State<Arc<App>>, Query(asked): Query<Back>) -> Response {
+    let page = pages::sign_in(
+        way(&asked.back),
+        !asked.failed.is_empty(),
+        app.access.takes_tokens(),
+    );
+    html(StatusCode::OK, page)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Shown {
+    key: String,
+    #[serde(default)]
+    back: String,
+}
+
+pub(super) async fn sign_in(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Form(shown): Form<Shown>,
+) -> Result<Response, Fault> {
+    let key = shown.key.trim();
+    let fits = key.len() <= MOST_KEY
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\'));
+    let fresh = Arc::clone(&app);
+    let _ = crate::blocking(move || Ok(fresh.access.refresh()?)).await;
+    let caller = if fits {
+        app.access
+            .caller(Some(key), app.now())
+            .await
+            .unwrap_or(None)
+    } else {
+        None
+    };
+    let back = way(&shown.back);
+    if caller.is_none() {
+        let place = format!("/inspect/sign-in?failed=1&back={}", pages::encode(back));
+        return Ok(onto(&place, None));
+    }
+    Ok(onto(back, Some(&set_cookie(key, FORGET, &headers))))
+}
+
+pub(super) async fn sign_out(
+    visit: Visit,
+    headers: HeaderMap,
+    Form(form): Form<Token>,
+) -> Result<Response, Fault> {
+    if form.token != visit.frame.token {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "the form is of no page that was made for you",
+        )
+        .into());
+    }
+    Ok(onto("/inspect/sign-in", Some(&set_cookie("", 0, &headers))))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Token {
+    token: String,
+}
+
+/// The cookie, which no script reads and no other site's request carries; behind a proxy that speaks TLS it is never
+/// shown without it.
+fn set_cookie(key: &str, lives: u32, headers: &HeaderMap) -> String {
+    let secure = headers
+        .get("x-forwarded-proto")
+        .is_some_and(|proto| proto == "https");
+    let secure = if secure { "; Secure" } else { "" };
+    format!("{COOKIE}={key}; Path=/inspect; Max-Age={lives}; HttpOnly; SameSite=Strict{secure}")
+}
+
+/// Leads to another page.
+pub(super) fn onto(place: &str, cookie: Option<&str>) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    let value =
+        |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(pages::ROOT));
+    headers.insert(header::LOCATION, value(place));
+    if let Some(Ok(cookie)) = cookie.map(HeaderValue::from_str) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_is_led_back_to_the_inspector_alone() {
+        for back in ["/inspect", "/inspect/records/gw-1?at=3"] {
+            assert_eq!(way(back), back);
+        }
+        for back in [
+            "",
+            "/",
+            "//evil.example",
+            "https://evil.example/inspect",
+            "/inspectors",
+            "/inspect/sign-in",
+            "/inspect/\\evil",
+            "/inspect/a b",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(way(back), "/inspect", "{back}");
+        }
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(
+            header::COOKIE,
+            HeaderValue::from_static("a=b; tenure_key=tnr_x_y"),
+        );
+        assert_eq!(cookie(&headers), Some("tnr_x_y"));
+        headers.clear();
+        assert_eq!(cookie(&headers), None);
+    }
+}

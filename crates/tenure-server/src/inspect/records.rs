@@ -1,0 +1,347 @@
+//! Pages of records: the list, one compile, one request, a difference, a conversation.
+
+use axum::extract::{Path, Query};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use tenure::cache::{Sent, explain};
+use tenure::inspect::diff;
+use tenure::object::clip;
+use tenure::time::Instant;
+use tenure::{Envelope, Error, Trace};
+use tenure_inspector::{
+    Bodies, Depth, Filter, Gathered, ListFilter, SessionView, before, compile_of, pages,
+};
+use tenure_workspace::records::{ExchangeReplay, Line, Listed, Records, Talk};
+use tenure_workspace::sessions::Session;
+
+use super::access::{Fault, Visit, nothing};
+use super::html;
+use crate::api::tenant;
+use crate::error::Refusal;
+
+/// The records of a page of the list.
+const LINES: usize = 50;
+/// The most records that are looked through for a page.
+const LOOKED_THROUGH: usize = 2_000;
+/// The number that is read at once.
+const CHUNK: u32 = 100;
+
+/// Makes a page on a thread for what blocks.
+async fn made(
+    job: impl FnOnce() -> Result<String, Refusal> + Send + 'static,
+) -> Result<Response, Fault> {
+    Ok(html(StatusCode::OK, crate::blocking(job).await?))
+}
+
+pub(super) async fn overview(
+    visit: Visit,
+    Query(filter): Query<ListFilter>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let after = place(&filter.after)?;
+        let (lines, next) = listed(&visit, &records, after, LINES, |line| filter.takes(line))?;
+        let catalogue = visit.app.workspace.catalogue();
+        Ok(pages::overview(
+            &lines,
+            &filter,
+            next.as_deref(),
+            catalogue,
+            &visit.frame,
+        ))
+    })
+    .await
+}
+
+/// The records behind a place that a reader may see and wants, and where the next page begins.
+pub(super) fn listed(
+    visit: &Visit,
+    records: &Records<'_>,
+    after: Option<(String, Instant)>,
+    most: usize,
+    wants: impl Fn(&Line) -> bool,
+) -> Result<(Vec<Line>, Option<String>), Error> {
+    let (mut found, mut seen, mut last) = (Vec::new(), 0, after);
+    loop {
+        let from = last.as_ref().map(|(id, at)| (id.as_str(), *at));
+        let lines = records.lines(from, CHUNK)?;
+        let is_end = lines.len() < CHUNK as usize;
+        for line in lines {
+            last = Some((line.id.clone(), line.at));
+            seen += 1;
+            if wants(&line) {
+                found.extend(visit.sees_lines(vec![line]));
+            }
+            if found.len() >= most || seen >= LOOKED_THROUGH {
+                let next = last.map(|(id, at)| format!("{at}/{id}"));
+                return Ok((found, next));
+            }
+        }
+        if is_end {
+            return Ok((found, None));
+        }
+    }
+}
+
+/// A place in the list.
+fn place(mark: &str) -> Result<Option<(String, Instant)>, Error> {
+    if mark.is_empty() {
+        return Ok(None);
+    }
+    let parts = mark.split_once('/');
+    let place = parts.and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)));
+    place
+        .map(Some)
+        .ok_or_else(|| Error::input(format!("`{}` is no place in the list", clip(mark))))
+}
+
+/// A record that the reader may see. What is hidden is not there.
+fn seen(visit: &Visit, records: &Records<'_>, id: &str) -> Result<Listed, Refusal> {
+    let found = records.listed(id)?;
+    found
+        .filter(|found| visit.sees_line(found))
+        .ok_or_else(nothing)
+}
+
+pub(super) async fn record(visit: Visit, Path(id): Path<String>) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let catalogue = visit.app.workspace.catalogue();
+        match seen(&visit, &records, &id)? {
+            Listed::Exchange(record) => {
+                let (number, before) = before(&records, &record)?;
+                let before = before
+                    .filter(|before| visit.sees_line(&Listed::Exchange(Box::new(before.clone()))));
+                let compiled = record.compile.is_some()
+                    && !record.is_as_it_came()
+                    && visit.caller.grant.operator;
+                let record = visit.exchange_as_seen(*record);
+                Ok(pages::exchange(
+                    &record,
+                    before.as_ref(),
+                    number,
+                    compiled,
+                    catalogue,
+                    &visit.frame,
+                ))
+            }
+            Listed::Compile(_) => {
+                let gathered = Gathered::of(
+                    &visit.app.workspace,
+                    &records,
+                    &id,
+                    visit.view(),
+                    Depth::Account,
+                )?;
+                Ok(pages::compile(&gathered.compile(), &visit.frame))
+            }
+            Listed::Unreadable(why) => Err(Error::damaged(why).into()),
+        }
+    })
+    .await
+}
+
+/// A compile of which a page is made, whichever record it is of.
+enum Of {
+    Compile(Box<Gathered>),
+    Exchange(Box<ExchangeReplay>),
+}
+
+impl Of {
+    fn find(visit: &Visit, records: &Records<'_>, id: &str, depth: Depth) -> Result<Of, Refusal> {
+        match seen(visit, records, id)? {
+            // Its trace is an operator's: whom the request was for is not known apart from its conversation.
+            Listed::Exchange(_) if !visit.caller.grant.operator => Err(nothing()),
+            Listed::Exchange(_) => Ok(Of::Exchange(Box::new(records.replay_exchange(id)?))),
+            Listed::Compile(_) => {
+                let gathered =
+                    Gathered::of(&visit.app.workspace, records, id, visit.view(), depth)?;
+                Ok(Of::Compile(Box::new(gathered)))
+            }
+            Listed::Unreadable(why) => Err(Error::damaged(why).into()),
+        }
+    }
+
+    fn page<T>(&self, of: impl FnOnce(&tenure_inspector::Compile<'_>) -> T) -> Result<T, Refusal> {
+        match self {
+            Of::Compile(gathered) => Ok(of(&gathered.compile())),
+            Of::Exchange(replay) => {
+                let compile = compile_of(replay).ok_or_else(|| {
+                    Error::input(format!(
+                        "the request cannot be looked into: {}",
+                        replay.sentence()
+                    ))
+                })?;
+                Ok(of(&compile))
+            }
+        }
+    }
+
+    fn trace(&self) -> Option<&Trace> {
+        match self {
+            Of::Compile(gathered) => Some(gathered.trace()),
+            Of::Exchange(replay) => replay.trace.as_ref(),
+        }
+    }
+
+    fn envelope(&self) -> Option<&Envelope> {
+        match self {
+            Of::Compile(gathered) => gathered.envelope(),
+            Of::Exchange(replay) => replay.envelope.as_ref(),
+        }
+    }
+}
+
+pub(super) async fn items(
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(filter): Query<Filter>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let of = Of::find(&visit, &records, &id, Depth::Account)?;
+        of.page(|compile| pages::candidates(compile, &filter, &visit.frame))
+    })
+    .await
+}
+
+pub(super) async fn payload(visit: Visit, Path(id): Path<String>) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let of = Of::find(&visit, &records, &id, Depth::Payload)?;
+        of.page(|compile| pages::payload(compile, &visit.frame))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+pub(super) struct At {
+    at: usize,
+}
+
+pub(super) async fn item(
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(at): Query<At>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let mut of = Of::find(&visit, &records, &id, Depth::Payload)?;
+        // Budgets that would have let it in are found by compiling for an operator: what would be compiled is all there is.
+        if let Of::Compile(gathered) = &mut of
+            && visit.caller.grant.operator
+        {
+            gathered.find_remedies(&records, &[at.at]);
+        }
+        let page = of.page(|compile| pages::candidate(compile, at.at, &visit.frame))?;
+        page.ok_or_else(nothing)
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+pub(super) struct Before {
+    before: String,
+}
+
+pub(super) async fn difference(
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(asked): Query<Before>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let one = Of::find(&visit, &records, asked.before.trim(), Depth::Payload)?;
+        let other = Of::find(&visit, &records, &id, Depth::Payload)?;
+        let (Some(before), Some(after)) = (one.trace(), other.trace()) else {
+            let what = "one of the two was not compiled, or cannot be made again";
+            return Err(Error::input(what).into());
+        };
+        let difference = diff(before, after);
+        let payloads = one.envelope().zip(other.envelope());
+        let explained = payloads.ok_or_else(|| {
+            "The payloads could not be made again, so nothing is said of bytes and of a cache."
+                .to_owned()
+        });
+        let explained = explained.and_then(|(first, second)| {
+            let world = visit.app.world(&after.model).map_err(|error| error.what)?;
+            let sent =
+                |envelope, model| Sent::compiled(envelope, Some(model)).map_err(|error| error.what);
+            explain(
+                &world,
+                &sent(first, &before.model)?,
+                &sent(second, &after.model)?,
+            )
+            .map_err(|error| error.what)
+        });
+        let bodies = payloads.and_then(|(first, second)| {
+            Some(Bodies {
+                before: first.payload.as_ref()?.as_str(),
+                after: second.payload.as_ref()?.as_str(),
+            })
+        });
+        let cache = explained.as_ref().map_err(String::as_str);
+        Ok(pages::difference(
+            asked.before.trim(),
+            &id,
+            &difference,
+            bodies,
+            cache,
+            &visit.frame,
+        ))
+    })
+    .await
+}
+
+pub(super) async fn session(visit: Visit, Path(id): Path<String>) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let talk = records.conversation(Some(&id))?.map(|talk| {
+            let requests = talk.requests.into_iter();
+            let seen = requests
+                .filter(|record| visit.sees_line(&Listed::Exchange(Box::new(record.clone()))));
+            Talk {
+                requests: seen.map(|record| visit.exchange_as_seen(record)).collect(),
+                ..talk
+            }
+        });
+        let of_it = |line: &Line| match &line.what {
+            Listed::Compile(compile) => compile.principal.session.as_deref() == Some(id.as_str()),
+            _ => false,
+        };
+        let (compiles, _) = listed(&visit, &records, None, LINES, of_it)?;
+        // Summaries hold words of messages, which an operator may read.
+        let kept = if visit.caller.grant.operator {
+            Session::find(tenant.clone(), &id)?
+        } else {
+            None
+        };
+        let talk = talk.filter(|talk| !talk.requests.is_empty());
+        if talk.is_none() && compiles.is_empty() && kept.is_none() {
+            return Err(nothing());
+        }
+        let view = SessionView {
+            messages: kept.as_ref().map(Session::len),
+            checkpoints: kept
+                .map(|session| session.checkpoints().to_vec())
+                .unwrap_or_default(),
+            id,
+            talk,
+            compiles,
+        };
+        Ok(pages::session(
+            &view,
+            visit.app.workspace.catalogue(),
+            &visit.frame,
+        ))
+    })
+    .await
+}

@@ -1,0 +1,110 @@
+//! Pages of what stands behind compiles: objects, registries, figures over time.
+
+use axum::extract::{Path, Query};
+use axum::http::StatusCode;
+use axum::response::Response;
+use tenure::registry::Summary;
+use tenure::time::Instant;
+use tenure_inspector::{AsOf, pages};
+
+use super::access::{Fault, Visit, nothing};
+use super::html;
+use super::records::listed;
+use crate::api::objects::Reader;
+use crate::api::tenant;
+
+/// The most beliefs of an object that a page shows.
+const BELIEFS: u32 = 200;
+/// The most records that figures over time are made of.
+const TRENDS: usize = 2_000;
+
+pub(super) async fn object(
+    visit: Visit,
+    Path(named): Path<String>,
+    Query(asked): Query<AsOf>,
+) -> Result<Response, Fault> {
+    let page = crate::blocking(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let reader = Reader::of(&visit.caller, None)?;
+        let id = reader.existing(&tenant, &named)?.ok_or_else(nothing)?;
+        let (history, next) = reader.history(&tenant, id, None, BELIEFS)?;
+        if history.is_empty() {
+            return Err(nothing());
+        }
+        let beliefs = reader.shown(&history)?;
+        let (valid, known) = (instant(&asked.valid), instant(&asked.known));
+        let fault = [&valid, &known]
+            .into_iter()
+            .find_map(|read| read.as_ref().err().cloned());
+        let at = (valid.unwrap_or(None), known.unwrap_or(None));
+        Ok(pages::object(
+            &id.to_string(),
+            &beliefs,
+            next.is_some(),
+            &asked,
+            at,
+            fault.as_deref(),
+            &visit.frame,
+        ))
+    });
+    Ok(html(StatusCode::OK, page.await?))
+}
+
+fn instant(text: &str) -> Result<Option<Instant>, String> {
+    match text.trim() {
+        "" => Ok(None),
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|error: tenure::Error| error.to_string()),
+    }
+}
+
+pub(super) async fn registries(visit: Visit) -> Result<Response, Fault> {
+    let page = crate::blocking(move || {
+        // Registries stand past access lists.
+        if !visit.caller.grant.operator {
+            return Ok(pages::registries(&[], &visit.frame));
+        }
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let mut kept = visit.app.workspace.registries_of(&tenant)?.registries;
+        let labels: Vec<String> = kept.labels().map(str::to_owned).collect();
+        let mut all: Vec<Summary> = Vec::with_capacity(labels.len());
+        for label in labels {
+            all.push(kept.view(&label)?.summary());
+        }
+        Ok(pages::registries(&all, &visit.frame))
+    });
+    Ok(html(StatusCode::OK, page.await?))
+}
+
+pub(super) async fn registry(visit: Visit, Path(label): Path<String>) -> Result<Response, Fault> {
+    let page = crate::blocking(move || {
+        if !visit.caller.grant.operator {
+            return Err(nothing());
+        }
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let mut kept = visit.app.workspace.registries_of(&tenant)?.registries;
+        if !kept.labels().any(|known| known == label) {
+            return Err(nothing());
+        }
+        let view = kept.view(&label)?;
+        Ok(pages::registry(&view, &visit.frame))
+    });
+    Ok(html(StatusCode::OK, page.await?))
+}
+
+pub(super) async fn trends(visit: Visit) -> Result<Response, Fault> {
+    let page = crate::blocking(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let (lines, next) = listed(&visit, &records, None, TRENDS, |_| true)?;
+        Ok(pages::trends(
+            &lines,
+            next.is_some(),
+            visit.app.workspace.catalogue(),
+            &visit.frame,
+        ))
+    });
+    Ok(html(StatusCode::OK, page.await?))
+}

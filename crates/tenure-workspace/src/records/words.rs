@@ -1,0 +1,56 @@
+//! Words for what records say in codes.
+
+use tenure::trace::EpochCause;
+
+use super::Ending;
+
+/// The reason why a request was not managed, in words.
+pub fn unmanaged_in_words(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "provider_keeps_history" => "the provider keeps the history",
+        "provider_edits_history" => "the provider shortens the history itself",
+        "unknown_model" => "the model is of no known family, and its upstream has stated no limit",
+        "other_form" => "its form holds no conversation of messages",
+        "packed_body" => "the body is packed, so it cannot be read",
+        "nothing_asked" => "the model alone speaks: nothing is asked",
+        "request_missing" => "the compiled body would have lacked the request",
+        "required_missing" => "the compiled body would have lacked a required section",
+        "instructions_too_long" => "the agent's instructions take more than half the window",
+        "does_not_fit" => "even the newest messages do not fit",
+        "unreadable" => "the body cannot be read or made legal",
+        "failed" => "a promise of the compiler did not hold",
+        "conflict" => "others wrote to the same conversation all the time",
+        "store_unavailable" => "the store could not be reached",
+        _ => return None,
+    })
+}
+
+/// The cause of an epoch, in words.
+pub fn epoch_in_words(cause: EpochCause) -> &'static str {
+    match cause {
+        EpochCause::First => "nothing was sent before",
+        EpochCause::FrozenGone => "something that was sent is gone or may no longer be shown",
+        EpochCause::FloorGrew => "a rule or a tool that must stand first is new",
+        EpochCause::SettingsChanged => "the policy, the model or the form changed",
+        EpochCause::HighWater => "the history passed its high-water mark",
+        EpochCause::OverBudget => "what was sent left no room",
+        EpochCause::Asked => "it was asked for",
+        EpochCause::Cheaper => "that is cheaper",
+        _ => cause.term(),
+    }
+}
+
+impl Ending {
+    /// The end in words; nothing where the whole answer went to the client.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Ending::Whole => "",
+            Ending::ClientLeft => "the client left",
+            Ending::UpstreamBroke => "the upstream broke off",
+            Ending::UpstreamFailed => "the upstream could not be reached",
+            Ending::UpstreamSilent => "the upstream was silent",
+            Ending::Rejected => "the answer was rejected",
+            Ending::Refused => "refused: nothing was sent",
+        }
+    }
+}
