@@ -56,6 +56,7 @@ fn the_example_is_one_small_page_that_needs_nothing_else() {
 #[test]
 fn a_record_is_made_again_and_says_which_budget_lets_something_in() {
     let bench = Bench::new();
+    bench.ok(&["store", "migrate", "--store", "sqlite://kept.db"]);
     let more = ["--store", "sqlite://kept.db", "--record"];
     let output: Value = serde_json::from_str(&run(&bench, &compiling(&more))).unwrap();
     let id = output["record_ids"][0].as_str().unwrap();

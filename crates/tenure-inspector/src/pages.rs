@@ -206,6 +206,6 @@ pub fn fault(title: &str, what: &str, frame: &Frame) -> String {
         title,
         frame,
         None,
-        html! { h1 { (title) } p.notice { (clipped(what, 2_000)) } },
+        html! { h1 { (plain(title, 200)) } p.notice { (clipped(what, 2_000)) } },
     )
 }

@@ -122,7 +122,7 @@ pub fn message(title: &str, what: &str, hint: Option<&str>, frame: &Frame) -> St
         frame,
         None,
         html! {
-            h1 { (title) }
+            h1 { (plain(title, 200)) }
             p.notice { (crate::text::clipped(what, 2_000)) }
             @if let Some(hint) = hint { p.hint { (crate::text::clipped(hint, 2_000)) } }
             p { a href=[Links::Server.to(View::Overview)] { "To the list of requests" } }
