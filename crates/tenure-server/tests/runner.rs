@@ -27,6 +27,7 @@ mod gateway_tools;
 mod gateway_unmanaged;
 mod hostile;
 mod jwt;
+mod mcp;
 mod observe;
 mod own_words;
 mod packages;

@@ -593,6 +593,19 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "store memory",
+        &[
+            (
+                r#"tenure store memory '{"command": "view", "path": "/memories"}'"#,
+                "",
+            ),
+            (
+                r#"tenure store memory --user ada '{"command": "create", "path": "/memories/boiler", "file_text": "Hot."}'"#,
+                "a file of her own",
+            ),
+        ],
+    ),
+    (
         "store log",
         &[
             ("tenure store log", ""),
