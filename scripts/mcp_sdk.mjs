@@ -79,6 +79,9 @@ async function loop(transport, mode, wanted) {
     assert.equal(packed.items, 1);
     const active = await call("activate", { package: "boilers" });
     assert.match(active.content, /95 degrees/);
+    const again = await call("compile", { task: "How hot may the boiler get?", tokens: 2000 });
+    const named = [...again.included, ...again.omitted.map((one) => one.name)];
+    assert.ok(named.some((name) => name !== "manual"), `no item of the package among ${named}`);
     const listed = (await client.listResources()).resources.find((entry) => entry.name === "boilers");
     assert.match((await client.readResource({ uri: listed.uri })).contents[0].text, /95 degrees/);
     const outside = await client.callTool({ name: "pack", arguments: { name: "x", query: "*", sources: ["/etc/passwd"] } });

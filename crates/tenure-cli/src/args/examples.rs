@@ -600,8 +600,8 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "",
             ),
             (
-                r#"tenure store memory --user ada '{"command": "create", "path": "/memories/boiler", "file_text": "Hot."}'"#,
-                "a file of her own",
+                r#"tenure store memory '{"command":"view","path":"/memories"}' --user ada"#,
+                "hers alone",
             ),
         ],
     ),

@@ -90,8 +90,9 @@ fn job(
     task: &str,
     (tokens, model, target): (Option<u32>, Option<&str>, Option<&str>),
     reach: Reach,
-    objects: Vec<ObjectDocument>,
+    mut objects: Vec<ObjectDocument>,
 ) -> Result<Job, Error> {
+    objects.extend(packages::active(bound)?);
     let mut request = json!({
         "task": { "objective": task },
         "budget": { "tokens": tokens.unwrap_or(TOKENS) },

@@ -7,11 +7,12 @@ use tenure::package::{
     ContextActivation, ContextBudget, Engine, LabelTable, PackageEnvelope, Plan, RetrievalRecipe,
     Shown,
 };
-use tenure::{Error, ErrorKind};
+use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure_workspace::DEFAULT_MODEL;
 use tenure_workspace::packages::{Bearing, Packages, Sent};
 
-use super::Bound;
 use super::forms::{Activate, ActivatedForm, Pack, PackedForm};
+use super::{Bound, McpTool};
 use crate::api::InField;
 
 fn all(bound: &Bound) -> Result<&Packages, Error> {
@@ -68,6 +69,28 @@ pub(super) fn read(
     let sent = Sent::new(envelope, &[&bound.app.settings.labels as &LabelTable]);
     with_bearing(bound, &model, |bearing| {
         Ok(sent.activate(target, Shown::Framed, bearing)?.activation)
+    })
+}
+
+/// The items of the packages that are active, as far as the caller may see them, where activating is among the tools.
+pub(super) fn active(bound: &Bound) -> Result<Vec<ObjectDocument>, Error> {
+    let Some(packages) = &bound.packages else {
+        return Ok(Vec::new());
+    };
+    if !bound.tools.contains(&McpTool::Activate) {
+        return Ok(Vec::new());
+    }
+    with_bearing(bound, DEFAULT_MODEL, |bearing| {
+        let mut documents = Vec::new();
+        for activation in packages.activations(false)? {
+            match packages.candidates(&activation.id, bearing) {
+                Ok(items) => documents.extend(items),
+                // One that has expired, or that is not for this caller, has none.
+                Err(error) if error.kind == ErrorKind::Policy => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(documents)
     })
 }
 
