@@ -1,9 +1,11 @@
-"""Drives `tenure mcp` with the official Python SDK, which checks each result against the schema that the tool states.
+"""Drives `tenure mcp` and `/mcp` of `tenure serve` with the official Python SDK, which checks each result against the schema
+that the tool states.
 
 Usage: mcp_sdk.py TENURE
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
@@ -44,6 +46,17 @@ def client(folder, *args, mode="auto"):
     return Client(server, mode=mode, read_timeout_seconds=20)
 
 
+@contextlib.contextmanager
+def serving(folder):
+    command = [TENURE, "serve", "--listen", "127.0.0.1:0"]
+    server = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        yield server.stdout.readline().decode().strip()
+    finally:
+        server.terminate()
+        held(server.wait(timeout=40) == 0, "the server ends with a failure")
+
+
 async def call(tools, name, /, **arguments):
     """A call that succeeds; the SDK has held its result against the schema of the tool."""
     done = await tools.call_tool(name, arguments)
@@ -58,9 +71,14 @@ async def refusal(tools, name, /, **arguments):
     return done.content[0].text
 
 
-async def main_loop(folder, mode):
+async def main_loop(folder, mode, url=None):
     registry = f"agent-{mode}"
-    async with client(folder, "--registry", registry, "--session", "talk", mode=mode) as tools:
+    if url:
+        # Anyone who is no key's owner yet is the store's.
+        opened = Client(f"{url}/mcp?session=talk&registry=http-{mode}", mode=mode, read_timeout_seconds=20)
+    else:
+        opened = client(folder, "--registry", registry, "--session", "talk", mode=mode)
+    async with opened as tools:
         listed = (await tools.list_tools()).tools
         held([tool.name for tool in listed] == TOOLS, f"the list is {[tool.name for tool in listed]}")
         held(all(tool.output_schema and tool.description for tool in listed), "a tool says not what it gives")
@@ -88,6 +106,17 @@ async def main_loop(folder, mode):
         held({"units", "limits", "manual"} <= {verdict["name"] for verdict in explained["verdicts"]}, explained)
         one = await call(tools, "explain", task="Paint the shed", name="manual", tokens=400)
         held(one["verdicts"][0]["name"] == "manual" and "remedy" in one["remedy"], one)
+
+        # An original that is read back displaces what ranks below it, for this payload alone.
+        asked = {"task": "Was the boiler of hall 3 cleaned, and who runs the pump beside it?", "tokens": 800}
+        plain = await call(tools, "compile", **asked)
+        held("guide" in plain["included"] and plain["displaced"] == [], plain)
+        full = await call(tools, "compile", originals=[LONG], **asked)
+        held("of hall 3 was cleaned" in full["payloads"][0]["payload"], full)
+        held({"name": "guide", "reason": "no_room"} in full["displaced"], full)
+        held(await call(tools, "compile", **asked) == plain, "an original stays in the next payload")
+        held("original" in await refusal(tools, "compile", originals=[LONG], task="x", tokens=300), "it fits nowhere")
+        held("no original" in await refusal(tools, "compile", originals=["0123456789abcdef"], task="x"), "an original of nobody")
 
         found = await call(tools, "search", query="how hot may the boiler get", limit=1)
         held("95 degrees" in found["passages"][0]["text"], found)
@@ -200,15 +229,20 @@ async def steady(folder, calls):
 POINTER = {"text": "".join(f"[{at:03}] compiling unit_{at}.c in folder {at * 7}\n" for at in range(400)) + "error: the link failed\n"}
 OTHERS = ""
 MESSAGE = ""
+LONG = ""
 
 
 def prepare(folder):
-    global OTHERS, MESSAGE
+    global OTHERS, MESSAGE, LONG
+    (folder / "guide.md").write_text("# Guide\n\n" + "The boiler of hall 3 is cleaned by who runs the pump beside it. " * 30 + "\n")
+    tenure(folder, "store", "put", "guide.md")
     (folder / "manual.md").write_text("# Boiler\n\nThe boiler may get 95 degrees hot, no more.\n")
     tenure(folder, "store", "put", "manual.md")
     tenure(folder, "session", "new", "talk")
     said = ["session", "append", "talk", "--text", "How hot is pump 7? Its temperature was high.", "--format", "json"]
     MESSAGE = json.loads(tenure(folder, *said))["messages"][0]
+    said[4] = "The boiler of hall 3 was cleaned. " * 60
+    LONG = json.loads(tenure(folder, *said))["messages"][0]
     (folder / "build.log").write_text(POINTER["text"])
     condensed = tenure(folder, "condense", "build.log", "--to", "120")
     POINTER["id"] = condensed.strip().rsplit("original ", 1)[1].split("]")[0]
@@ -226,6 +260,8 @@ def main():
         prepare(folder)
         for mode in ["auto", "legacy"]:
             asyncio.run(main_loop(folder, mode))
+            with serving(folder) as url:
+                asyncio.run(main_loop(folder, mode, url))
         asyncio.run(wrong(folder))
         asyncio.run(narrow(folder))
         asyncio.run(cancelled(folder))

@@ -4,12 +4,13 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 14] = [
+const WRITERS: [&str; 15] = [
     "context pack",
     "context import",
     "entity add",
     "store put",
     "store import",
+    "store memory",
     "store policy",
     "store migrate",
     "session new",

@@ -54,6 +54,12 @@ impl Access {
         !self.issuers.is_empty()
     }
 
+    /// Returns the issuers whose tokens are accepted.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn issuers(&self) -> impl Iterator<Item = &str> {
+        self.issuers.names()
+    }
+
     /// Returns whether there are keys, as they were last read.
     pub(crate) fn has_keys(&self) -> bool {
         !self.known().is_empty()

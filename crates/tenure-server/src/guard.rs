@@ -17,6 +17,7 @@ use crate::arriving::{Arriving, Traced};
 use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::failed;
+use crate::mcp::{self, resource};
 use crate::protocol::Protocol;
 use crate::work::{WHOSE, Whose};
 
@@ -28,7 +29,7 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// The paths that need no key.
-const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", resource::METADATA];
 
 /// Lets a request through, or answers why not. What writes through the API goes on by itself: it is
 /// written whether its client waits or not, and so it is accounted for. What reads or is forwarded ends with its client.
@@ -61,7 +62,8 @@ async fn answer(
 ) -> Response {
     let traced = Traced(accounting.context);
     request.extensions_mut().insert(traced);
-    if accounting.path.starts_with("/api/") || is_page(&accounting.path) {
+    let is_resource = accounting.path == resource::PATH;
+    if accounting.path.starts_with("/api/") || is_resource || is_page(&accounting.path) {
         freshen_keys(&app).await;
     }
     let shown = shown_key(request.headers(), &accounting.path).map(str::to_owned);
@@ -73,6 +75,8 @@ async fn answer(
         }
         Err(refusal) => Err(refusal),
     };
+    let challenges = accounting.path == resource::PATH && app.access.takes_tokens();
+    let challenge = challenges.then(|| resource::challenge(request.headers(), shown.is_some()));
     let response = match admitted {
         Ok(caller) => {
             let whose = caller.as_ref().map(|caller| Whose {
@@ -113,6 +117,12 @@ async fn answer(
     };
     let is_own = accounting.client.is_none();
     let mut response = accounting.close(response);
+    if response.status() == StatusCode::UNAUTHORIZED
+        && let Some(challenge) = challenge.and_then(|text| HeaderValue::try_from(text).ok())
+    {
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
     if is_own {
         // A browser takes what is sent for what it is said to be.
         let nosniff = HeaderValue::from_static("nosniff");
@@ -184,7 +194,8 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
     let Some(matched) = matched else {
         return "none";
     };
-    let known = crate::status::PATHS.iter().chain(crate::api::paths());
+    let known = crate::status::PATHS.iter().chain(mcp::PATHS);
+    let known = known.chain(crate::api::paths());
     let mut found = known.filter(|known| **known == matched.as_str());
     found.next().copied().unwrap_or("other")
 }

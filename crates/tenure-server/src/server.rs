@@ -273,13 +273,15 @@ fn listen_on(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 fn router(app: Arc<App>, gateway: Arc<Gateway>) -> Router {
-    let router = Router::new();
-    #[cfg(feature = "inspector")]
-    let router = router.merge(crate::inspect::routes());
-    router
+    let router = Router::new()
         .merge(status::routes())
         .merge(gateway::routes(gateway))
-        .merge(api::routes())
+        .merge(api::routes());
+    #[cfg(feature = "inspector")]
+    let router = router.merge(crate::inspect::routes());
+    #[cfg(feature = "mcp")]
+    let router = router.merge(crate::mcp::routes());
+    router
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(middleware::from_fn_with_state(

@@ -28,6 +28,7 @@ mod gateway_unmanaged;
 mod hostile;
 mod inspect;
 mod jwt;
+mod mcp;
 mod observe;
 mod own_words;
 mod packages;

@@ -50,6 +50,7 @@ mod job;
 mod json_schema;
 pub mod keys;
 mod logs;
+pub mod memory_files;
 mod originals;
 pub mod packages;
 mod policies;

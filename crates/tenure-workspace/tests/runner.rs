@@ -36,6 +36,7 @@ mod import;
 mod index;
 mod instructions;
 mod late_results;
+mod memory_files;
 mod onnx;
 mod prepare;
 mod records;

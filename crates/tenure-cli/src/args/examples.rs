@@ -593,6 +593,19 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "store memory",
+        &[
+            (
+                r#"tenure store memory '{"command": "view", "path": "/memories"}'"#,
+                "",
+            ),
+            (
+                r#"tenure store memory '{"command":"view","path":"/memories"}' --user ada"#,
+                "hers alone",
+            ),
+        ],
+    ),
+    (
         "store log",
         &[
             ("tenure store log", ""),

@@ -8,7 +8,7 @@ use super::{CallerArgs, CatalogueArgs, Format, StoreUrl};
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Offer only these tools, with commas between them [default: all]
+    /// Offer these tools, with commas between them [default: all but `pack` and `activate`]
     #[arg(long, value_name = "TOOL,…", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// Print the tools with the tokens that their definitions cost, and serve nothing

@@ -65,6 +65,12 @@ pub(crate) enum StoreCommand {
     Search(SearchArgs),
     /// List the writes
     Log(LogArgs),
+    /// Do what a call of a provider's memory tool says: files in the store
+    ///
+    /// The input of a call of Anthropic's `memory` tool (view, create, str_replace, insert, delete, rename). What is printed
+    /// is the result for the model, in the words of the provider's own implementation; so is the error of what cannot be
+    /// done. Each user has files of their own.
+    Memory(MemoryArgs),
     /// Retract an object and those derived from it: they are no longer believed, their history stays
     Retract(RetractArgs),
     /// Judge an object: only clean objects are compiled
@@ -202,6 +208,17 @@ pub(crate) struct SearchArgs {
     /// The most passages
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// The input of the call as JSON, or `-` for standard input
+    #[arg(value_name = "JSON|-")]
+    pub(crate) input: String,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
     #[command(flatten)]

@@ -4,11 +4,13 @@
 #![cfg_attr(not(feature = "server"), allow(unused_imports))]
 
 use serde_json::json;
-use tenure::{Error, Principal};
+use tenure::{Error, ErrorKind, Principal};
 #[cfg(feature = "server")]
 use tenure_server::{McpOptions, McpTool, Options, serve_mcp};
+use tenure_workspace::packages::Packages;
 use tenure_workspace::{DEFAULT_MODEL, Workspace, default_frame_key_path, load_frame_key};
 
+use super::context::labels;
 use super::{flagged, print, print_json, speak, stores, with_models, without_key};
 use crate::args::{CallerArgs, Format, McpArgs};
 use crate::failure::Failure;
@@ -24,7 +26,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     let tools: Result<Vec<McpTool>, Error> = args.tools.iter().map(|name| name.parse()).collect();
     let mut tools = flagged("--tools", tools)?;
     if tools.is_empty() {
-        tools.extend(McpTool::ALL);
+        tools.extend(McpTool::ALL.into_iter().filter(|tool| tool.is_usual()));
     }
     tools.sort_unstable();
     tools.dedup();
@@ -38,6 +40,13 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     // What no call can do without is there before the first one.
     load_frame_key(&frame_key)?;
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
+    let here = std::env::current_dir().map_err(|error| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("there is no current folder: {error}"),
+        )
+    })?;
+    let packages = Packages::near(&here)?;
     let mut principal = Principal::owner();
     speak(&mut principal, &args.caller)?;
     let options = McpOptions {
@@ -45,12 +54,14 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
             store: Some(stores::to_write(&args.url)?),
             tenant: args.tenant.clone(),
             originals: args.originals.clone(),
+            labels: labels(None, packages.root())?,
             ..Options::new(workspace)
         },
         principal,
         operator: is_owner(&args.caller),
         registry: args.registry.clone(),
         tools,
+        packages: Some(packages),
     };
     Ok(serve_mcp(options)?)
 }

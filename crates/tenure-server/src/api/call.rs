@@ -86,7 +86,7 @@ impl FromRequestParts<Arc<App>> for Named {
 }
 
 /// The query of a request.
-pub(super) struct Asked<T>(pub(super) T);
+pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     type Rejection = Refusal;

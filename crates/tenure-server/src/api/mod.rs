@@ -11,12 +11,13 @@ mod entities;
 mod erase;
 pub(crate) mod fields;
 mod labels;
+mod memory;
 pub(crate) mod objects;
 mod openapi;
 mod packages;
 mod parameters;
 mod query;
-mod records;
+pub(crate) mod records;
 pub(crate) mod registries;
 pub(crate) mod sessions;
 mod shares;
@@ -31,6 +32,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use schemars::{Schema, SchemaGenerator};
+use tenure_workspace::memory_files::MemoryCommand;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -41,7 +43,10 @@ use parameters::{
     POINTER, PRINCIPAL, Parameter, RECORD, SEARCH, SECOND, SESSION, SUBJECT, Takes, VALID_AT,
 };
 
+#[cfg(feature = "mcp")]
+pub(crate) use call::Asked;
 pub(crate) use call::tenant;
+pub(crate) use fields::InField;
 pub(crate) use openapi::document;
 
 /// Makes the schema of a body.
@@ -210,6 +215,19 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(packages::merge),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<MemoryCommand>),
+                answer: openapi::shape::<memory::Told>,
+                ..operation(
+                    "post",
+                    "/api/v1/memory",
+                    "runMemoryTool",
+                    "Do what a call of a provider's memory tool says, over files that are kept in the store",
+                )
+            },
+            post(memory::run),
         ),
         (
             Operation {

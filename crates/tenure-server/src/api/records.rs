@@ -100,31 +100,37 @@ pub(super) async fn show(
     Named(id): Named,
     Asked(asked): Asked<Shown>,
 ) -> Result<Said<Value>, Refusal> {
-    let shown = crate::blocking(move || {
-        let tenant = tenant(&app, &caller)?;
-        let records = app.workspace.records(&tenant);
-        if tenant.record(&id)?.is_none() {
-            return Err(unknown(&id));
-        }
-        if let Some(exchange) = records.exchange(&id)? {
-            match asked.form {
-                Form::Record => return Ok(json_of(&exchange)?),
-                Form::Principle => return Ok(exchange.principle(&tenant)),
-                Form::Prefill => return Ok(exchange.prefill()),
-                _ => {}
-            }
-        }
-        let record = records.get(&id)?;
-        let shown = match asked.form {
-            Form::Record => json_of(&record)?,
-            Form::Principle => json_of(&records.principle(&record)?)?,
-            Form::Prefill => json_of(&records.prefill(&record)?)?,
-            Form::Otlp => json_of(&records.otlp(&record)?)?,
-            Form::Prov => json_of(&records.prov(&record)?)?,
-        };
-        Ok(shown)
-    });
+    let shown = crate::blocking(move || in_form(&app, &caller, &id, asked.form));
     Ok(Said(shown.await?))
+}
+
+/// A record, for an operator.
+pub(crate) fn read(app: &App, caller: &Caller, id: &str) -> Result<Value, Refusal> {
+    in_form(app, caller, id, Form::Record)
+}
+
+fn in_form(app: &App, caller: &Caller, id: &str, form: Form) -> Result<Value, Refusal> {
+    let tenant = tenant(app, caller)?;
+    let records = app.workspace.records(&tenant);
+    if tenant.record(id)?.is_none() {
+        return Err(unknown(id));
+    }
+    if let Some(exchange) = records.exchange(id)? {
+        match form {
+            Form::Record => return Ok(json_of(&exchange)?),
+            Form::Principle => return Ok(exchange.principle(&tenant)),
+            Form::Prefill => return Ok(exchange.prefill()),
+            _ => {}
+        }
+    }
+    let record = records.get(id)?;
+    Ok(match form {
+        Form::Record => json_of(&record)?,
+        Form::Principle => json_of(&records.principle(&record)?)?,
+        Form::Prefill => json_of(&records.prefill(&record)?)?,
+        Form::Otlp => json_of(&records.otlp(&record)?)?,
+        Form::Prov => json_of(&records.prov(&record)?)?,
+    })
 }
 
 /// Which compile is made again.

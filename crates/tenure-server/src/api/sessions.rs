@@ -401,23 +401,29 @@ pub(super) async fn show(
         if known.is_some_and(|known| names(&known, &text)) {
             return Ok((version, None));
         }
-        let (messages, more) = session.messages_after(after, most)?;
-        let next = messages.last().filter(|_| more);
-        let next = next.map(|(number, _)| format!("t{number}"));
-        let shown = |(number, message): &(u64, Message)| json!({ "id": format!("t{number}"), "message": message });
-        let summary = |(number, checkpoint): &(u64, Checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint });
-        let page = Shown {
-            session: session.opened().clone(),
-            version,
-            messages: messages.iter().map(shown).collect(),
-            checkpoints: session.checkpoints().iter().map(summary).collect(),
-            forecast: session.forecast(),
-            next,
-        };
+        let page = page_of(&session, after, most)?;
         Ok((version, Some(page)))
     });
     let (version, page) = found.await?;
     Ok(unless_known(version, page))
+}
+
+/// A page of a session: the messages behind one, at most so many.
+pub(crate) fn page_of(session: &Session, after: u64, most: usize) -> Result<Value, Error> {
+    let (messages, more) = session.messages_after(after, most)?;
+    let next = messages.last().filter(|_| more);
+    let next = next.map(|(number, _)| format!("t{number}"));
+    let shown = |(number, message): &(u64, Message)| json!({ "id": format!("t{number}"), "message": message });
+    let summary = |(number, checkpoint): &(u64, Checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint });
+    let page = Shown {
+        session: session.opened().clone(),
+        version: session.version(),
+        messages: messages.iter().map(shown).collect(),
+        checkpoints: session.checkpoints().iter().map(summary).collect(),
+        forecast: session.forecast(),
+        next,
+    };
+    serde_json::to_value(page).map_err(Error::assertion)
 }
 
 fn message_number(id: &str) -> Result<u64, Error> {

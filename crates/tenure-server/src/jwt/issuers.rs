@@ -53,6 +53,12 @@ impl Issuers {
         self.0.is_empty()
     }
 
+    /// Returns their addresses, which are their names.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|jwt| &*jwt.settings.issuer)
+    }
+
     /// Returns the caller who shows this token.
     pub(crate) async fn caller(&self, shown: &str, now: Instant) -> Result<Caller, Refusal> {
         let refused = |what: String| {

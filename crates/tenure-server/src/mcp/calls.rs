@@ -1,17 +1,21 @@
 //! Each tool, as the verbs of the API do it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
+use tenure::num::Score;
+use tenure::object::{Authority, ObjectType, Provenance};
 use tenure::trace::Verdict;
-use tenure::{Error, ErrorKind, PointerId, Ruling, Tokenizer};
+use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
 use tenure_workspace::archive::Ask;
-use tenure_workspace::sessions::Wanted;
+use tenure_workspace::sessions::{Original, Wanted};
 use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
 
 use super::forms::{
     Changed, Compile, CompiledForm, Evict, Explain, Explained, OmittedForm, OriginalForm,
     PayloadForm, Promote, Rehydrate, RehydratedForm, Rollback, Search, VerdictForm, Write,
 };
-use super::{Bound, McpTool};
+use super::{Bound, McpTool, packages};
 use crate::api::compile::{Call, prepare};
 use crate::api::condense::read_original;
 use crate::api::fields::{InField, read_field};
@@ -21,6 +25,8 @@ use crate::error::Refusal;
 
 /// The budget of a compile that names none.
 const TOKENS: u32 = 8_000;
+/// The most originals that one compile reads back.
+const MOST_READ_BACK: usize = 16;
 /// The most objects that a result names on one side.
 const MOST_NAMED: usize = 200;
 
@@ -31,6 +37,7 @@ pub(super) fn call(
     arguments: Map<String, Value>,
 ) -> Result<Value, Refusal> {
     let arguments = Value::Object(arguments);
+    check_session(bound)?;
     let done = match tool {
         McpTool::Compile => compile(bound, read_field(arguments, "")?),
         McpTool::Explain => explain(bound, read_field(arguments, "")?),
@@ -40,8 +47,24 @@ pub(super) fn call(
         McpTool::Promote => return promote(bound, read_field(arguments, "")?),
         McpTool::Evict => return evict(bound, read_field(arguments, "")?),
         McpTool::Rollback => return rollback(bound, read_field(arguments, "")?),
+        McpTool::Pack => {
+            packages::pack(bound, read_field(arguments, "")?).and_then(|form| to_value(&form))
+        }
+        McpTool::Activate => {
+            packages::activate(bound, &read_field(arguments, "")?).and_then(|form| to_value(&form))
+        }
     };
     Ok(done.map_err(at_argument)?)
+}
+
+/// Refuses a conversation that is not the caller's.
+fn check_session(bound: &Bound) -> Result<(), Refusal> {
+    match &bound.principal.session {
+        Some(session) if bound.is_one_of_many() => {
+            sessions::open(&bound.app, &bound.caller, session, None).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error of the request that a call is made into, at the call's own arguments.
@@ -67,7 +90,9 @@ fn job(
     task: &str,
     (tokens, model, target): (Option<u32>, Option<&str>, Option<&str>),
     reach: Reach,
+    mut objects: Vec<ObjectDocument>,
 ) -> Result<Job, Error> {
+    objects.extend(packages::active(bound)?);
     let mut request = json!({
         "task": { "objective": task },
         "budget": { "tokens": tokens.unwrap_or(TOKENS) },
@@ -84,7 +109,7 @@ fn job(
     let call = Call {
         request,
         policy: None,
-        objects: Vec::new(),
+        objects,
         packages: Vec::new(),
         registry: has(&kept, &bound.registry).then(|| bound.registry.clone()),
         store: None,
@@ -99,18 +124,28 @@ fn job(
 fn compile(bound: &Bound, asked: Compile) -> Result<Value, Error> {
     let target = asked.target.map(|target| target.term());
     let named = (asked.tokens, asked.model.as_deref(), target);
-    let job = job(bound, &asked.task, named, Reach::Resident)?;
+    let read_back = read_back(bound, &asked.originals)?;
+    let before = if read_back.is_empty() {
+        BTreeSet::new()
+    } else {
+        let mut without = job(bound, &asked.task, named, Reach::Resident, Vec::new())?;
+        without.request.dry_run = true;
+        let done = bound.app.workspace.run(&without).in_field("task")?;
+        included(&done.outcome)
+    };
+    let job = job(bound, &asked.task, named, Reach::Resident, read_back)?;
     let done = bound.app.workspace.run(&job).in_field("task")?;
     let mut form = CompiledForm {
         outcome: match &done.outcome {
-            tenure::Outcome::Complete(_) => "complete",
-            tenure::Outcome::Deferred { .. } => "deferred",
-            tenure::Outcome::Pages { .. } => "pages",
+            Outcome::Complete(_) => "complete",
+            Outcome::Deferred { .. } => "deferred",
+            Outcome::Pages { .. } => "pages",
             _ => "other",
         },
         payloads: Vec::new(),
         included: Vec::new(),
         omitted: Vec::new(),
+        displaced: Vec::new(),
         more: 0,
     };
     for (at, compiled) in done.outcome.compiled().enumerate() {
@@ -125,6 +160,12 @@ fn compile(bound: &Bound, asked: Compile) -> Result<Value, Error> {
         }
         for verdict in &compiled.trace.verdicts {
             let name = verdict.name.to_string();
+            if verdict.verdict != Ruling::Included && before.contains(&*verdict.name) {
+                form.displaced.push(OmittedForm {
+                    name: name.clone(),
+                    reason: verdict.reason.code().to_owned(),
+                });
+            }
             if verdict.verdict == Ruling::Included && form.included.len() < MOST_NAMED {
                 form.included.push(name);
             } else if verdict.verdict != Ruling::Included && form.omitted.len() < MOST_NAMED {
@@ -138,13 +179,60 @@ fn compile(bound: &Bound, asked: Compile) -> Result<Value, Error> {
     to_value(&form)
 }
 
+/// The names of the objects that are in.
+fn included(outcome: &Outcome) -> BTreeSet<String> {
+    let verdicts = outcome.compiled().flat_map(|page| &page.trace.verdicts);
+    let included = verdicts.filter(|verdict| verdict.verdict == Ruling::Included);
+    included.map(|verdict| verdict.name.to_string()).collect()
+}
+
+/// Originals as evidence for one compile: what stands below them leaves where there is not room for all. Nothing is kept
+/// of it, so the next compile is without them.
+fn read_back(bound: &Bound, ids: &[String]) -> Result<Vec<ObjectDocument>, Error> {
+    if ids.len() > MOST_READ_BACK {
+        let error = Error::input(format!("{} originals are too many", ids.len()));
+        let error = error.at("originals", None);
+        return Err(error.expected(format!("at most {MOST_READ_BACK}")));
+    }
+    let world = bound.app.world(DEFAULT_MODEL)?;
+    let mut documents = Vec::new();
+    for id in ids {
+        let wanted = Wanted::Id(id.clone());
+        let found = originals(bound, &wanted, world.tokenizer());
+        let found = found.map_err(|error| error.at("originals", None))?;
+        for original in found.0 {
+            let name = format!("original {}", original.id);
+            if documents
+                .iter()
+                .any(|known: &ObjectDocument| known.name == name)
+            {
+                continue;
+            }
+            let mut document = ObjectDocument::named(name, original.text);
+            document.object_type = Some(ObjectType::RetrievedPassage);
+            document.authority_level = Some(Authority::Data);
+            document.removable = Some(false);
+            document.provenance = Some(Provenance {
+                authority: Some(Score::ONE),
+                lineage: Some("rehydrated".into()),
+                relevance: Some(Score::ONE),
+                retrieved_at: Some(bound.app.workspace.clock().second()),
+                source_id: Some(format!("original {}", original.id)),
+                ..Provenance::default()
+            });
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
 fn explain(bound: &Bound, asked: Explain) -> Result<Value, Error> {
     if asked.name.is_some() && !bound.caller.grant.operator {
         let what = "why one object is in or out is for the store's owner to ask";
         return Err(Error::new(ErrorKind::Policy, what).hint("leave `name` out"));
     }
     let named = (asked.tokens, asked.model.as_deref(), None);
-    let mut job = job(bound, &asked.task, named, Reach::Resident)?;
+    let mut job = job(bound, &asked.task, named, Reach::Resident, Vec::new())?;
     job.request.dry_run = true;
     let done = bound.app.workspace.run(&job).in_field("task")?;
     let first = done.outcome.compiled().next();
@@ -192,7 +280,8 @@ fn search(bound: &Bound, asked: &Search) -> Result<Value, Error> {
             return Err(error.expected("at least 1"));
         }
     }
-    let job = job(bound, &asked.query, (None, None, None), Reach::Archive);
+    let nothing = (None, None, None);
+    let job = job(bound, &asked.query, nothing, Reach::Archive, Vec::new());
     let job = job.map_err(|error| match &error.at {
         Some(at) if at.source == "request.task.objective" => error.at("query", None),
         _ => error,
@@ -221,53 +310,14 @@ fn rehydrate(bound: &Bound, asked: Rehydrate) -> Result<Value, Error> {
             return Err(error.expected("`id` or `query`"));
         }
     };
-    let form = match (&wanted, &bound.principal.session) {
-        (Wanted::Id(id), session) if session.is_none() || PointerId::of(id).is_ok() => {
-            let pointer = PointerId::of(id).in_field("id")?;
-            let text = read_original(&bound.app, &bound.caller, pointer).in_field("id")?;
-            let (text, next) = part(&text, limit)?;
-            RehydratedForm {
-                originals: vec![OriginalForm {
-                    id: pointer.to_string(),
-                    speaker: None,
-                    text,
-                    next,
-                }],
-                left_out: 0,
-            }
-        }
-        (_, Some(session)) => of_session(bound, session, &wanted, limit)?,
-        (_, None) => {
-            let error = Error::input("this server has no conversation to look into");
-            let error = error.at("query", None).expected("the id of a pointer");
-            return Err(error.hint("`search` looks into all that the store holds"));
-        }
-    };
-    to_value(&form)
-}
-
-/// Messages of the conversation that the server is bound to. Nothing is carried over: the text stands in this result
-/// alone.
-fn of_session(
-    bound: &Bound,
-    session: &str,
-    wanted: &Wanted,
-    limit: (usize, u32, &dyn Tokenizer),
-) -> Result<RehydratedForm, Error> {
-    let opened = sessions::open(&bound.app, &bound.caller, session, None);
-    let session = opened.map_err(Refusal::into_error)?;
-    let field = match wanted {
-        Wanted::Id(_) => "id",
-        Wanted::Query { .. } => "query",
-    };
-    let found = session.rehydrate(wanted, limit.2).in_field(field)?;
+    let (found, left_out) = originals(bound, &wanted, limit.2)?;
     let (mut from, mut room, tokenizer) = limit;
     let mut form = RehydratedForm {
         originals: Vec::new(),
-        left_out: found.left_out,
+        left_out,
     };
-    for original in found.originals {
-        if room == 0 {
+    for original in found {
+        if room == 0 && !form.originals.is_empty() {
             form.left_out += 1;
             continue;
         }
@@ -280,13 +330,59 @@ fn of_session(
         };
         from = 0;
         form.originals.push(OriginalForm {
-            id: original.id,
-            speaker: Some(original.speaker),
             text,
             next,
+            ..original
         });
     }
-    Ok(form)
+    to_value(&form)
+}
+
+/// Whole originals, and how many further passages match a question. Of messages, those of the conversation that is bound.
+fn originals(
+    bound: &Bound,
+    wanted: &Wanted,
+    tokenizer: &dyn Tokenizer,
+) -> Result<(Vec<OriginalForm>, usize), Error> {
+    let session = bound.principal.session.as_deref();
+    if let Wanted::Id(id) = wanted
+        && (session.is_none() || PointerId::of(id).is_ok())
+    {
+        let pointer = PointerId::of(id).in_field("id")?;
+        if bound.is_one_of_many() {
+            let what = "originals of condensed texts are for operators to read";
+            let error = Error::new(ErrorKind::Policy, what).at("id", None);
+            return Err(error.expected("a message of this conversation, such as t17"));
+        }
+        let text = read_original(&bound.app, &bound.caller, pointer).in_field("id")?;
+        let original = OriginalForm {
+            id: pointer.to_string(),
+            speaker: None,
+            text,
+            next: None,
+        };
+        return Ok((vec![original], 0));
+    }
+    let Some(session) = session else {
+        let error = Error::input("this server has no conversation to look into");
+        let error = error.at("query", None).expected("the id of a pointer");
+        return Err(error.hint("`search` looks into all that the store holds"));
+    };
+    let opened = sessions::open(&bound.app, &bound.caller, session, None);
+    let session = opened.map_err(Refusal::into_error)?;
+    let field = match wanted {
+        Wanted::Id(_) => "id",
+        Wanted::Query { .. } => "query",
+    };
+    let found = session.rehydrate(wanted, tokenizer).in_field(field)?;
+    let original = |original: Original| OriginalForm {
+        id: original.id,
+        speaker: Some(original.speaker),
+        text: original.text,
+        next: None,
+    };
+    let originals = found.originals.into_iter().map(original).collect();
+    Ok((originals, found.left_out))
 }
 
 /// The part of a text from a byte on that has at most so many tokens, and where to read on.
@@ -367,6 +463,11 @@ fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
     });
     if let Some(run) = &asked.run {
         object["trajectory_id"] = run.as_str().into();
+    }
+    if bound.is_one_of_many() {
+        // Whoever names the registry otherwise sees it no more for that.
+        object["user_id"] = json!(bound.principal.user);
+        object["project_id"] = json!(bound.principal.project);
     }
     change(bound, true, |names| {
         if names.contains(&asked.name) {

@@ -85,6 +85,9 @@ pub(super) struct Compile {
     /// Default: text
     #[serde(default)]
     pub(super) target: Option<TargetForm>,
+    /// Ids as of `rehydrate`, read back into this payload alone
+    #[serde(default)]
+    pub(super) originals: Vec<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -178,6 +181,58 @@ pub(super) struct Rollback {
     pub(super) run: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Activate {
+    /// Name or id
+    pub(super) package: String,
+    /// Default: everywhere; else such as `task:NAME`
+    #[serde(default)]
+    pub(super) target: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pack {
+    pub(super) name: String,
+    /// A selector such as `sections[heading~=Valve]`, a JSONPath, or with `search` words
+    pub(super) query: String,
+    /// Files and folders of the project; default all
+    #[serde(default)]
+    pub(super) sources: Vec<String>,
+    #[serde(default)]
+    pub(super) search: bool,
+    /// The most
+    #[serde(default)]
+    pub(super) tokens: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ActivatedForm {
+    /// The id of the activation.
+    pub(super) id: String,
+    /// The items, as Markdown in frames.
+    pub(super) content: String,
+    pub(super) tokens: u32,
+    /// How many items its labels keep from this caller.
+    pub(super) withheld: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PackedForm {
+    /// The id of the package.
+    pub(super) id: String,
+    pub(super) name: String,
+    /// Its number among the versions of the name; 0 for a proposal.
+    pub(super) version: usize,
+    /// Whether it waits for a person's assent.
+    pub(super) is_proposal: bool,
+    pub(super) items: usize,
+    pub(super) tokens: u32,
+    /// How many items their labels kept out.
+    pub(super) withheld: usize,
+}
+
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CompiledForm {
     /// `complete`, `deferred` or `pages`.
@@ -188,6 +243,8 @@ pub(super) struct CompiledForm {
     pub(super) included: Vec<String>,
     /// The objects that are out.
     pub(super) omitted: Vec<OmittedForm>,
+    /// Those of them that would be in if no original were read back.
+    pub(super) displaced: Vec<OmittedForm>,
     /// How many more are in or out than stand here.
     pub(super) more: usize,
 }

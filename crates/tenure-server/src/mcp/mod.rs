@@ -2,20 +2,33 @@
 //!
 //! ```text
 //! stdio.rs    lines of JSON-RPC: bounded, and each that is none is answered
+//! http.rs     the same tools at `/mcp`, where each request stands alone
+//! messages.rs what is no message, and how that is answered
 //! server.rs   the protocol, which the official SDK speaks
 //! calls.rs    each tool, as the verbs of the API do it
+//! packages.rs packages of the folder of a process; resources.rs what is read by address; prompts.rs what users ask for
 //! forms.rs    what tools take and give; their schemas
 //! tools.rs    the tools, with their descriptions
 //! ```
 //!
-//! A server is bound to one store, one caller, one registry and, where it is asked to, one session. No tool takes a
-//! tenant, a registry or a session: what belongs to another cannot be named.
+//! A call is bound to one store, one caller, one registry and, where that is asked for, one session: by the options of
+//! the process, or by the key and the address of a request. No tool takes a tenant, a registry or a session: what belongs
+//! to another cannot be named.
 
 // Without the feature only the list of tools is used.
 #![cfg_attr(not(feature = "mcp"), allow(dead_code))]
 
 mod calls;
 mod forms;
+#[cfg(feature = "mcp")]
+mod http;
+#[cfg(feature = "mcp")]
+mod messages;
+mod packages;
+#[cfg(feature = "mcp")]
+mod prompts;
+pub(crate) mod resource;
+mod resources;
 #[cfg(feature = "mcp")]
 mod server;
 #[cfg(feature = "mcp")]
@@ -27,13 +40,24 @@ use std::sync::Arc;
 use tenure::object::clip;
 use tenure::registry::Kind;
 use tenure::{Error, ErrorKind, Principal};
+use tenure_workspace::Workspace;
 use tenure_workspace::keys::Grant;
+use tenure_workspace::packages::Packages;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::options::Options;
 
+#[cfg(feature = "mcp")]
+pub(crate) use http::routes;
 pub use tools::McpTool;
+
+/// The paths of the tools, for the metrics.
+pub(crate) const PATHS: &[&str] = if cfg!(feature = "mcp") {
+    &[resource::PATH, resource::METADATA]
+} else {
+    &[]
+};
 
 /// The options of a server of tools.
 pub struct McpOptions {
@@ -47,6 +71,8 @@ pub struct McpOptions {
     pub registry: String,
     /// The tools that are offered.
     pub tools: Vec<McpTool>,
+    /// The packages that clients read, pack and activate.
+    pub packages: Option<Packages>,
 }
 
 /// The things that calls are bound to.
@@ -56,6 +82,22 @@ pub(crate) struct Bound {
     principal: Principal,
     registry: String,
     tools: Vec<McpTool>,
+    packages: Option<Packages>,
+    reached: Reached,
+}
+
+/// The way in which a caller came, which says what holds beside the grant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    /// It started this process, so it can read the store.
+    ByProcess,
+    /// It showed a key to a server that has other callers, too.
+    ByKey,
+}
+
+/// Refuses a label that no registry can have.
+fn check_label(workspace: &Workspace, label: &str) -> Result<(), Error> {
+    workspace.registries()?.create(label, Kind::Agent).map(drop)
 }
 
 impl Bound {
@@ -66,12 +108,10 @@ impl Bound {
             operator,
             registry,
             mut tools,
+            packages,
         } = options;
         // A label that none can have is refused now, not at the first write.
-        options
-            .workspace
-            .registries()?
-            .create(&registry, Kind::Agent)?;
+        check_label(&options.workspace, &registry)?;
         let Some(store) = &options.store else {
             let what = "tools read and write a store, and there is none";
             return Err(Error::new(ErrorKind::Usage, what).expected("a store"));
@@ -107,7 +147,14 @@ impl Bound {
             principal,
             registry,
             tools,
+            packages,
+            reached: Reached::ByProcess,
         })
+    }
+
+    /// Whether the caller is one of several, and has what is its own alone.
+    fn is_one_of_many(&self) -> bool {
+        self.reached == Reached::ByKey && !self.caller.grant.operator
     }
 
     /// The tool of a name, where it is offered.

@@ -6,17 +6,16 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// The longest line, in bytes.
-const LONGEST: usize = 16 << 20;
+use super::messages::{Fault, LONGEST};
+
 /// The most lines that wait to be written.
 const WAITING: usize = 64;
 /// The longest id of a line that is too long, in bytes.
@@ -102,37 +101,11 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
         if text.is_empty() {
             return None;
         }
-        if text.first() == Some(&b'[') {
-            let what =
-                "batches are not part of the protocol: send each message in a line of its own";
-            self.refuse(ErrorCode::INVALID_REQUEST, what, None);
-            return None;
+        let read = serde_json::from_slice(text).ok();
+        if read.is_none() {
+            self.answer = Fault::of(text).and_then(Fault::answer);
         }
-        if let Ok(message) = serde_json::from_slice(text) {
-            return Some(message);
-        }
-        match serde_json::from_slice::<Value>(text) {
-            Err(error) => {
-                let what = format!("the line is no JSON: {error}");
-                self.refuse(ErrorCode::PARSE_ERROR, what, None);
-            }
-            Ok(value) => {
-                let id = value.get("id").cloned();
-                let id = id.and_then(|id| serde_json::from_value(id).ok());
-                // A notification that nobody knows is no fault.
-                if id.is_some() || value.get("method").is_none() {
-                    let what = "the line is no message of the protocol";
-                    self.refuse(ErrorCode::INVALID_REQUEST, what, id);
-                }
-            }
-        }
-        None
-    }
-
-    /// Makes an error the next answer.
-    fn refuse(&mut self, code: ErrorCode, what: impl Into<String>, id: Option<RequestId>) {
-        let error = ErrorData::new(code, what.into(), None);
-        self.answer = serde_json::to_vec(&TxJsonRpcMessage::<RoleServer>::error(error, id)).ok();
+        read
     }
 
     fn has_answered_all(&self) -> bool {
@@ -217,8 +190,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
                     return Some(message);
                 }
                 Ok(Read::Long(id)) => {
-                    let what = format!("the message is longer than {LONGEST} bytes");
-                    self.refuse(ErrorCode::INVALID_REQUEST, what, id);
+                    self.answer = Fault::too_long(id).answer();
                 }
                 Ok(Read::End) | Err(_) => self.ended = Some(Instant::now()),
             }

@@ -8,8 +8,8 @@ use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
 use super::forms::{
-    Changed, Compile, CompiledForm, Evict, Explain, Explained, FoundForm, Promote, Rehydrate,
-    RehydratedForm, Rollback, Search, Write, schema_of,
+    Activate, ActivatedForm, Changed, Compile, CompiledForm, Evict, Explain, Explained, FoundForm,
+    Pack, PackedForm, Promote, Rehydrate, RehydratedForm, Rollback, Search, Write, schema_of,
 };
 
 /// A tool that agents call.
@@ -31,11 +31,15 @@ pub enum McpTool {
     Evict,
     /// Takes out what was written in a run.
     Rollback,
+    /// Packs what a query finds in the files of the project.
+    Pack,
+    /// Activates a package.
+    Activate,
 }
 
 impl McpTool {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [McpTool; 8] = [
+    pub const ALL: [McpTool; 10] = [
         McpTool::Compile,
         McpTool::Explain,
         McpTool::Search,
@@ -44,7 +48,20 @@ impl McpTool {
         McpTool::Promote,
         McpTool::Evict,
         McpTool::Rollback,
+        McpTool::Pack,
+        McpTool::Activate,
     ];
+
+    /// Whether it is offered where nothing else is asked for. Each definition has its price in every request, and
+    /// packages are for those who use them.
+    pub fn is_usual(self) -> bool {
+        !self.needs_packages()
+    }
+
+    /// Whether it is about the packages of a folder.
+    pub(super) fn needs_packages(self) -> bool {
+        matches!(self, McpTool::Pack | McpTool::Activate)
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -57,6 +74,8 @@ impl McpTool {
             McpTool::Promote => "promote",
             McpTool::Evict => "evict",
             McpTool::Rollback => "rollback",
+            McpTool::Pack => "pack",
+            McpTool::Activate => "activate",
         }
     }
 
@@ -86,6 +105,12 @@ impl McpTool {
             McpTool::Promote => "Move blocks of working memory, as one unit in the order given.",
             McpTool::Evict => "Take blocks out of working memory for good.",
             McpTool::Rollback => "Take out every block that you wrote in a run.",
+            McpTool::Pack => {
+                "Pack what a query finds in the project's files into a named package that others can activate."
+            }
+            McpTool::Activate => {
+                "Activate a package: its items stand in later compiles, and are given back as Markdown."
+            }
         }
     }
 
@@ -111,6 +136,8 @@ impl McpTool {
             McpTool::Promote => schema_of::<Promote>(),
             McpTool::Evict => schema_of::<Evict>(),
             McpTool::Rollback => schema_of::<Rollback>(),
+            McpTool::Pack => schema_of::<Pack>(),
+            McpTool::Activate => schema_of::<Activate>(),
         }
     }
 
@@ -121,6 +148,8 @@ impl McpTool {
             McpTool::Explain => schema_of::<Explained>(),
             McpTool::Search => schema_of::<FoundForm>(),
             McpTool::Rehydrate => schema_of::<RehydratedForm>(),
+            McpTool::Pack => schema_of::<PackedForm>(),
+            McpTool::Activate => schema_of::<ActivatedForm>(),
             _ => schema_of::<Changed>(),
         }
     }

@@ -1,6 +1,7 @@
 //! `tenure store`: the verbs over a tenant's part of a store.
 
 mod check;
+mod memory;
 mod read;
 mod records;
 mod subject;
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::AsOf(args) => read::as_of(args),
         StoreCommand::Search(args) => read::search(args),
         StoreCommand::Log(args) => read::log(args),
+        StoreCommand::Memory(args) => memory::run(args),
         StoreCommand::Retract(args) => write::retract(args),
         StoreCommand::Judge(args) => write::judge(args),
         StoreCommand::Confirm(args) => write::confirm(args),
