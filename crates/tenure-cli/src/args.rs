@@ -13,6 +13,7 @@ mod index;
 mod log;
 mod mcp;
 mod models;
+mod outcome;
 mod pages;
 mod registry;
 mod serve;
@@ -38,6 +39,7 @@ pub(crate) use index::*;
 pub(crate) use log::*;
 pub(crate) use mcp::*;
 pub(crate) use models::*;
+pub(crate) use outcome::*;
 pub(crate) use pages::command;
 pub(crate) use registry::*;
 pub(crate) use serve::*;
@@ -157,6 +159,11 @@ pub(crate) enum Command {
     /// A registry of people, projects, documents and systems with their names, for each tenant. Nothing is ever lost from it: a merge can be split,
     /// and `show` lists all that was done.
     Entity(EntityArgs),
+    /// Propose, accept and withdraw verified outcomes and corrections
+    ///
+    /// What a person accepted is compiled at once: a running session gets it behind what was sent, and from the next epoch
+    /// on it stands in the section `karma`.
+    Outcome(OutcomeArgs),
     /// Keep conversations of any length, and compile their next requests
     ///
     /// A session keeps every message byte for byte. Its requests fit the budget, repeat byte for byte what was sent

@@ -650,9 +650,77 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[("tenure store subject ada", "what is kept of a person")],
     ),
     (
+        "store refresh",
+        &[
+            ("tenure store refresh --dry-run", "what has changed"),
+            ("tenure store refresh --root .", ""),
+        ],
+    ),
+    (
+        "store proposals",
+        &[(
+            "tenure store proposals",
+            "what is not compiled until somebody decides",
+        )],
+    ),
+    (
+        "outcome",
+        &[
+            (
+                "tenure outcome propose --name valves --text 'List valves in bar.'",
+                "",
+            ),
+            ("tenure outcome accept bars --by ada", ""),
+        ],
+    ),
+    (
+        "outcome propose",
+        &[
+            (
+                "tenure outcome propose --name valves --text 'List valves in bar.'",
+                "",
+            ),
+            (
+                "tenure outcome propose --text 'Ask first.' --mistake 'restarted unasked'",
+                "a correction",
+            ),
+        ],
+    ),
+    (
+        "outcome accept",
+        &[("tenure outcome accept bars --by ada", "")],
+    ),
+    (
+        "outcome reject",
+        &[("tenure outcome reject bars --by ada", "")],
+    ),
+    (
+        "outcome withdraw",
+        &[("tenure outcome withdraw psi --by ada", "")],
+    ),
+    ("outcome repeat", &[("tenure outcome repeat psi", "")]),
+    (
+        "outcome list",
+        &[(
+            "tenure outcome list --state proposed",
+            "what waits for a person",
+        )],
+    ),
+    (
+        "store audit",
+        &[
+            ("tenure store audit", "what each object leaves to its type"),
+            (
+                "tenure store audit --question update_path --format json",
+                "",
+            ),
+        ],
+    ),
+    (
         "store sweep",
         &[
             ("tenure store sweep --dry-run", "what is too old"),
+            ("tenure store sweep --hard-delete", "erases, too"),
             ("tenure store sweep --records-keep 1000", ""),
         ],
     ),
