@@ -112,7 +112,7 @@ fn only_what_a_person_accepted_is_compiled() {
             "there is no record",
         ),
         (&["propose", "--text", ""], "content"),
-        (&["list", "--state", "acepted"], "did you mean `accepted`?"),
+        (&["list", "--state", "accept"], "did you mean `accepted`?"),
         (&["repeat", "bars"], "corrects no mistake"),
     ] {
         let run = bench.run(&[&["outcome"], args].concat());

@@ -483,7 +483,7 @@ fn outcomes_are_proposed_by_programs_and_decided_by_people() {
         let refused = decide(key, "bars", "accept");
         assert_eq!(refused.status, 403, "{}", refused.json());
     }
-    let wrong = decide(&ada, "bars", "acept");
+    let wrong = decide(&ada, "bars", "agree");
     assert_eq!(wrong.status, 400, "{}", wrong.json());
     assert_eq!(decide(&ada, "nothing", "accept").status, 400);
     assert_eq!(decide(&ada, "bars", "accept").status, 200);

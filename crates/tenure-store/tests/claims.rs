@@ -336,6 +336,13 @@ thread_local! {
     static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
 }
 
+/// The number of histories: as many as one says, else few, and more in the full tier.
+fn histories() -> u32 {
+    let said = std::env::var("TENURE_TEST_HISTORIES").ok();
+    said.and_then(|count| count.parse().ok())
+        .unwrap_or_else(|| rounds(12, 10_000))
+}
+
 /// The histories of one store.
 const IN_ONE_STORE: u32 = 500;
 
@@ -414,7 +421,7 @@ fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: rounds(12, 100_000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: histories(), ..ProptestConfig::default() })]
 
     // Whatever comes first, the writes of each object in their order, the same pairs are judged alike in the end; and
     // what is judged is what an oracle says that looks at all that is believed.
