@@ -357,14 +357,11 @@ fn fresh() -> (Arc<Home>, String) {
     })
 }
 
+/// The pairs of names that are judged, each with the one that stands.
+type Pairs = BTreeMap<(String, String), Option<String>>;
+
 /// Writes a history, and says which pairs of names are judged how.
-fn told(
-    steps: &[Step],
-) -> (
-    BTreeMap<(String, String), Option<String>>,
-    Tenant,
-    Arc<Home>,
-) {
+fn told(steps: &[Step]) -> (Pairs, Tenant, Arc<Home>) {
     let (home, name) = fresh();
     let acme = home.tenant(&name);
     for step in steps {
