@@ -13,6 +13,7 @@ mod index;
 mod log;
 mod mcp;
 mod models;
+mod outcome;
 mod pages;
 mod registry;
 mod report;
@@ -20,6 +21,8 @@ mod serve;
 mod session;
 mod setup;
 mod store;
+mod store_examples;
+
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +43,7 @@ pub(crate) use index::*;
 pub(crate) use log::*;
 pub(crate) use mcp::*;
 pub(crate) use models::*;
+pub(crate) use outcome::*;
 pub(crate) use pages::command;
 pub(crate) use registry::*;
 pub(crate) use report::*;
@@ -161,6 +165,11 @@ pub(crate) enum Command {
     /// A registry of people, projects, documents and systems with their names, for each tenant. Nothing is ever lost from it: a merge can be split,
     /// and `show` lists all that was done.
     Entity(EntityArgs),
+    /// Propose, accept and withdraw verified outcomes and corrections
+    ///
+    /// What a person accepted is compiled at once: a running session gets it behind what was sent, and from the next epoch
+    /// on it stands in the section `karma`.
+    Outcome(OutcomeArgs),
     /// Keep conversations of any length, and compile their next requests
     ///
     /// A session keeps every message byte for byte. Its requests fit the budget, repeat byte for byte what was sent

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Conflicts(args) => commands::conflicts::run(&args),
         Command::Belief(args) => commands::belief::run(&args),
         Command::Entity(args) => commands::entity::run(&args),
+        Command::Outcome(args) => commands::outcome::run(&args),
         Command::Session(args) => commands::session::run(&args),
         Command::Log(args) => commands::log::run(&args),
         Command::Replay(args) => commands::store::replay(&args),

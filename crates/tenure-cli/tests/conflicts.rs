@@ -93,3 +93,137 @@ fn a_conflict_is_listed_left_out_and_decided() {
     let late = bench.refused(5, &args);
     assert!(late.contains("there is no open conflict"), "{late}");
 }
+
+#[test]
+fn an_object_says_itself_what_a_contradiction_does_to_it() {
+    let bench = Bench::new();
+    let policies = |badge: &str, lease: &str| {
+        OFFICES
+            .replacen("\"canonical", &format!("{badge}\"canonical"), 1)
+            .replacen(
+                "Denver\",\"canonical",
+                &format!("Denver\",{lease}\"canonical"),
+                1,
+            )
+    };
+    let gives = "\"conflict_policy\":\"give_way\",";
+    bench.file("offices.jsonl", policies(gives, ""));
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    assert_eq!(reasons(&bench), ["overridden", "fits"]);
+    let listed = bench.ok(&["conflicts", "list"]);
+    assert!(
+        listed.contains("out     badge") && listed.contains("by gave_way, since "),
+        "{listed}"
+    );
+    // The policy is kept with the object, and goes by its revision.
+    let shown: Value =
+        serde_json::from_str(&bench.ok(&["store", "get", "badge", "--format", "json"])).unwrap();
+    assert_eq!(shown[0]["object"]["conflict_policy"], "give_way");
+    // The later one would stand, but the other leaves it to a person.
+    let bench = Bench::new();
+    let asks = "\"conflict_policy\":\"ask\",\"valid_from\":\"2026-01-01\",";
+    bench.file(
+        "offices.jsonl",
+        policies("\"valid_from\":\"2026-02-01\",", asks),
+    );
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    let unresolved = "conflicting_claim_unresolved";
+    assert_eq!(reasons(&bench), [unresolved, unresolved]);
+    let listed = bench.ok(&["conflicts", "list", "--unresolved"]);
+    assert!(listed.contains("by asks, since "), "{listed}");
+    bench.file(
+        "offices.jsonl",
+        policies("\"conflict_policy\":\"fight\",", ""),
+    );
+    let said = bench.refused(2, &["store", "put", "offices.jsonl"]);
+    assert!(
+        said.contains("fight") && said.contains("give_way"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_audit_lists_what_objects_leave_to_their_types() {
+    let bench = Bench::new();
+    bench.file(
+        "offices.jsonl",
+        OFFICES.replacen("\"canonical", "\"conflict_policy\":\"ask\",\"canonical", 1),
+    );
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    let said = bench.ok(&["store", "audit"]);
+    assert!(
+        said.contains("  conflict_policy      protocols\n")
+            && said.contains("  retirement_rule      archive\n")
+            && said.ends_with("3 of 3 objects leave a question to their type\n"),
+        "{said}"
+    );
+    let asked = [
+        "store",
+        "audit",
+        "--question",
+        "conflict_policy",
+        "--format",
+        "json",
+    ];
+    let json: Value = serde_json::from_str(&bench.ok(&asked)).unwrap();
+    let names: Vec<&str> = json["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (names, &json["audited"]),
+        (vec!["lease", "weight"], &3.into())
+    );
+    let one = &json["objects"][0]["by_type"][0];
+    assert_eq!(
+        (&one["question"], &one["answer"], &one["own"]),
+        (
+            &"conflict_policy".into(),
+            &"protocols".into(),
+            &false.into()
+        )
+    );
+    let said = bench.refused(1, &["store", "audit", "--question", "lifespam"]);
+    assert!(
+        said.contains("--question") && said.contains("did you mean `lifespan`?"),
+        "{said}"
+    );
+    let said = bench.refused(2, &["store", "audit", "nothing"]);
+    assert!(said.contains("no object named `nothing`"), "{said}");
+}
+
+#[test]
+fn claims_that_cannot_be_compared_are_said_to_be_so() {
+    let bench = Bench::new();
+    let put = |claim: &str, more: &str| {
+        let line = format!(
+            "{{\"name\":\"bad\",\"object_type\":\"project_decision\",\"content\":\"Bad.\",\"normalized_claim\":\"{claim}\",{more}\"canonical_entity_ids\":[\"ada\"]}}\n"
+        );
+        bench.file("bad.jsonl", line);
+        bench.run(&["store", "put", "bad.jsonl", "--verbose"])
+    };
+    for claim in [
+        "weight == NaN",
+        "weight == 30 kg",
+        "born == 1445-09-01 AH",
+        "born == 2026-02-30",
+        "weight ==",
+        "== 5",
+        "weight = 5",
+    ] {
+        let done = put(claim, "");
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{claim}");
+        assert!(said.contains("claim_not_parsed: "), "{claim}: {said}");
+    }
+    let strict = bench.run(&["store", "check", "--strict"]);
+    assert_eq!(strict.status.code(), Some(2));
+    // An interval that ends before it begins is no object at all.
+    let ends = "\"valid_from\":\"2026-06-06\",\"valid_until\":\"2026-01-01\",";
+    let done = put("weight == 5", ends);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("valid_until"), "{said}");
+}

@@ -4,10 +4,11 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 15] = [
+const WRITERS: [&str; 16] = [
     "context pack",
     "context import",
     "entity add",
+    "outcome propose",
     "store put",
     "store import",
     "store memory",
@@ -73,6 +74,7 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["registry", "gate", "@", "--query", "x", "--top-k", "1"],
     &["store", "get", "a"],
     &["store", "list"],
+    &["store", "audit"],
     &["store", "history", "a"],
     &["store", "as-of", "2026-06-01"],
     &["store", "search", "pump"],
@@ -93,6 +95,13 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["belief", "show", "a"],
     &["belief", "revise", "a"],
     &["belief", "log", "a"],
+    &["outcome", "accept", "a", "--by", "ada"],
+    &["outcome", "reject", "a", "--by", "ada"],
+    &["outcome", "withdraw", "a", "--by", "ada"],
+    &["outcome", "repeat", "a"],
+    &["outcome", "list"],
+    &["store", "proposals"],
+    &["store", "refresh"],
     &["entity", "list"],
     &["entity", "show", "ada"],
     &["entity", "resolve", "Ada"],

@@ -414,3 +414,91 @@ fn objects_and_texts_are_imported_into_a_registry() {
     let (bench, _, reader) = locked();
     assert_eq!(call(&bench, path, &[&reader], &import).status, 403);
 }
+
+#[test]
+fn an_audit_says_of_what_its_reader_may_see_what_is_left_to_types() {
+    let (bench, operator, reader) = locked();
+    let audit = |key: &str, query: &str| {
+        let path = format!("/api/v1/audit{query}");
+        bench.ask("GET", &path, &[key], b"")
+    };
+    let all = audit(&operator, "").json();
+    let objects = all["objects"].as_array().unwrap();
+    let names: Vec<&Value> = objects.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["pay", "pumps"]);
+    let left = objects[1]["by_type"].as_array().unwrap();
+    let policy = left.iter().find(|one| one["question"] == "conflict_policy");
+    assert_eq!(policy.unwrap()["answer"], "protocols");
+    // Of what is hidden nothing is said, not even that there is more.
+    let seen = audit(&reader, "").json();
+    let objects = seen["objects"].as_array().unwrap();
+    assert!(objects.iter().all(|one| one["name"] != "pay"), "{seen}");
+    let first = audit(&operator, "?limit=1").json();
+    let next = first["next"].as_str().unwrap();
+    let second = audit(&operator, &format!("?limit=1&after={next}")).json();
+    assert_eq!(second["objects"][0]["name"], "pumps");
+    let lost = audit(&operator, "?after=00000000-0000-4000-8000-000000000001");
+    assert_eq!(lost.status, 400);
+    assert_eq!(lost.json()["at"]["source"], "after");
+}
+
+#[test]
+fn outcomes_are_proposed_by_programs_and_decided_by_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let keys = Keys::of(&store).unwrap();
+    let key = |grant| {
+        let made = keys.create(grant, Instant::from_micros(1_000));
+        format!("x-api-key: {}", made.unwrap().1)
+    };
+    let operator = key(Grant::owner("acme"));
+    let person = |user: &str, roles: &[&str]| {
+        key(Grant {
+            operator: false,
+            user: Some(user.into()),
+            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            clearance: Some(Classification::Restricted),
+            ..Grant::owner("acme")
+        })
+    };
+    let (ada, bob) = (person("ada", &["reviewer"]), person("bob", &[]));
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let outcomes = "/api/v1/outcomes";
+    let proposal = json!({
+        "kind": "correction", "mistake": "psi in the list",
+        "object": { "name": "bars", "content": "Valves are listed in bar." },
+    });
+    let refused = call(&bench, outcomes, &[&bob], &proposal);
+    assert_eq!(refused.status, 403, "{}", refused.json());
+    let made = call(&bench, outcomes, &[&operator], &proposal);
+    assert_eq!(made.status, 200, "{}", made.json());
+    let waiting = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
+    assert_eq!(waiting["proposals"][0]["name"], "bars");
+    let decide = |key: &str, outcome: &str, decision: &str| {
+        let asked = json!({ "outcome": outcome, "decision": decision });
+        call(&bench, "/api/v1/outcomes/decision", &[key], &asked)
+    };
+    // Neither a program nor a person without the role decides.
+    for key in [&operator, &bob] {
+        let refused = decide(key, "bars", "accept");
+        assert_eq!(refused.status, 403, "{}", refused.json());
+    }
+    let wrong = decide(&ada, "bars", "agree");
+    assert_eq!(wrong.status, 400, "{}", wrong.json());
+    assert_eq!(decide(&ada, "nothing", "accept").status, 400);
+    assert_eq!(decide(&ada, "bars", "accept").status, 200);
+    assert_eq!(decide(&ada, "bars", "accept").status, 409);
+    let again = call(&bench, outcomes, &[&operator], &proposal);
+    assert_eq!(again.json()["objects"][0]["outcome"], "unchanged");
+    let counted = json!({ "outcome": "bars" });
+    let counted = call(&bench, "/api/v1/outcomes/repeat", &[&operator], &counted);
+    assert_eq!(counted.status, 200, "{}", counted.json());
+    let listed = bench.ask("GET", outcomes, &[&ada], b"").json();
+    let line = &listed["outcomes"][0];
+    assert_eq!(
+        (&line["state"], &line["decided_by"], &line["repeats"]),
+        (&json!("accepted"), &json!("ada"), &json!(2))
+    );
+    let waiting = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
+    assert_eq!(waiting["proposals"], json!([]));
+}

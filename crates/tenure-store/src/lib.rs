@@ -55,6 +55,7 @@ mod labels;
 mod lineage;
 mod logs;
 mod notes;
+mod outcomes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod records;
@@ -81,13 +82,14 @@ pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
+pub use outcomes::{OutcomeLine, Proposal};
 pub use records::KeptRecord;
 pub use resident::Resident;
 pub use search::{SearchPage, Start};
 pub use sqlite::Outside;
 pub use store::Store;
 pub use stored::{Line, StoredObject};
-pub use sweep::{Retention, Retired, Sweep};
+pub use sweep::{Awaiting, HardDelete, Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, WriteNote, Writing, Written, WrittenObject, true_at,
 };

@@ -68,7 +68,8 @@ impl Resident {
         self.state.latest
     }
 
-    /// The candidates of a compile; archived and demoted objects are reported as not fetched.
+    /// The candidates of a compile; those that are archived, demoted or await confirmation are
+    /// reported as not fetched.
     pub fn candidates(&self) -> &Arc<Candidates> {
         &self.state.candidates
     }
@@ -127,7 +128,9 @@ impl ResidentState {
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
         match row.lifecycle {
-            Lifecycle::Archived | Lifecycle::Demoted if !self.whole => {
+            Lifecycle::Archived | Lifecycle::Demoted | Lifecycle::AwaitingConfirmation
+                if !self.whole =>
+            {
                 let left = Uncompiled {
                     name: object.name().into(),
                     why: row.lifecycle.term(),

@@ -1,14 +1,18 @@
 //! Decay and retirement: what has become too old by its own rule is archived, demoted, put before the
 //! user, or erased.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, RetirementRule, Sealer, Usage};
+use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage};
 use tenure::score::freshness;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
 use crate::engine::BeliefRow;
+use crate::labels::{Sees, open_objects};
+use crate::outcomes::refuse_proposed;
 use crate::stored::{believed, read_revision};
 use crate::tenant::rejudge_all;
 use crate::tenant::{Expect, Tenant, Writing, Written, expected};
@@ -26,6 +30,31 @@ pub struct Retired {
     pub threshold: Score,
     /// The rule that applies to it.
     pub rule: RetirementRule,
+}
+
+/// The place of hard deletion in a sweep.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum HardDelete {
+    /// A proposal: the object is not compiled, and waits for somebody to erase or confirm it.
+    #[default]
+    Proposed,
+    /// Done by the sweep.
+    Done,
+}
+
+/// An object that waits for a person to confirm it, and what else may become of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Awaiting {
+    /// Its id.
+    pub object_id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub object_type: ObjectType,
+    /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
+    pub rule: RetirementRule,
+    /// The instant since which it waits.
+    pub since: Instant,
 }
 
 /// The findings of a sweep, and how much it dropped.
@@ -48,7 +77,7 @@ pub struct Retention {
 
 impl Tenant {
     /// Finds what has become too old by its own decay rule at this instant, and does what its
-    /// retirement rule says; with `dry_run` it is only found. Age counts from the last confirmation,
+    /// retirement rule says, but for those to be erased: these await confirmation. With `dry_run` it is only found. Age counts from the last confirmation,
     /// else from the start of its validity, else from when it was written.
     ///
     /// # Errors
@@ -61,7 +90,23 @@ impl Tenant {
         dry_run: bool,
         writing: &Writing,
     ) -> Result<Sweep, Error> {
-        let retired = self.too_old(now)?;
+        self.sweep_with(now, retention, HardDelete::Proposed, dry_run, writing)
+    }
+
+    /// The same, and says what becomes of those whose rule is to be erased.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::sweep`].
+    pub fn sweep_with(
+        &self,
+        now: Instant,
+        retention: Retention,
+        hard_delete: HardDelete,
+        dry_run: bool,
+        writing: &Writing,
+    ) -> Result<Sweep, Error> {
+        let retired = self.too_old(now, hard_delete)?;
         if dry_run {
             return Ok(Sweep {
                 retired,
@@ -80,13 +125,16 @@ impl Tenant {
                 Lifecycle::AwaitingConfirmation,
             ),
         ] {
-            let ids = of(rule);
+            let mut ids = of(rule);
+            if (lifecycle, hard_delete) == (Lifecycle::AwaitingConfirmation, HardDelete::Proposed) {
+                ids.extend(of(RetirementRule::HardDelete));
+            }
             if !ids.is_empty() {
                 self.age(ids, lifecycle, writing)?;
             }
         }
         let ids = of(RetirementRule::HardDelete);
-        if !ids.is_empty() {
+        if !ids.is_empty() && hard_delete == HardDelete::Done {
             self.erase(ids, writing)?;
         }
         let records = match retention {
@@ -101,7 +149,7 @@ impl Tenant {
         Ok(Sweep { retired, records })
     }
 
-    fn too_old(&self, now: Instant) -> Result<Vec<Retired>, Error> {
+    fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Retired>, Error> {
         self.read(|rows| {
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();
@@ -128,7 +176,7 @@ impl Tenant {
                 let retirement = revision
                     .retirement_rule()
                     .unwrap_or(RetirementRule::Archive);
-                let already = retirement_done(retirement, row.lifecycle);
+                let already = retirement_done(retirement, row.lifecycle, hard_delete);
                 let known = retired.iter().any(|known| known.object_id == row.object);
                 if freshness < rule.minimum_threshold && !already && !known {
                     retired.push(Retired {
@@ -142,6 +190,44 @@ impl Tenant {
                 Ok(())
             })?;
             Ok(retired)
+        })
+    }
+
+    /// The objects that await a person's confirmation, in the order in which they came: proposed outcomes, and what a
+    /// sweep found too old. A caller is told of those that may be seen.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn awaiting(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Awaiting>, Error> {
+        self.read(|rows| {
+            let mut sealer = Sealer::default();
+            let mut found: Vec<Awaiting> = Vec::new();
+            rows.each_held(None, &mut |_, row, body| {
+                let waits = row.lifecycle == Lifecycle::AwaitingConfirmation;
+                let known = found.iter().any(|known| known.object_id == row.object);
+                if !waits || known {
+                    return Ok(());
+                }
+                // What is damaged is reported by the check.
+                let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
+                    return Ok(());
+                };
+                let rule = object.revision().retirement_rule();
+                found.push(Awaiting {
+                    object_id: row.object,
+                    name: object.name().to_owned(),
+                    object_type: object.revision().object_type(),
+                    rule: rule.unwrap_or(RetirementRule::Archive),
+                    since: row.opened.at,
+                });
+                Ok(())
+            })?;
+            let ids = found.iter().map(|one| one.object_id).collect();
+            let open = open_objects(rows, &self.name, ids, sees)?;
+            let open: BTreeSet<ObjectId> = open.into_iter().collect();
+            found.retain(|one| open.contains(&one.object_id));
+            Ok(found)
         })
     }
 
@@ -169,6 +255,7 @@ impl Tenant {
                 for id in &ids {
                     expected(rows, *id, Expect::Any)?;
                 }
+                refuse_proposed(rows, &ids)?;
                 let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
                 rows.count(&counted)?;
                 rejudge_all(rows, &ids, |row| {
@@ -183,9 +270,11 @@ impl Tenant {
 }
 
 /// Returns whether the rule has been applied already.
-fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle) -> bool {
+fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle, hard_delete: HardDelete) -> bool {
     match rule {
-        RetirementRule::HardDelete => false,
+        RetirementRule::HardDelete => {
+            hard_delete == HardDelete::Proposed && lifecycle != Lifecycle::Active
+        }
         RetirementRule::DemoteToArchival => {
             matches!(lifecycle, Lifecycle::Demoted | Lifecycle::Archived)
         }

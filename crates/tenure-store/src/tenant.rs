@@ -262,7 +262,7 @@ impl Tenant {
     }
 
     /// Seals what needs no parents, outside of the transaction, and on all processors where it is much.
-    fn drafts(&self, puts: Vec<Put>) -> Result<(Vec<Draft>, Vec<Wording>), Error> {
+    pub(crate) fn drafts(&self, puts: Vec<Put>) -> Result<(Vec<Draft>, Vec<Wording>), Error> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = processors.min(puts.len() / EACH_WORKER).max(1);
         let each = puts.len().div_ceil(workers);
@@ -343,6 +343,7 @@ impl Tenant {
                 row: own.then(|| revision_row(&object)).transpose()?,
                 object,
                 expect,
+                lifecycle: Lifecycle::Active,
             })
         };
         let drafts = puts.into_iter().zip(number * each..).map(&mut seal);
@@ -598,11 +599,12 @@ fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error>
 }
 
 /// An object to write, sealed.
-struct Draft {
-    object: Arc<ContextObject>,
+pub(crate) struct Draft {
+    pub(crate) object: Arc<ContextObject>,
     /// The row of its revision, where that does not depend on parents.
     row: Option<RevisionRow>,
     expect: Expect,
+    pub(crate) lifecycle: Lifecycle,
     judged: Judged,
     /// The terms that it is found by, and whose numbers these are.
     said: Vec<u32>,
@@ -643,7 +645,7 @@ fn told(object: &ContextObject) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-fn put(
+pub(crate) fn put(
     rows: &mut dyn Write,
     tenant: &str,
     drafts: &[Draft],
@@ -704,7 +706,7 @@ fn put(
             valid: revision.valid(),
             contradiction,
             superseded_by,
-            lifecycle: Lifecycle::Active,
+            lifecycle: draft.lifecycle,
             labels: Arc::clone(&row.labels),
         };
         let outcome = match before {

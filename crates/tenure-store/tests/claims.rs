@@ -1,15 +1,18 @@
 //! Claims that cannot both hold, as writes settle them: the same on both engines, in whatever order writes come.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tenure::belief::{Ground, Loser, SlotClaim, defeats};
+use tenure::num::Score;
 use tenure::object::{
-    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, SlotCardinality,
+    Authority, ConflictPolicy, ContradictionStatus, Decision, Lifecycle, ObjectId, Provenance,
+    SlotCardinality,
 };
 use tenure::time::Instant;
-use tenure::{ErrorKind, ObjectDocument};
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{
     Conflict, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote, Writing,
 };
@@ -277,6 +280,9 @@ struct Step {
     multiple: bool,
     /// Retracted after.
     gone: bool,
+    origin: u8,
+    quality: u32,
+    policy: Option<ConflictPolicy>,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -285,8 +291,14 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(value, op)| format!("port {op} {value}"));
     let level = prop_oneof![Just(Authority::Developer), Just(Authority::User)];
     let rare = || prop::bool::weighted(0.15);
-    (0u8..5, claim, end(), end(), level, rare(), rare()).prop_map(
-        |(object, claim, from, until, level, multiple, gone)| Step {
+    let policy = prop_oneof![
+        8 => Just(None),
+        1 => Just(Some(ConflictPolicy::GiveWay)),
+        1 => Just(Some(ConflictPolicy::Ask))
+    ];
+    let source = (0u8..3, 0u32..4, policy);
+    (0u8..5, claim, end(), end(), level, (rare(), rare()), source).prop_map(
+        |(object, claim, from, until, level, (multiple, gone), (origin, quality, policy))| Step {
             object,
             claim,
             from,
@@ -294,6 +306,9 @@ fn step() -> impl Strategy<Value = Step> {
             level,
             multiple,
             gone,
+            origin,
+            quality,
+            policy,
         },
     )
 }
@@ -305,15 +320,50 @@ impl Step {
             valid_until: self.until.map(Instant::from_micros),
             authority_level: Some(self.level),
             slot_cardinality: self.multiple.then_some(SlotCardinality::Multiple),
+            conflict_policy: self.policy,
+            provenance: Some(Provenance {
+                source_id: Some(format!("source {}", self.origin)),
+                ..Provenance::default()
+            }),
+            source_authority: Some(Score::from_millionths(self.quality * 300_000)),
             ..claims(&format!("o{}", self.object), &self.claim)
         }
     }
 }
 
+thread_local! {
+    /// A store, and the number of histories in it: a file of its own for each would cost more than the history.
+    static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
+}
+
+/// The number of histories: as many as one says, else few, and more in the full tier.
+fn histories() -> u32 {
+    let said = std::env::var("TENURE_TEST_HISTORIES").ok();
+    said.and_then(|count| count.parse().ok())
+        .unwrap_or_else(|| rounds(12, 10_000))
+}
+
+/// The histories of one store.
+const IN_ONE_STORE: u32 = 500;
+
+fn fresh() -> (Arc<Home>, String) {
+    STORE.with_borrow_mut(|(used, home)| {
+        if *used % IN_ONE_STORE == 0 {
+            *home = None;
+        }
+        *used += 1;
+        let home = home.get_or_insert_with(|| Arc::new(Home::sqlite()));
+        (Arc::clone(home), format!("t{used}"))
+    })
+}
+
+/// The pairs of names that are judged, each with the one that stands.
+type Pairs = BTreeMap<(String, String), Option<String>>;
+
 /// Writes a history, and says which pairs of names are judged how.
-fn told(steps: &[Step]) -> (BTreeMap<(String, String), Option<String>>, Tenant, Home) {
-    let home = Home::sqlite();
-    let acme = home.tenant("acme");
+fn told(steps: &[Step]) -> (Pairs, Tenant, Arc<Home>) {
+    let (home, name) = fresh();
+    let acme = home.tenant(&name);
     for step in steps {
         let id = ids(&acme, vec![step.document()])[0];
         if step.gone {
@@ -330,8 +380,45 @@ fn told(steps: &[Step]) -> (BTreeMap<(String, String), Option<String>>, Tenant, 
     (pairs.collect(), acme, home)
 }
 
+/// The confidence in each of these objects, from its whole history and that of all others, by the formula as it is
+/// printed: floating numbers, one origin after the other.
+fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64> {
+    let latest = |id: &ObjectId| {
+        let history = tenant.history(*id).unwrap().into_iter();
+        let held = history.filter(|belief| belief.closed.is_none());
+        let last = held.max_by_key(|belief| belief.object.valid().from)?;
+        Some((*id, last.object))
+    };
+    let held: Vec<(ObjectId, Arc<ContextObject>)> = all.iter().filter_map(latest).collect();
+    let claim = |object: &ContextObject| SlotClaim::of(object).unwrap().1;
+    let vote = |quality: f64| ((1.0 + 0.98 * quality) / (1.0 - 0.98 * quality)).ln();
+    let weighed = held.iter().map(|(id, own)| {
+        let own = claim(own);
+        let mut best: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for (other, object) in held.iter().filter(|(other, _)| other != id) {
+            let theirs = claim(object);
+            let side = match own.against(&theirs) {
+                Some(_) => 1,
+                None if theirs.claim == own.claim => 0,
+                None => continue,
+            };
+            let found = object.revision().provenance().unwrap();
+            let origin = found.source_id.clone().unwrap_or(other.to_string());
+            let quality = object.revision().source_authority().to_f64();
+            let best = &mut best.entry(origin).or_default()[side];
+            *best = best.max(quality);
+        }
+        let sum: f64 = best
+            .values()
+            .map(|[pro, contra]| vote(*pro) - vote(*contra))
+            .sum();
+        (*id, 1.0 / (1.0 + (-sum).exp()))
+    });
+    weighed.collect()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: rounds(12, 1_000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: histories(), ..ProptestConfig::default() })]
 
     // Whatever comes first, the writes of each object in their order, the same pairs are judged alike in the end; and
     // what is judged is what an oracle says that looks at all that is believed.
@@ -344,7 +431,7 @@ proptest! {
         let mut turned = steps.clone();
         turned.sort_by_key(|step| turns[usize::from(step.object)]);
         let (one, acme, _home) = told(&steps);
-        let (other, _, _other_home) = told(&turned);
+        let (other, moved, _other_home) = told(&turned);
         prop_assert_eq!(&one, &other);
 
         let resident = acme.load().unwrap();
@@ -365,6 +452,16 @@ proptest! {
             }
         }
         prop_assert_eq!(one.keys().cloned().collect::<BTreeSet<_>>(), oracle);
+        // So is the confidence, in both orders of arrival.
+        let names: BTreeSet<String> = steps.iter().map(|step| format!("o{}", step.object)).collect();
+        for tenant in [&acme, &moved] {
+            let ids = names.iter().flat_map(|name| tenant.named(name).unwrap());
+            let ids: Vec<ObjectId> = ids.collect();
+            for (id, slow) in slow_confidence(tenant, &ids) {
+                let found = tenant.belief(id).unwrap().confidence.to_f64();
+                prop_assert!((found - slow).abs() < 1e-4, "{} {} {}", id, found, slow);
+            }
+        }
         // In no view, at no instant, two stand that cannot both hold.
         for at in -1..7 {
             let at = Instant::from_micros(at);

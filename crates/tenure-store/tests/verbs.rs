@@ -9,8 +9,8 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Append, Expect, ExportLine, KeptRecord, Line, MAX_BATCH, Outcome, Put, Resident, Retention,
-    StoredObject, Tenant, TextLine, WriteKey, Writing, true_at,
+    Append, Expect, ExportLine, HardDelete, KeptRecord, Line, MAX_BATCH, Outcome, Put, Resident,
+    Retention, StoredObject, Tenant, TextLine, WriteKey, Writing, true_at,
 };
 
 on_both_engines!(
@@ -828,9 +828,22 @@ fn what_is_too_old_goes_by_its_own_rule(home: &Home) {
         .iter()
         .map(|object| object.name())
         .collect();
-    assert_eq!(names, ["asked", "ageless"]);
-    assert!(acme.named("erased").unwrap().is_empty());
+    assert_eq!(names, ["ageless"]);
+    // What would be erased is a proposal, as is what asks for a confirmation.
+    let waiting = acme.awaiting(None).unwrap();
+    let waiting: Vec<_> = waiting.iter().map(|one| (&*one.name, one.rule)).collect();
+    assert_eq!(
+        waiting,
+        [
+            ("asked", RetirementRule::TriggerUserConfirmation),
+            ("erased", RetirementRule::HardDelete)
+        ]
+    );
     assert_eq!(acme.sweep(at, keep, false, &quietly()).unwrap().retired, []);
+    let done = |dry| acme.sweep_with(at, keep, HardDelete::Done, dry, &quietly());
+    assert_eq!(done(true).unwrap().retired.len(), 1);
+    assert_eq!(done(false).unwrap().retired[0].name, "erased");
+    assert!(acme.named("erased").unwrap().is_empty());
 
     let asked = acme.named("asked").unwrap();
     acme.confirm(asked.clone(), at, &quietly()).unwrap();

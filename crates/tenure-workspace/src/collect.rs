@@ -76,6 +76,43 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
     })
 }
 
+/// The files that a walk of this folder comes upon, by their paths with all links resolved.
+pub(crate) fn files_of(
+    root: &Path,
+    options: &Collect<'_>,
+) -> Result<BTreeMap<PathBuf, Source>, Error> {
+    let found = find(&[root.to_owned()], options)?.sources.into_iter();
+    let real = |source: Source| Some((std::fs::canonicalize(&source.path).ok()?, source));
+    Ok(found.filter_map(real).collect())
+}
+
+/// The objects of one file that is named, under the origin that they had when it was read before.
+pub(crate) fn read_again(
+    source: &Source,
+    origin: &str,
+    read_as: ReadAs,
+    options: &Collect<'_>,
+) -> Result<Vec<Arc<ContextObject>>, Error> {
+    let mut collector = Collector {
+        options,
+        sealer: Sealer::default(),
+        names: Names::default(),
+        objects: Vec::new(),
+        unfetched: Vec::new(),
+        warnings: Vec::new(),
+        long: Vec::new(),
+    };
+    collector.source(Source {
+        path: source.path.clone(),
+        origin: origin.to_owned(),
+        documents: None,
+        is_come_upon: false,
+        read_as,
+        standing: source.standing,
+    })?;
+    Ok(collector.objects)
+}
+
 /// The state of collecting.
 struct Collector<'o> {
     options: &'o Collect<'o>,

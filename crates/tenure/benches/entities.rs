@@ -57,6 +57,7 @@ fn claims_on_one_slot(bencher: Bencher<'_, '_>, count: i64) {
                 confidence: Score::ONE,
                 preference: false,
                 recorded: None,
+                policy: tenure::object::ConflictPolicy::Protocols,
             },
             multiple: false,
         })

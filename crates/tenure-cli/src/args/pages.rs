@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Cli;
 use super::examples::EXAMPLES;
+use super::store_examples::STORE_EXAMPLES;
 
 /// The most options of a page that needs no groups.
 const UNGROUPED: usize = 8;
@@ -492,7 +493,7 @@ fn page(command: Command, path: &str) -> Command {
         let path = format!("{path} {}", part.get_name());
         page(part, path.trim_start())
     });
-    let command = match of(EXAMPLES, path) {
+    let command = match of(EXAMPLES, path).or_else(|| of(STORE_EXAMPLES, path)) {
         Some(examples) => command.after_help(shown(examples)),
         None => command,
     };

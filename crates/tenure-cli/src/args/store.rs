@@ -53,6 +53,11 @@ pub(crate) enum StoreCommand {
     Get(GetArgs),
     /// List the objects that are currently believed
     List(ListArgs),
+    /// List the questions of tenure that objects leave to their types, with the answers of those
+    ///
+    /// Every object answers eight questions: scope, source, authority, lifespan, relevance condition, update path,
+    /// conflict policy, retirement rule. What it does not say itself, its type says of all.
+    Audit(AuditArgs),
     /// Show all beliefs about an object, past ones included
     History(ObjectArgs),
     /// List the objects that were believed at an instant
@@ -79,6 +84,16 @@ pub(crate) enum StoreCommand {
     Judge(JudgeArgs),
     /// Confirm that an object still holds, which renews its age
     Confirm(ConfirmArgs),
+    /// Read the files that objects came from anew, where their `update_path` names them
+    ///
+    /// Only files of the project are read that a walk of it comes upon. Who may see an object, and how far it is trusted,
+    /// stays as it is.
+    Refresh(RefreshArgs),
+    /// List what waits for a person: proposed outcomes, and what is too old by its own rule
+    ///
+    /// None of it is compiled. `confirm` keeps what is too old, `retract` or `erase` ends it; `outcome accept` and
+    /// `outcome reject` decide on outcomes. `conflicts list --unresolved` and `entity review` list other questions.
+    Proposals(ProposalsArgs),
     /// Print every belief there ever was, as JSON Lines
     Export(ExportArgs),
     /// Read an export, or objects to write, as JSON Lines, in one transaction
@@ -187,6 +202,41 @@ pub(crate) struct GetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RefreshArgs {
+    /// Only these objects, by name or id [default: all with an update path]
+    #[arg(value_name = "NAME|ID")]
+    pub(crate) objects: Vec<String>,
+    /// The folder of the project, within which update paths are
+    #[arg(long, value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(crate) root: PathBuf,
+    /// Only show what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProposalsArgs {
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Only these objects, by name or id [default: all that are believed]
+    #[arg(value_name = "NAME|ID")]
+    pub(crate) objects: Vec<String>,
+    /// Only what leaves this question to its type (may be repeated)
+    #[arg(long = "question", value_name = "QUESTION")]
+    pub(crate) questions: Vec<String>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }
@@ -320,6 +370,9 @@ pub(crate) struct SweepArgs {
     /// Only show what would be retired
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Erase what is to be erased by its own rule; without it that is only proposed
+    #[arg(long)]
+    pub(crate) hard_delete: bool,
     /// The instant at which ages are measured [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) at: Option<String>,

@@ -14,6 +14,7 @@ mod labels;
 mod memory;
 pub(crate) mod objects;
 mod openapi;
+mod outcomes;
 mod packages;
 mod parameters;
 mod query;
@@ -490,6 +491,84 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(objects::judge),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<outcomes::Outcomes>,
+                ..operation(
+                    "get",
+                    "/api/v1/outcomes",
+                    "listOutcomes",
+                    "List the outcomes and corrections that the reader may see, with what was decided on each",
+                )
+            },
+            get(outcomes::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Proposing>),
+                ..operators(
+                    "post",
+                    "/api/v1/outcomes",
+                    "proposeOutcome",
+                    "Propose an outcome or a correction: it is not compiled until a person accepts it",
+                )
+            },
+            post(outcomes::propose),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Deciding>),
+                ..operation(
+                    "post",
+                    "/api/v1/outcomes/decision",
+                    "decideOutcome",
+                    "Accept, reject or withdraw an outcome, by a key of a user with the role `reviewer`",
+                )
+            },
+            post(outcomes::decide),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Repeating>),
+                ..operators(
+                    "post",
+                    "/api/v1/outcomes/repeat",
+                    "repeatMistake",
+                    "Count that a corrected mistake was made again",
+                )
+            },
+            post(outcomes::repeat),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<outcomes::Proposals>,
+                ..operation(
+                    "get",
+                    "/api/v1/proposals",
+                    "listProposals",
+                    "List what waits for a person to confirm it: none of it is compiled",
+                )
+            },
+            get(outcomes::proposals),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER, PRINCIPAL],
+                answer: openapi::shape::<objects::Audit>,
+                ..operation(
+                    "get",
+                    "/api/v1/audit",
+                    "auditObjects",
+                    "List the objects with the questions of tenure that each leaves to its type",
+                )
+            },
+            get(objects::audit),
         ),
         (
             Operation {

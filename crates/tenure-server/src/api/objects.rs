@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure::object::{ContradictionStatus, ObjectId, RevisionId, clip};
+use tenure::object::{Audited, ContradictionStatus, ObjectId, RevisionId, clip};
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::{
@@ -266,19 +266,7 @@ pub(super) async fn list(
         let open = objects.len();
         objects.retain(|object| object.status().damaged.is_none());
         let damaged = open - objects.len();
-        let start = match asked.after {
-            None => 0,
-            Some(after) => {
-                let at = objects
-                    .iter()
-                    .rposition(|object| object.revision().object_id() == after);
-                at.map(|at| at + 1).ok_or_else(|| {
-                    Error::input(format!("the list has no object `{after}`"))
-                        .at("after", None)
-                        .expected("`next` of the page before")
-                })?
-            }
-        };
+        let start = behind(&objects, asked.after)?;
         // Of one object there may be several, for several times.
         let (objects, next) = page(objects[start..].iter(), most, |object| {
             object.revision().object_id()
@@ -299,6 +287,66 @@ pub(super) async fn list(
         })
     });
     Ok(Said(listed.await?))
+}
+
+/// A page of an audit.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Audit {
+    /// The tenant's version that was read.
+    version: u64,
+    /// The objects, in the order in which they came, with what each leaves to its type.
+    objects: Vec<Audited>,
+    /// What to ask for after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<ObjectId>,
+}
+
+/// What an audit is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Auditing {
+    limit: Option<u32>,
+    after: Option<ObjectId>,
+    principal: Option<String>,
+}
+
+pub(super) async fn audit(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Auditing>,
+) -> Result<Said<Audit>, Refusal> {
+    let most = limit(asked.limit)? as usize;
+    let audited = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let tenant = tenant(&app, &caller)?;
+        let resident = app.resident(&tenant)?;
+        let mut objects = reader.among(resident.candidates());
+        objects.retain(|object| object.status().damaged.is_none());
+        let start = behind(&objects, asked.after)?;
+        let (objects, next) = page(objects[start..].iter(), most, |object| {
+            object.revision().object_id()
+        });
+        Ok(Audit {
+            version: resident.version(),
+            objects: objects.iter().map(|object| Audited::of(object)).collect(),
+            next,
+        })
+    });
+    Ok(Said(audited.await?))
+}
+
+/// The place from which a page goes on.
+fn behind(objects: &[&Arc<ContextObject>], after: Option<ObjectId>) -> Result<usize, Error> {
+    let Some(after) = after else {
+        return Ok(0);
+    };
+    let mut places = objects.iter();
+    let at = places.rposition(|object| object.revision().object_id() == after);
+    at.map(|at| at + 1).ok_or_else(|| {
+        Error::input(format!("the list has no object `{after}`"))
+            .at("after", None)
+            .expected("`next` of the page before")
+    })
 }
 
 /// What of an object is asked for.

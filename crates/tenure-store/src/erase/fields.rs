@@ -70,6 +70,7 @@ const VOCABULARY: &[&str] = &[
     "classification",
     "clearance",
     "code",
+    "conflict_policy",
     "context",
     "contradiction_status",
     "count",

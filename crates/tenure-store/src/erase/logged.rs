@@ -217,7 +217,8 @@ impl Logged {
                 // What an erased object says of entities goes whole, the names with it.
                 let source = value.get("source").and_then(Value::as_str);
                 let source = source.and_then(|id| id.parse().ok());
-                if log == crate::resolution::LOG && source.is_some_and(|id| gone.is(id)) {
+                let by_source = [crate::resolution::LOG, crate::outcomes::LOG];
+                if by_source.contains(&log.as_str()) && source.is_some_and(|id| gone.is(id)) {
                     changed.push((number, NOTICE.to_owned()));
                     return Ok(());
                 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tenure::object::{Authority, ObjectType, Protection, Provenance};
+use tenure::object::{Authority, ConflictPolicy, ObjectType, Protection, Provenance};
 use tenure::{Error, ObjectDocument};
 use tenure_adapters::read::read_text;
 use tenure_adapters::settings::from_toml;
@@ -156,6 +156,10 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
         subjects: said.subjects,
         decay_rule: said.decay_rule,
         retirement_rule: said.retirement_rule,
+        // Giving way lowers what it says; asking would take down what others say.
+        conflict_policy: said
+            .conflict_policy
+            .filter(|own| *own == ConflictPolicy::GiveWay),
         source_origin: said.source_origin,
         modality: said.modality,
         // All other fields are its own to say of itself only where it is trusted. Each is named, so that a new field

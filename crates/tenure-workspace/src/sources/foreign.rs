@@ -23,7 +23,7 @@ const COMMON: [&str; 9] = [
 ];
 
 /// The fields of a document that tell that a frontmatter is ours.
-const OWN: [&str; 52] = [
+const OWN: [&str; 53] = [
     "abstract_text",
     "access_count",
     "applicable_task_types",
@@ -32,6 +32,7 @@ const OWN: [&str; 52] = [
     "behavioral_implication",
     "canonical_entity_ids",
     "confidence_score",
+    "conflict_policy",
     "constraint",
     "contradiction_status",
     "decay_rule",

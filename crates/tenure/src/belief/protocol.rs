@@ -1,6 +1,7 @@
 //! The protocols that decide between two claims on one single-valued slot that cannot both hold.
 //!
-//! In the time that both share, in this order: the higher authority; the one that begins to hold later; of two
+//! One that gives way by its own policy gives way to any that does not. Else, in the time that both share, in this
+//! order: the higher authority; neither, where one of the two leaves it to a person; the one that begins to hold later; of two
 //! preferences that do not say when, the one that was recorded later; the better source; the higher confidence; else
 //! neither. The order carries out the table of actions: of two intervals that begin apart, the later one is what the
 //! earlier ends at, or the exception inside it; those that begin together are decided by their sources.
@@ -10,7 +11,7 @@ use std::cmp::Ordering;
 use crate::base::num::Score;
 use crate::base::time::{Instant, Interval};
 use crate::belief::interval::overlap;
-use crate::object::vocabulary::{ContradictionStatus, ObjectType, vocabulary};
+use crate::object::vocabulary::{ConflictPolicy, ContradictionStatus, ObjectType, vocabulary};
 use crate::object::{Authority, ContextObject};
 
 /// The facts of a claim that the protocols compare.
@@ -28,6 +29,8 @@ pub struct Standing {
     pub preference: bool,
     /// The instant at which it was recorded, where a store says so: it counts between preferences alone.
     pub recorded: Option<Instant>,
+    /// Its own rule for contradictions.
+    pub policy: ConflictPolicy,
 }
 
 impl Standing {
@@ -41,6 +44,9 @@ impl Standing {
             confidence: revision.confidence(),
             preference: revision.object_type() == ObjectType::Preference,
             recorded: object.status().transaction.from,
+            policy: revision
+                .conflict_policy()
+                .unwrap_or(ConflictPolicy::Protocols),
         }
     }
 }
@@ -48,8 +54,12 @@ impl Standing {
 vocabulary! {
     /// The ground on which one claim stands and another does not.
     Ground ("ground") {
+        /// The loser's own policy: it gives way.
+        GaveWay = "gave_way",
         /// The higher authority.
         Authority = "authority",
+        /// The policy of one of the two, which leaves it to a person.
+        Asks = "asks",
         /// The later begin of its time.
         ValidFrom = "valid_from",
         /// The later recording of a preference.
@@ -106,7 +116,7 @@ impl Judgement {
     /// The standing of the loser: overridden by what has more authority or a better source, or disputed, as both are.
     pub const fn status(&self) -> ContradictionStatus {
         match self.ground {
-            Ground::SourceAuthority | Ground::Confidence | Ground::Tie => {
+            Ground::Asks | Ground::SourceAuthority | Ground::Confidence | Ground::Tie => {
                 ContradictionStatus::Disputed
             }
             _ => ContradictionStatus::Overridden,
@@ -137,9 +147,14 @@ pub fn judge(a: &Standing, b: &Standing) -> Option<Judgement> {
         } else {
             Ordering::Equal
         };
-    let compared = [
+    let yields = |one: &Standing| one.policy == ConflictPolicy::GiveWay;
+    let asks = [a, b].iter().any(|one| one.policy == ConflictPolicy::Ask);
+    let first = [
+        (Ground::GaveWay, yields(b).cmp(&yields(a))),
         // The lower level is the higher authority.
         (Ground::Authority, b.authority.cmp(&a.authority)),
+    ];
+    let then = [
         (Ground::ValidFrom, a.valid.from.cmp(&b.valid.from)),
         (Ground::Recorded, recorded),
         (
@@ -148,7 +163,21 @@ pub fn judge(a: &Standing, b: &Standing) -> Option<Judgement> {
         ),
         (Ground::Confidence, a.confidence.cmp(&b.confidence)),
     ];
-    let decided = compared.into_iter().find(|(_, order)| order.is_ne());
+    let decided = |compared: &[(Ground, Ordering)]| {
+        let mut compared = compared.iter().copied();
+        compared.find(|(_, order)| order.is_ne())
+    };
+    let decided = match decided(&first) {
+        None if asks => {
+            return Some(Judgement {
+                loser: Loser::Both,
+                window,
+                ground: Ground::Asks,
+            });
+        }
+        None => decided(&then),
+        known => known,
+    };
     let (ground, loser) = match decided {
         Some((ground, Ordering::Greater)) => (ground, Loser::Second),
         Some((ground, _)) => (ground, Loser::First),
@@ -176,8 +205,18 @@ mod tests {
             Just(Authority::User),
             Just(Authority::Data)
         ];
-        (level, end(), end(), score(), score(), any::<bool>(), end()).prop_map(
-            |(authority, from, until, source_authority, confidence, preference, recorded)| {
+        let policy = prop_oneof![
+            6 => Just(ConflictPolicy::Protocols),
+            1 => Just(ConflictPolicy::GiveWay),
+            1 => Just(ConflictPolicy::Ask)
+        ];
+        let facts = (end(), end(), score(), score(), any::<bool>(), end());
+        (level, facts, policy).prop_map(
+            |(
+                authority,
+                (from, until, source_authority, confidence, preference, recorded),
+                policy,
+            )| {
                 Standing {
                     authority,
                     valid: Interval {
@@ -188,6 +227,7 @@ mod tests {
                     confidence,
                     preference,
                     recorded: recorded.map(Instant::from_micros),
+                    policy,
                 }
             },
         )
@@ -199,20 +239,27 @@ mod tests {
             prop_assert_eq!(judge(&a, &b).map(Judgement::swapped), judge(&b, &a));
         }
 
-        // No claim of lower authority takes anything from one of higher authority.
+        // No claim of lower authority takes anything from one of higher authority, unless that gives way by itself.
         #[test]
         fn authority_is_never_overruled(a in standing(), b in standing()) {
             if let Some(judgement) = judge(&a, &b)
                 && a.authority < b.authority
+                && a.policy != ConflictPolicy::GiveWay
             {
-                prop_assert_eq!((judgement.loser, judgement.ground), (Loser::Second, Ground::Authority));
+                let ground = if b.policy == ConflictPolicy::GiveWay {
+                    Ground::GaveWay
+                } else {
+                    Ground::Authority
+                };
+                prop_assert_eq!((judgement.loser, judgement.ground), (Loser::Second, ground));
             }
         }
 
         // Of equal authority, the table of actions holds.
         #[test]
         fn the_table_of_actions_holds(a in standing(), b in standing()) {
-            let b = Standing { authority: a.authority, ..b };
+            let a = Standing { policy: ConflictPolicy::Protocols, ..a };
+            let b = Standing { authority: a.authority, policy: ConflictPolicy::Protocols, ..b };
             let judgement = judge(&a, &b);
             let Some(relation) = relate(a.valid, b.valid) else {
                 prop_assert_eq!(judgement, None);
@@ -245,6 +292,7 @@ mod tests {
             confidence: Score::ONE,
             preference: true,
             recorded: Some(Instant::from_micros(recorded)),
+            policy: ConflictPolicy::Protocols,
         };
         let old = standing(Authority::User, 1);
         let judgement = judge(&old, &standing(Authority::User, 2)).unwrap();
@@ -272,5 +320,61 @@ mod tests {
             (Loser::Both, Ground::Tie)
         );
         assert_eq!(judgement.status(), ContradictionStatus::Disputed);
+    }
+
+    #[test]
+    fn an_object_says_what_a_contradiction_does_to_it() {
+        let claim = |authority, from: i64, policy| Standing {
+            authority,
+            valid: Interval {
+                from: Some(Instant::from_micros(from)),
+                until: None,
+            },
+            source_authority: Score::ONE,
+            confidence: Score::ONE,
+            preference: false,
+            recorded: None,
+            policy,
+        };
+        let judged = |a, b| {
+            let judgement = judge(&a, &b).unwrap();
+            (judgement.loser, judgement.ground, judgement.status())
+        };
+        let (protocols, yields, asks) = (
+            ConflictPolicy::Protocols,
+            ConflictPolicy::GiveWay,
+            ConflictPolicy::Ask,
+        );
+        let overridden = ContradictionStatus::Overridden;
+        // A default of the platform gives way to what data says.
+        assert_eq!(
+            judged(
+                claim(Authority::Platform, 2, yields),
+                claim(Authority::Data, 1, protocols)
+            ),
+            (Loser::First, Ground::GaveWay, overridden)
+        );
+        assert_eq!(
+            judged(
+                claim(Authority::User, 2, yields),
+                claim(Authority::User, 1, yields)
+            ),
+            (Loser::Second, Ground::ValidFrom, overridden)
+        );
+        // What asks takes nothing down that has more authority.
+        assert_eq!(
+            judged(
+                claim(Authority::Platform, 1, protocols),
+                claim(Authority::Data, 2, asks)
+            ),
+            (Loser::Second, Ground::Authority, overridden)
+        );
+        assert_eq!(
+            judged(
+                claim(Authority::User, 1, protocols),
+                claim(Authority::User, 2, asks)
+            ),
+            (Loser::Both, Ground::Asks, ContradictionStatus::Disputed)
+        );
     }
 }

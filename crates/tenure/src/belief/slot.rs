@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::time::{Instant, Interval, Position};
 use crate::belief::claim::Claim;
 use crate::belief::protocol::{Ground, Judgement, Loser, Standing, judge};
-use crate::object::{ContextObject, ObjectType, SlotCardinality};
+use crate::object::{ConflictPolicy, ContextObject, ObjectType, SlotCardinality};
 
 /// A claim on a slot, as one view has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,11 +60,13 @@ impl SlotClaim {
     }
 
     /// The coarse part of its standing, by which claims are gone through: what is behind another by it, never
-    /// defeats it.
-    fn coarse(&self) -> (u8, std::cmp::Reverse<Option<Instant>>) {
+    /// defeats it. Where one of the slot leaves it to a person, the begin tells nothing.
+    fn coarse(&self, asks: bool) -> (bool, u8, std::cmp::Reverse<Option<Instant>>) {
+        let from = (!asks).then_some(self.standing.valid.from).flatten();
         (
+            self.standing.policy == ConflictPolicy::GiveWay,
             self.standing.authority.level(),
-            std::cmp::Reverse(self.standing.valid.from),
+            std::cmp::Reverse(from),
         )
     }
 }
@@ -88,12 +90,14 @@ pub fn defeats(
     judged: &BTreeMap<(usize, usize), Judgement>,
 ) -> BTreeMap<usize, Defeat> {
     let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
+    let asks = |claim: &SlotClaim| claim.standing.policy == ConflictPolicy::Ask;
+    let asks = claims.iter().any(asks);
     let mut order: Vec<usize> = (0..claims.len()).collect();
     let key = |place: usize| {
         let standing = &claims[place].standing;
         let recorded = standing.preference.then_some(standing.recorded);
         (
-            claims[place].coarse(),
+            claims[place].coarse(asks),
             std::cmp::Reverse((recorded, standing.source_authority, standing.confidence)),
             place,
         )
@@ -111,7 +115,7 @@ pub fn defeats(
                 continue;
             }
             let theirs = &claims[*other];
-            if !is_decided && theirs.coarse() > ours.coarse() {
+            if !is_decided && theirs.coarse(asks) > ours.coarse(asks) {
                 break;
             }
             let pair = (*place.min(other), *place.max(other));
@@ -165,22 +169,30 @@ mod tests {
             (0i64..3).prop_map(|value| format!("s > {value}")),
             (0i64..3).prop_map(|value| format!("s != {value}")),
         ];
-        let facts = (end(), end(), any::<bool>(), end(), 0u32..2);
+        let policy = prop_oneof![
+            8 => Just(ConflictPolicy::Protocols),
+            1 => Just(ConflictPolicy::GiveWay),
+            1 => Just(ConflictPolicy::Ask)
+        ];
+        let facts = (end(), end(), any::<bool>(), end(), 0u32..2, policy);
         (text, level, facts, prop::bool::weighted(0.1)).prop_map(
-            |(text, authority, (from, until, preference, recorded, source), multiple)| SlotClaim {
-                claim: text.parse().unwrap(),
-                standing: Standing {
-                    authority,
-                    valid: Interval {
-                        from: from.map(Instant::from_micros),
-                        until: until.map(Instant::from_micros),
+            |(text, authority, (from, until, preference, recorded, source, policy), multiple)| {
+                SlotClaim {
+                    claim: text.parse().unwrap(),
+                    standing: Standing {
+                        authority,
+                        valid: Interval {
+                            from: from.map(Instant::from_micros),
+                            until: until.map(Instant::from_micros),
+                        },
+                        source_authority: Score::from_millionths(source * 500_000),
+                        confidence: Score::ONE,
+                        preference,
+                        recorded: recorded.map(Instant::from_micros),
+                        policy,
                     },
-                    source_authority: Score::from_millionths(source * 500_000),
-                    confidence: Score::ONE,
-                    preference,
-                    recorded: recorded.map(Instant::from_micros),
-                },
-                multiple,
+                    multiple,
+                }
             },
         )
     }
@@ -298,6 +310,7 @@ mod tests {
                     confidence: Score::ONE,
                     preference: false,
                     recorded: None,
+                    policy: ConflictPolicy::Protocols,
                 },
                 multiple: false,
             })

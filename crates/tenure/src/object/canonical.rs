@@ -48,6 +48,8 @@ pub(crate) struct Canonical<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence_score: Option<Score>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    conflict_policy: Option<ConflictPolicy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     constraint: Option<&'a ConstraintDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
@@ -203,6 +205,7 @@ impl<'a> Canonical<'a> {
             behavioral_implication: rare.behavioral_implication.as_deref(),
             canonical_entity_ids: &rare.entities,
             confidence_score: unless(parts.confidence, trusted),
+            conflict_policy: rare.conflict_policy,
             constraint: rare.constraint.as_ref(),
             content: Some(&parts.content),
             content_digest: None,

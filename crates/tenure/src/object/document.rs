@@ -146,6 +146,9 @@ pub struct ObjectDocument {
     /// The object that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersession_link: Option<ObjectId>,
+    /// The rule for when another claim contradicts its own. Default: `protocols`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict_policy: Option<ConflictPolicy>,
     /// The rule by which it ages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decay_rule: Option<DecayRule>,

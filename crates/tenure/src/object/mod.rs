@@ -16,6 +16,7 @@ mod identity;
 mod inherit;
 mod message;
 mod origin;
+mod questions;
 mod revision;
 mod seal;
 pub mod section;
@@ -36,6 +37,7 @@ pub use identity::{ObjectId, RevisionId};
 pub use inherit::inherit;
 pub use message::{Format, Wire};
 pub(crate) use origin::{is_web, web_origin};
+pub use questions::{Answer, Audited};
 pub use revision::{
     Access, ContextObject, Decided, Overrides, Revision, Scope, Status, Tool, Usage,
 };

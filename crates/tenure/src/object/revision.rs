@@ -114,6 +114,7 @@ pub(crate) struct Rare {
     pub(crate) decay_rule: Option<DecayRule>,
     pub(crate) update_path: Option<String>,
     pub(crate) retirement_rule: Option<RetirementRule>,
+    pub(crate) conflict_policy: Option<ConflictPolicy>,
     pub(crate) keep_with: Vec<String>,
     pub(crate) inserted_in_step: Option<String>,
     pub(crate) constraint: Option<ConstraintDocument>,
@@ -142,6 +143,7 @@ static NO_RARE: Rare = Rare {
     decay_rule: None,
     update_path: None,
     retirement_rule: None,
+    conflict_policy: None,
     keep_with: Vec::new(),
     inserted_in_step: None,
     constraint: None,
@@ -420,6 +422,11 @@ impl Revision {
     /// Returns the rule for when it is of no more use, where its author gave one.
     pub fn retirement_rule(&self) -> Option<RetirementRule> {
         self.rare().retirement_rule
+    }
+
+    /// Returns the rule for when another claim contradicts its own, where its author gave one.
+    pub fn conflict_policy(&self) -> Option<ConflictPolicy> {
+        self.rare().conflict_policy
     }
 
     /// Returns whether it is a constraint that is never relaxed.

@@ -131,6 +131,7 @@ impl Sealer {
             decay_rule: document.decay_rule,
             update_path: document.update_path,
             retirement_rule: document.retirement_rule,
+            conflict_policy: document.conflict_policy,
             keep_with: document.keep_with,
             inserted_in_step: document.inserted_in_step,
             constraint: document.constraint,

@@ -125,6 +125,87 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// The kind of an outcome.
+    OutcomeKind ("kind of outcome") {
+        /// A result that was verified.
+        Outcome = "outcome",
+        /// A correction of a mistake.
+        Correction = "correction",
+    }
+}
+
+vocabulary! {
+    /// The state of an outcome that was proposed.
+    OutcomeState ("state of an outcome") {
+        /// A person is asked; it is not compiled.
+        Proposed = "proposed",
+        /// A person accepted it; it is compiled.
+        Accepted = "accepted",
+        /// A person rejected it; it is not compiled.
+        Rejected = "rejected",
+        /// A person withdrew it after it was accepted; it is compiled no more.
+        Withdrawn = "withdrawn",
+    }
+}
+
+vocabulary! {
+    /// The decision of a person on an outcome.
+    OutcomeDecision ("decision on an outcome") {
+        /// A proposal holds: it is compiled from now on.
+        Accept = "accept",
+        /// A proposal does not hold.
+        Reject = "reject",
+        /// An accepted one holds no more.
+        Withdraw = "withdraw",
+    }
+}
+
+impl OutcomeDecision {
+    /// The state that it takes an outcome from, and the one that it leaves it in.
+    pub const fn states(self) -> (OutcomeState, OutcomeState) {
+        match self {
+            OutcomeDecision::Accept => (OutcomeState::Proposed, OutcomeState::Accepted),
+            OutcomeDecision::Reject => (OutcomeState::Proposed, OutcomeState::Rejected),
+            OutcomeDecision::Withdraw => (OutcomeState::Accepted, OutcomeState::Withdrawn),
+        }
+    }
+}
+
+vocabulary! {
+    /// The rule for a claim of an object that meets another one which cannot hold beside it.
+    ConflictPolicy ("conflict policy") {
+        /// They are compared: authority, begin, source, confidence. What an object has that states none.
+        Protocols = "protocols",
+        /// It gives way to any other, of whatever authority; of two that do, the protocols decide.
+        GiveWay = "give_way",
+        /// Of two of equal authority neither stands until somebody decides.
+        Ask = "ask",
+    }
+}
+
+vocabulary! {
+    /// The eight questions that every object answers, by itself or by its type.
+    Question ("question") {
+        /// Its users, and the place where it holds.
+        Scope = "scope",
+        /// Its origin.
+        Source = "source",
+        /// Its right to command.
+        Authority = "authority",
+        /// The time for which it holds.
+        Lifespan = "lifespan",
+        /// The tasks for which it is of use.
+        RelevanceCondition = "relevance_condition",
+        /// The place that newer versions come from.
+        UpdatePath = "update_path",
+        /// Its fate when something contradicts it.
+        ConflictPolicy = "conflict_policy",
+        /// Its fate when it is of no more use.
+        RetirementRule = "retirement_rule",
+    }
+}
+
+vocabulary! {
     /// The rule for an object that is no longer of use.
     RetirementRule ("retirement rule") {
         /// Kept, not compiled.
@@ -143,7 +224,7 @@ vocabulary! {
     Lifecycle ("lifecycle status") {
         /// It may be compiled.
         Active = "active",
-        /// The user is asked whether it still holds; until then it may be compiled.
+        /// A person is asked whether it holds; until then it is not compiled.
         AwaitingConfirmation = "awaiting_confirmation",
         /// Found only by retrieval.
         Demoted = "demoted",

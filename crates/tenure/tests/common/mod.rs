@@ -17,9 +17,10 @@ use tenure::facts::Fact;
 use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::object::{
-    Authority, ChunkBounds, Classification, ConstraintDocument, ContradictionStatus, DecayRule,
-    Explicitness, Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity,
-    Protection, Provenance, ProvenancePart, Rigidity, Role, SlotCardinality, TaskType, ToolCall,
+    Authority, ChunkBounds, Classification, ConflictPolicy, ConstraintDocument,
+    ContradictionStatus, DecayRule, Explicitness, Layer, Modality, ObjectDocument, ObjectId,
+    ObjectType, PermissionScope, Polarity, Protection, Provenance, ProvenancePart, Rigidity, Role,
+    SlotCardinality, TaskType, ToolCall,
 };
 use tenure::package::{
     Engine, ItemPolicy, LabelRule, MemoryNamespace, Plan, SourceSpan, UnitKind, documents, pack,
@@ -230,7 +231,10 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                 0u8..3,
             ),
         ),
-        rarely(9, select(SlotCardinality::ALL)),
+        (
+            rarely(9, select(SlotCardinality::ALL)),
+            rarely(9, select(ConflictPolicy::ALL)),
+        ),
     );
     (scoped(), times, weights, links)
         .prop_map(|(scoped, times, weights, links)| {
@@ -262,7 +266,8 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                     .8
                     .map(|(slot, op, value)| format!("{slot} {op} {value}"))
                     .or(links.6.1.0),
-                slot_cardinality: links.9,
+                slot_cardinality: links.9.0,
+                conflict_policy: links.9.1,
                 behavioral_implication: links.6.1.1,
                 decay_rule: links.6.0.map(|days| DecayRule {
                     half_life_days: Some(f64::from(days)),

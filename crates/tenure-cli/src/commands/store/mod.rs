@@ -27,6 +27,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Put(args) => write::put(args),
         StoreCommand::Get(args) => read::get(args),
         StoreCommand::List(args) => read::list(args),
+        StoreCommand::Audit(args) => read::audit(args),
         StoreCommand::History(args) => read::history(args),
         StoreCommand::AsOf(args) => read::as_of(args),
         StoreCommand::Search(args) => read::search(args),
@@ -34,6 +35,8 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Memory(args) => memory::run(args),
         StoreCommand::Retract(args) => write::retract(args),
         StoreCommand::Judge(args) => write::judge(args),
+        StoreCommand::Refresh(args) => write::refresh(args),
+        StoreCommand::Proposals(args) => read::proposals(args),
         StoreCommand::Confirm(args) => write::confirm(args),
         StoreCommand::Export(args) => read::export(args),
         StoreCommand::Import(args) => write::import(args),
@@ -63,7 +66,7 @@ pub(crate) fn writing(args: &WritingArgs) -> Writing {
     }
 }
 
-fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
     named.iter().map(|named| object_id(tenant, named)).collect()
 }
 

@@ -4,17 +4,19 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
+use tenure::object::{Audited, ObjectType, Question, RetirementRule};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
 use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, true_at};
 use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
-use super::{print_beliefs, tenant};
+use super::{objects, print_beliefs, tenant};
 use crate::args::{
-    AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
+    AsOfArgs, AuditArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, ProposalsArgs,
+    SearchArgs,
 };
-use crate::commands::{instant, print, print_json, query, speak};
+use crate::commands::{flagged, instant, print, print_json, query, speak};
 use crate::failure::{Failure, cell, warning};
 use crate::progress::Working;
 
@@ -51,6 +53,81 @@ pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let resident = tenant.load_as_of(instant(&args.instant, "T")?)?;
     print_candidates(&resident, args.tenant.format)
+}
+
+pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
+    let waiting = tenant(&args.tenant)?.awaiting(None)?;
+    if args.tenant.format == Format::Json {
+        return print_json(&waiting);
+    }
+    if waiting.is_empty() {
+        return print("nothing waits for a person\n");
+    }
+    let text = waiting.iter().map(|one| {
+        let asks = match (one.object_type, one.rule) {
+            (ObjectType::Outcome, _) => "accept or reject",
+            (_, RetirementRule::HardDelete) => "erase or confirm",
+            _ => "confirm or retract",
+        };
+        format!(
+            "{asks:<18}  {}  since {}  {}\n",
+            one.object_id,
+            one.since,
+            cell(&one.name)
+        )
+    });
+    print(&text.collect::<String>())
+}
+
+pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
+    let asked = args.questions.iter().map(|question| question.parse());
+    let asked: Vec<Question> = flagged("--question", asked.collect())?;
+    let tenant = tenant(&args.tenant)?;
+    let named = objects(&tenant, &args.objects)?;
+    let resident = tenant.load()?;
+    let all = resident.candidates().objects().iter();
+    let all: Vec<_> = all
+        .filter(|object| object.status().damaged.is_none())
+        .filter(|object| named.is_empty() || named.contains(&object.revision().object_id()))
+        .collect();
+    let mut found: Vec<Audited> = all.iter().map(|object| Audited::of(object)).collect();
+    if !asked.is_empty() {
+        for audited in &mut found {
+            audited
+                .by_type
+                .retain(|answer| asked.contains(&answer.question));
+        }
+    }
+    found.retain(|audited| !audited.by_type.is_empty());
+    if args.tenant.format == Format::Json {
+        return print_json(&json!({
+            "version": resident.version(),
+            "audited": all.len(),
+            "objects": found,
+        }));
+    }
+    let mut text = String::new();
+    for audited in &found {
+        text.push_str(&format!(
+            "{}  {}  {}\n",
+            audited.object_id,
+            audited.object_type,
+            cell(&audited.name)
+        ));
+        for answer in &audited.by_type {
+            text.push_str(&format!(
+                "  {:<19}  {}\n",
+                answer.question,
+                cell(&answer.answer)
+            ));
+        }
+    }
+    text.push_str(&format!(
+        "{} of {} objects leave a question to their type\n",
+        found.len(),
+        all.len()
+    ));
+    print(&text)
 }
 
 fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result<(), Failure> {

@@ -7,13 +7,14 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
-use tenure_store::{Expect, Line, Outcome, Put, Retention, TextLine, Written};
+use tenure::object::RetirementRule;
+use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
-    ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
-    SweepArgs,
+    ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RefreshArgs,
+    RetractArgs, SweepArgs,
 };
 use crate::commands::{flagged, instant, print, print_json, reading};
 use crate::failure::{Failure, cell};
@@ -198,6 +199,34 @@ pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {
     print(&format!("{name} {version}: kept from {at}\n"))
 }
 
+pub(super) fn refresh(args: &RefreshArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let only = objects(&tenant, &args.objects)?;
+    let workspace = Workspace::without_key()?;
+    let working = Working::on("reading files");
+    let writing = writing(&args.writing);
+    let done = workspace.refresh(&tenant, &args.root, &only, args.dry_run, &writing);
+    drop(working);
+    let done = done?;
+    if args.tenant.format == Format::Json {
+        return print_json(&done);
+    }
+    if done.objects.is_empty() {
+        return print("no object has an update path\n");
+    }
+    let text = done.objects.iter().map(|one| {
+        let why = one.why.as_deref();
+        let why = why.map_or(String::new(), |why| format!("  {}", cell(why)));
+        format!(
+            "{:<19}  {}  {}{why}\n",
+            one.outcome.term(),
+            cell(&one.name),
+            cell(&one.update_path)
+        )
+    });
+    print(&text.collect::<String>())
+}
+
 pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let at = match &args.at {
@@ -211,7 +240,13 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             .transpose()?,
         most: args.records_keep,
     };
-    let sweep = tenant.sweep(at, retention, args.dry_run, &writing(&args.writing))?;
+    let hard_delete = if args.hard_delete {
+        HardDelete::Done
+    } else {
+        HardDelete::Proposed
+    };
+    let writing = writing(&args.writing);
+    let sweep = tenant.sweep_with(at, retention, hard_delete, args.dry_run, &writing)?;
     if args.tenant.format == Format::Json {
         return print_json(&sweep);
     }
@@ -219,7 +254,11 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     for retired in &sweep.retired {
         text.push_str(&format!(
             "{:<25}  {} below {}  {}  {}\n",
-            retired.rule.term(),
+            if retired.rule == RetirementRule::HardDelete && !args.hard_delete {
+                "hard_delete (proposed)"
+            } else {
+                retired.rule.term()
+            },
             retired.freshness,
             retired.threshold,
             retired.object_id,

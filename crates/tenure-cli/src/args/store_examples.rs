@@ -1,0 +1,330 @@
+//! The examples of the pages about a store and what it believes.
+
+/// The examples of each page.
+pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "conflicts",
+        &[
+            ("tenure conflicts list", ""),
+            ("tenure conflicts show office-2025 office-2026", ""),
+        ],
+    ),
+    (
+        "conflicts list",
+        &[
+            (
+                "tenure conflicts list --unresolved",
+                "what waits for a decision",
+            ),
+            ("tenure conflicts list --as-of 2026-06-01", ""),
+        ],
+    ),
+    (
+        "conflicts show",
+        &[(
+            "tenure conflicts show office-2025 office-2026",
+            "all that was ever judged",
+        )],
+    ),
+    (
+        "conflicts resolve",
+        &[(
+            "tenure conflicts resolve office-2025 office-2026 --stands second",
+            "",
+        )],
+    ),
+    (
+        "belief",
+        &[
+            ("tenure belief show office-2026", ""),
+            ("tenure belief log office-2026", ""),
+        ],
+    ),
+    (
+        "belief show",
+        &[(
+            "tenure belief show office-2026",
+            "what speaks for it and against it",
+        )],
+    ),
+    ("belief revise", &[("tenure belief revise office-2026", "")]),
+    (
+        "belief log",
+        &[("tenure belief log office-2026 --format json", "")],
+    ),
+    (
+        "entity",
+        &[
+            ("tenure entity add nova --name 'Project Nova'", ""),
+            ("tenure entity list", ""),
+        ],
+    ),
+    ("entity list", &[("tenure entity list --format json", "")]),
+    (
+        "entity show",
+        &[("tenure entity show ada", "its names, and all that was done")],
+    ),
+    (
+        "entity add",
+        &[
+            (
+                "tenure entity add kim --name 'Kim Lee' --kind person",
+                "a new one",
+            ),
+            ("tenure entity add ada --alias 'Ada L.'", "another name"),
+            (
+                "tenure entity add ada --role 'the CFO' --since 2026-01-01",
+                "",
+            ),
+        ],
+    ),
+    (
+        "entity resolve",
+        &[
+            ("tenure entity resolve 'Ada Lovelace'", ""),
+            ("tenure entity resolve --object office-2026", ""),
+        ],
+    ),
+    (
+        "entity merge",
+        &[(
+            "tenure entity merge lovelace ada",
+            "the first means the second",
+        )],
+    ),
+    ("entity split", &[("tenure entity split countess", "")]),
+    (
+        "entity review",
+        &[("tenure entity review", "what waits for a person")],
+    ),
+    (
+        "store",
+        &[
+            ("tenure store put docs", ""),
+            ("tenure store list", ""),
+            ("tenure store history release", "all that was ever believed"),
+        ],
+    ),
+    (
+        "store put",
+        &[
+            ("tenure store put docs", "a folder"),
+            (
+                "tenure store put facts.jsonl --verbose",
+                "an object in each line",
+            ),
+            (
+                "tenure store put docs/release.md --subject ada",
+                "about a person",
+            ),
+        ],
+    ),
+    (
+        "store get",
+        &[
+            ("tenure store get release", ""),
+            (
+                "tenure store get release --as-of 2026-06-01 --format json",
+                "",
+            ),
+        ],
+    ),
+    (
+        "store list",
+        &[
+            ("tenure store list", ""),
+            ("tenure store list --tenant acme --format json", ""),
+        ],
+    ),
+    ("store history", &[("tenure store history release", "")]),
+    (
+        "store as-of",
+        &[
+            ("tenure store as-of 2026-06-01", ""),
+            ("tenure store as-of 2026-06-01T12:00:00Z --format json", ""),
+        ],
+    ),
+    (
+        "store search",
+        &[
+            ("tenure store search 'release checklist'", ""),
+            (
+                "tenure store search 'release' --limit 3 --user ada",
+                "what a user may see",
+            ),
+        ],
+    ),
+    (
+        "store memory",
+        &[
+            (
+                r#"tenure store memory '{"command": "view", "path": "/memories"}'"#,
+                "",
+            ),
+            (
+                r#"tenure store memory '{"command":"view","path":"/memories"}' --user ada"#,
+                "hers alone",
+            ),
+        ],
+    ),
+    (
+        "store log",
+        &[
+            ("tenure store log", ""),
+            ("tenure store log --after 0 --most 5", ""),
+        ],
+    ),
+    (
+        "store retract",
+        &[("tenure store retract release --author ada", "")],
+    ),
+    (
+        "store judge",
+        &[(
+            "tenure store judge release --status disputed",
+            "it is compiled no more",
+        )],
+    ),
+    (
+        "store confirm",
+        &[("tenure store confirm release", "it still holds today")],
+    ),
+    (
+        "store export",
+        &[
+            ("tenure store export --out kept.jsonl", ""),
+            (
+                "tenure store export --texts --out kept.jsonl",
+                "with the originals",
+            ),
+        ],
+    ),
+    (
+        "store import",
+        &[
+            ("tenure store import kept.jsonl", ""),
+            (
+                "tenure store export | tenure store import --store sqlite://copy.db",
+                "",
+            ),
+        ],
+    ),
+    (
+        "store erase",
+        &[
+            ("tenure store erase release", ""),
+            ("tenure store erase --session talk --messages t2", ""),
+            (
+                "tenure store erase --subject ada --everything",
+                "all that is of a person",
+            ),
+        ],
+    ),
+    (
+        "store subject",
+        &[("tenure store subject ada", "what is kept of a person")],
+    ),
+    (
+        "store refresh",
+        &[
+            ("tenure store refresh --dry-run", "what has changed"),
+            ("tenure store refresh --root .", ""),
+        ],
+    ),
+    (
+        "store proposals",
+        &[(
+            "tenure store proposals",
+            "what is not compiled until somebody decides",
+        )],
+    ),
+    (
+        "outcome",
+        &[
+            (
+                "tenure outcome propose --name valves --text 'List valves in bar.'",
+                "",
+            ),
+            ("tenure outcome accept bars --by ada", ""),
+        ],
+    ),
+    (
+        "outcome propose",
+        &[
+            (
+                "tenure outcome propose --name valves --text 'List valves in bar.'",
+                "",
+            ),
+            (
+                "tenure outcome propose --text 'Ask first.' --mistake 'restarted unasked'",
+                "a correction",
+            ),
+        ],
+    ),
+    (
+        "outcome accept",
+        &[("tenure outcome accept bars --by ada", "")],
+    ),
+    (
+        "outcome reject",
+        &[("tenure outcome reject bars --by ada", "")],
+    ),
+    (
+        "outcome withdraw",
+        &[("tenure outcome withdraw psi --by ada", "")],
+    ),
+    ("outcome repeat", &[("tenure outcome repeat psi", "")]),
+    (
+        "outcome list",
+        &[(
+            "tenure outcome list --state proposed",
+            "what waits for a person",
+        )],
+    ),
+    (
+        "store audit",
+        &[
+            ("tenure store audit", "what each object leaves to its type"),
+            (
+                "tenure store audit --question update_path --format json",
+                "",
+            ),
+        ],
+    ),
+    (
+        "store sweep",
+        &[
+            ("tenure store sweep --dry-run", "what is too old"),
+            ("tenure store sweep --hard-delete", "erases, too"),
+            ("tenure store sweep --records-keep 1000", ""),
+        ],
+    ),
+    (
+        "store records",
+        &[
+            ("tenure store records", "the newest"),
+            ("tenure store records gw-4f1c --form otlp", "one as spans"),
+        ],
+    ),
+    (
+        "store policy",
+        &[(
+            "tenure store policy policy.toml",
+            "for `compile --policy NAME`",
+        )],
+    ),
+    (
+        "store migrate",
+        &[
+            ("tenure store migrate", "the project's; made if missing"),
+            ("tenure store migrate --store sqlite://team.db", ""),
+        ],
+    ),
+    (
+        "store check",
+        &[
+            ("tenure store check", ""),
+            ("tenure store check --repair --format json", ""),
+        ],
+    ),
+];

@@ -1,0 +1,193 @@
+//! Outcomes and corrections, and what else waits for a person.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::object::{OutcomeDecision, OutcomeKind, clip};
+use tenure::{Error, ObjectDocument};
+use tenure_store::{Proposal, Sees, Writing, Written};
+
+use super::call::{Asked, Json, Said, tenant, writing};
+use super::fields::InField;
+use super::objects::{Reader, existing};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Refusal;
+
+/// The role of the people who decide on outcomes.
+const REVIEWER: &str = "reviewer";
+
+/// On whose behalf it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    principal: Option<String>,
+}
+
+/// The outcomes that the reader may see.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Outcomes {
+    /// Each with its state, who proposed and who decided, when, for which compile, and how often the mistake was repeated.
+    outcomes: Vec<Value>,
+}
+
+/// What waits for a person to confirm it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Proposals {
+    /// Each with its name, its type and its retirement rule: `hard_delete` proposes that it is erased.
+    proposals: Vec<Value>,
+}
+
+fn each_json<T: Serialize>(found: &[T]) -> Result<Vec<Value>, Error> {
+    let each = found.iter().map(serde_json::to_value);
+    each.collect::<Result<_, _>>()
+        .map_err(|error| Error::assertion(format!("it is written as JSON: {error}")))
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Outcomes>, Refusal> {
+    let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let outcomes = each_json(&tenant(&app, &caller)?.outcomes(sees)?)?;
+        Ok(Outcomes { outcomes })
+    });
+    Ok(Said(found.await?))
+}
+
+pub(super) async fn proposals(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Proposals>, Refusal> {
+    let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let proposals = each_json(&tenant(&app, &caller)?.awaiting(sees)?)?;
+        Ok(Proposals { proposals })
+    });
+    Ok(Said(found.await?))
+}
+
+/// An outcome or a correction to propose.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Proposing {
+    /// The object; its type is `outcome`, and without a name it is named after its content.
+    object: ObjectDocument,
+    /// The kind.
+    kind: OutcomeKind,
+    /// The record of the compile that it is of.
+    #[serde(default)]
+    record: Option<String>,
+    /// The mistake that a correction corrects, in words.
+    #[serde(default)]
+    mistake: Option<String>,
+}
+
+pub(super) async fn propose(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(proposing): Json<Proposing>,
+) -> Result<Said<Written>, Refusal> {
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let proposal = Proposal {
+            document: proposing.object,
+            kind: proposing.kind,
+            record: proposing.record,
+            mistake: proposing.mistake,
+        };
+        Ok(tenant(&app, &caller)?.propose_outcome(proposal, &writing)?)
+    });
+    Ok(Said(written.await?))
+}
+
+/// The decision on an outcome, or a repeat of its mistake.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deciding {
+    /// The id or the name of the outcome.
+    outcome: String,
+    /// The decision.
+    decision: OutcomeDecision,
+}
+
+pub(super) async fn decide(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(deciding): Json<Deciding>,
+) -> Result<Said<Written>, Refusal> {
+    let person = reviewer(&caller)?;
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        // Only what the reviewer may see is decided on.
+        let reader = Reader::of(&caller, None)?;
+        let id = reader.existing(&tenant, &deciding.outcome);
+        let missing = || Error::input(format!("there is no outcome `{}`", clip(&deciding.outcome)));
+        let id = id.in_field("outcome")?;
+        let id = id.ok_or_else(|| missing().at("outcome", None))?;
+        Ok(tenant.decide_outcome(id, deciding.decision, &person, &writing)?)
+    });
+    Ok(Said(written.await?))
+}
+
+/// The person behind a key, who may decide on outcomes.
+fn reviewer(caller: &Caller) -> Result<String, Refusal> {
+    let grant = &caller.grant;
+    let is_reviewer = grant.roles.iter().any(|role| role == REVIEWER);
+    match &grant.user {
+        Some(person) if is_reviewer => Ok(person.clone()),
+        _ => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "only a person decides on outcomes".to_owned(),
+        )
+        .expected("a key of a user with the role `reviewer`")),
+    }
+}
+
+/// A corrected mistake that was made again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Repeating {
+    /// The id or the name of the correction.
+    outcome: String,
+    /// The record of the compile after which it was made again.
+    #[serde(default)]
+    record: Option<String>,
+}
+
+pub(super) async fn repeat(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(repeating): Json<Repeating>,
+) -> Result<Said<Written>, Refusal> {
+    let writing: Writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let id = existing(&tenant, &repeating.outcome).in_field("outcome")?;
+        let missing = || {
+            Error::input(format!(
+                "there is no outcome `{}`",
+                clip(&repeating.outcome)
+            ))
+        };
+        let id = id.ok_or_else(|| missing().at("outcome", None))?;
+        Ok(tenant.repeat_mistake(id, repeating.record.as_deref(), &writing)?)
+    });
+    Ok(Said(written.await?))
+}

@@ -1,0 +1,450 @@
+//! Outcomes and corrections: proposed by anyone, accepted by a person, and only then compiled, as `karma`.
+//!
+//! A proposal is an object that awaits confirmation, so nothing of it is compiled. What is done with it is a log that is
+//! only appended to; it holds ids, names of people and keyed digests, and no text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tenure::error::ErrorKind;
+use tenure::object::{
+    Lifecycle, ObjectId, ObjectType, OutcomeDecision, OutcomeKind, OutcomeState, clip,
+};
+use tenure::time::Instant;
+use tenure::{Digest, Error, ObjectDocument};
+
+use crate::engine::{BeliefRow, Read, Write};
+use crate::evidence::fallen;
+use crate::labels::{Sees, open_objects};
+use crate::stored::unwritable;
+use crate::tenant::{Put, Tenant, Writing, Written, put, rejudge_all};
+
+/// The log of what is done with outcomes.
+pub(crate) const LOG: &str = "outcomes";
+/// The digits of a content's digest in a name that is made from it.
+const DIGITS: usize = 12;
+/// The longest name of a person, and the longest description of a mistake.
+const MOST_NAME: usize = 256;
+const MOST_MISTAKE: usize = 16 << 10;
+
+/// An outcome to propose.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The object. Its type is `outcome`; without a name it is named after its content.
+    pub document: ObjectDocument,
+    /// The kind.
+    pub kind: OutcomeKind,
+    /// The record of the compile that it is of.
+    pub record: Option<String>,
+    /// The mistake that a correction corrects, in words: the same words again are a repeat.
+    pub mistake: Option<String>,
+}
+
+/// An outcome, and what was done with it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OutcomeLine {
+    /// The object.
+    pub object_id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// The kind.
+    pub kind: OutcomeKind,
+    /// The stage that it is in.
+    pub state: OutcomeState,
+    /// Its content.
+    pub content: String,
+    /// The record of the compile that it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+    /// The author of the proposal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed_by: Option<String>,
+    /// The instant of the proposal.
+    pub proposed_at: Instant,
+    /// The person who decided last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// The instant of that decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Instant>,
+    /// The number of times that the mistake was made again after the correction was accepted.
+    pub repeats: u64,
+}
+
+/// An entry of the log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    at: Instant,
+    /// The outcome's object: when that is erased, the entry goes, too.
+    source: ObjectId,
+    does: Does,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<OutcomeKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    record_id: Option<String>,
+    /// The keyed digest of the mistake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mistake: Option<Digest>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Does {
+    Propose,
+    Decide(OutcomeDecision),
+    Repeat,
+}
+
+/// What the log says of one outcome.
+#[derive(Clone, Debug)]
+struct Folded {
+    state: OutcomeState,
+    proposed: Entry,
+    decided: Option<Entry>,
+    repeats: u64,
+}
+
+fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
+    let mut outcomes: BTreeMap<ObjectId, Folded> = BTreeMap::new();
+    for (_, body) in rows.entries(LOG, 1..u64::MAX)? {
+        // What came from an erased object is gone with it.
+        let Ok(entry) = serde_json::from_str::<Entry>(&body) else {
+            continue;
+        };
+        let known = outcomes.get_mut(&entry.source);
+        match (entry.does, known) {
+            (Does::Propose, _) => {
+                let fresh = Folded {
+                    state: OutcomeState::Proposed,
+                    proposed: entry.clone(),
+                    decided: None,
+                    repeats: 0,
+                };
+                outcomes.insert(entry.source, fresh);
+            }
+            (_, None) => {}
+            (Does::Repeat, Some(known)) => known.repeats += 1,
+            (Does::Decide(decision), Some(known)) => {
+                (_, known.state) = decision.states();
+                known.decided = Some(entry);
+            }
+        }
+    }
+    Ok(outcomes)
+}
+
+fn append(rows: &mut dyn Write, entry: &Entry) -> Result<(), Error> {
+    let line = serde_json::to_string(entry).map_err(|error| unwritable(&error))?;
+    let last = rows.last(LOG)?;
+    if !rows.append(LOG, last, &[line])? {
+        return Err(Error::assertion(
+            "the log of outcomes has one writer at a time",
+        ));
+    }
+    Ok(())
+}
+
+/// The keyed digest of a mistake: the same words in any case and spacing are the same.
+fn mistake_digest(key: &[u8; 32], mistake: &str) -> Digest {
+    let words: Vec<String> = mistake
+        .split_whitespace()
+        .map(tenure::belief::folded)
+        .collect();
+    Digest::keyed(key, &[b"mistake", words.join(" ").as_bytes()])
+}
+
+fn known_record(rows: &mut dyn Read, record: Option<&str>) -> Result<(), Error> {
+    let Some(record) = record else {
+        return Ok(());
+    };
+    if rows.record(record)?.is_some() {
+        return Ok(());
+    }
+    Err(
+        Error::not_found(format!("there is no record `{}`", clip(record)))
+            .hint("`tenure store records` lists those that there are"),
+    )
+}
+
+/// A person, by name.
+fn person(by: &str) -> Result<String, Error> {
+    let named = by.trim();
+    if named.is_empty() || named.len() > MOST_NAME || named.chars().any(char::is_control) {
+        return Err(Error::input("the person who decides has no name")
+            .at("by", None)
+            .expected(format!(
+                "1 to {MOST_NAME} bytes, without control characters"
+            )));
+    }
+    Ok(named.to_owned())
+}
+
+impl Tenant {
+    /// Proposes an outcome: it is kept and not compiled until a person accepts it. A correction of a mistake that an
+    /// accepted one corrects already is not kept: it is counted as a repeat of that mistake, and the answer names the
+    /// correction that there is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the document is no outcome; [`ErrorKind::NotFound`] when there is no such record;
+    /// [`ErrorKind::Conflict`] when there is an object of this name already; otherwise as [`Tenant::put`].
+    pub fn propose_outcome(&self, proposal: Proposal, writing: &Writing) -> Result<Written, Error> {
+        let Proposal {
+            mut document,
+            kind,
+            record,
+            mistake,
+        } = proposal;
+        if document
+            .object_type
+            .is_some_and(|own| own != ObjectType::Outcome)
+        {
+            return Err(Error::input("what is proposed is no outcome")
+                .at("object_type", None)
+                .expected("`outcome`, or none"));
+        }
+        document.object_type = Some(ObjectType::Outcome);
+        if document.name.is_empty() {
+            let digest = Digest::of(document.content.as_bytes()).to_string();
+            let digits = digest.rsplit(':').next().unwrap_or_default();
+            document.name = format!("outcome-{}", digits.get(..DIGITS).unwrap_or(digits));
+        }
+        let mistake = mistake.filter(|text| !text.trim().is_empty());
+        if mistake
+            .as_ref()
+            .is_some_and(|text| text.len() > MOST_MISTAKE)
+        {
+            return Err(Error::input("the mistake is too long")
+                .at("mistake", None)
+                .expected(format!("at most {MOST_MISTAKE} bytes")));
+        }
+        if mistake.is_some() && kind == OutcomeKind::Outcome {
+            return Err(Error::input("only a correction corrects a mistake")
+                .at("mistake", None)
+                .expected("the kind `correction` beside it"));
+        }
+        let (mut drafts, wordings) = self.drafts(vec![Put::new(document)])?;
+        for draft in &mut drafts {
+            draft.lifecycle = Lifecycle::AwaitingConfirmation;
+        }
+        let id = drafts[0].object.revision().object_id();
+        let about = format!("{kind:?} {record:?} {mistake:?}");
+        let asked = Digest::of_parts([
+            drafts[0].object.revision().id().bytes().as_slice(),
+            about.as_bytes(),
+        ]);
+        let (tenant, author) = (self.name.clone(), writing.author.clone());
+        self.once(writing, "propose", asked, move |rows| {
+            known_record(rows, record.as_deref())?;
+            let stamp = rows.stamp()?;
+            let key = rows.key()?.unwrap_or_default();
+            let mistake = mistake.as_deref().map(|text| mistake_digest(&key, text));
+            let outcomes = folded(rows)?;
+            let entry = |source, does| Entry {
+                at: stamp.at,
+                source,
+                does,
+                by: author.clone(),
+                kind: Some(kind),
+                record_id: record.clone(),
+                mistake,
+            };
+            let same = outcomes.iter().find(|(_, known)| {
+                known.state == OutcomeState::Accepted
+                    && mistake.is_some()
+                    && known.proposed.mistake == mistake
+            });
+            if let Some((known, _)) = same {
+                append(rows, &entry(*known, Does::Repeat))?;
+                return rejudge_all(rows, &[*known], |row| Some(row.clone()));
+            }
+            let open = rows.standing(&[id])?.remove(&id);
+            if let Some(open) = open.filter(|open| !open.beliefs.is_empty()) {
+                let state = outcomes.get(&id).map(|known| known.state);
+                if state != Some(OutcomeState::Proposed) {
+                    let what = format!("`{}` is there already", clip(&open.name));
+                    return Err(Error::new(ErrorKind::Conflict, what)
+                        .expected("a name that nothing goes by")
+                        .hint("an accepted outcome is withdrawn first"));
+                }
+            }
+            let written = put(rows, &tenant, &drafts, &wordings)?;
+            append(rows, &entry(id, Does::Propose))?;
+            Ok(written)
+        })
+    }
+
+    /// Decides on an outcome, as a person.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] when the object is no outcome that was proposed; [`ErrorKind::Conflict`] when it is in
+    /// another state; [`ErrorKind::Input`] when the person has no name; [`ErrorKind::Unavailable`] when the store
+    /// cannot be reached.
+    pub fn decide_outcome(
+        &self,
+        id: ObjectId,
+        decision: OutcomeDecision,
+        by: &str,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let by = person(by)?;
+        let asked = Digest::of(format!("{id} {by}").as_bytes());
+        self.once(writing, decision.term(), asked, move |rows| {
+            let stamp = rows.stamp()?;
+            let known = folded(rows)?.remove(&id);
+            let known = known.ok_or_else(|| no_outcome(id))?;
+            let (from, _) = decision.states();
+            if known.state != from {
+                return Err(in_state(known.state, decision));
+            }
+            let entry = Entry {
+                at: stamp.at,
+                source: id,
+                does: Does::Decide(decision),
+                by: Some(by.clone()),
+                kind: None,
+                record_id: None,
+                mistake: None,
+            };
+            append(rows, &entry)?;
+            if decision == OutcomeDecision::Accept {
+                return rejudge_all(rows, &[id], |row| {
+                    Some(BeliefRow {
+                        lifecycle: Lifecycle::Active,
+                        ..row.clone()
+                    })
+                });
+            }
+            let ids = fallen(rows, &[id])?;
+            rejudge_all(rows, &ids, |_| None)
+        })
+    }
+
+    /// Counts that the mistake of an accepted correction was made again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::decide_outcome`]; [`ErrorKind::Input`] when it is no correction.
+    pub fn repeat_mistake(
+        &self,
+        id: ObjectId,
+        record: Option<&str>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = Digest::of(format!("{id} {record:?}").as_bytes());
+        let (record, by) = (record.map(str::to_owned), writing.author.clone());
+        self.once(writing, "repeat_mistake", asked, move |rows| {
+            known_record(rows, record.as_deref())?;
+            let stamp = rows.stamp()?;
+            let known = folded(rows)?.remove(&id).ok_or_else(|| no_outcome(id))?;
+            if known.proposed.kind != Some(OutcomeKind::Correction) {
+                return Err(
+                    Error::input(format!("the outcome `{id}` corrects no mistake"))
+                        .expected("a correction"),
+                );
+            }
+            if known.state != OutcomeState::Accepted {
+                let what = format!("the correction is {}", known.state);
+                return Err(Error::new(ErrorKind::Conflict, what)
+                    .expected("one that was accepted: before that, a mistake is no repeat"));
+            }
+            append(
+                rows,
+                &Entry {
+                    at: stamp.at,
+                    source: id,
+                    does: Does::Repeat,
+                    by: by.clone(),
+                    kind: None,
+                    record_id: record.clone(),
+                    mistake: None,
+                },
+            )?;
+            rejudge_all(rows, &[id], |row| Some(row.clone()))
+        })
+    }
+
+    /// The outcomes, as far as a caller may see them, in the order of their proposals.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn outcomes(&self, sees: Option<&Sees<'_>>) -> Result<Vec<OutcomeLine>, Error> {
+        self.read(|rows| {
+            let known = folded(rows)?;
+            let ids: Vec<ObjectId> = known.keys().copied().collect();
+            let open = open_objects(rows, &self.name, ids, sees)?;
+            let open: BTreeSet<ObjectId> = open.into_iter().collect();
+            let ids: Vec<ObjectId> = open.iter().copied().collect();
+            let standing = rows.standing(&ids)?;
+            let heads = rows.heads(&ids)?;
+            let mut lines = Vec::with_capacity(open.len());
+            for (id, known) in known {
+                let (Some(standing), true) = (standing.get(&id), open.contains(&id)) else {
+                    continue;
+                };
+                let body = heads.get(&id).map_or("", String::as_str);
+                let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+                let content = body.get("content").and_then(serde_json::Value::as_str);
+                let decided = known.decided;
+                lines.push(OutcomeLine {
+                    object_id: id,
+                    name: standing.name.clone(),
+                    kind: known.proposed.kind.unwrap_or(OutcomeKind::Outcome),
+                    state: known.state,
+                    content: content.unwrap_or_default().to_owned(),
+                    record: known.proposed.record_id,
+                    proposed_by: known.proposed.by,
+                    proposed_at: known.proposed.at,
+                    decided_by: decided.as_ref().and_then(|entry| entry.by.clone()),
+                    decided_at: decided.map(|entry| entry.at),
+                    repeats: known.repeats,
+                });
+            }
+            lines.sort_by_key(|line| (line.proposed_at, line.object_id));
+            Ok(lines)
+        })
+    }
+}
+
+/// Refuses to confirm an outcome past the decision of a person on it.
+pub(crate) fn refuse_proposed(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<(), Error> {
+    let known = folded(rows)?;
+    let proposed = |id: &&ObjectId| {
+        known
+            .get(id)
+            .is_some_and(|known| known.state == OutcomeState::Proposed)
+    };
+    let Some(id) = ids.iter().find(proposed) else {
+        return Ok(());
+    };
+    let what = format!("the outcome `{id}` is proposed, and not accepted yet");
+    Err(Error::new(ErrorKind::Conflict, what).hint("`tenure outcome accept` says who accepted it"))
+}
+
+fn no_outcome(id: ObjectId) -> Error {
+    Error::not_found(format!("`{id}` is no outcome that was proposed"))
+        .hint("`tenure outcome list` shows those that were")
+}
+
+fn in_state(state: OutcomeState, decision: OutcomeDecision) -> Error {
+    let (from, _) = decision.states();
+    let what = format!("the outcome is {} already", state);
+    let what = if state == OutcomeState::Proposed {
+        "the outcome is proposed, and not accepted yet".to_owned()
+    } else {
+        what
+    };
+    let hint = match state {
+        OutcomeState::Proposed => "reject it instead",
+        OutcomeState::Accepted => "withdraw it instead",
+        _ => "propose it anew",
+    };
+    Error::new(ErrorKind::Conflict, what)
+        .expected(format!("one that is {}", from))
+        .hint(hint)
+}
