@@ -96,6 +96,7 @@ pub(crate) enum Command {
     ///
     /// λ is the price in weight of the last token: one token more would add that much. It is 0 where the budget does not
     /// bind.
+    #[command(hide = true)]
     Allocate(AllocateArgs),
     /// Condense a text to a number of tokens
     ///
@@ -226,6 +227,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Eval(EvalArgs),
     /// Check skills (Agent Skills)
+    #[command(hide = true)]
     Skills(SkillsArgs),
     /// Print the JSON Schema of a published form
     #[command(hide = true)]

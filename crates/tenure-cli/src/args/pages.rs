@@ -44,7 +44,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "query after",
         ],
     ),
-    ("Text", &["text", "file", "content_type", "from", "role"]),
+    (
+        "Text",
+        &["text", "file", "mistake", "content_type", "from", "role"],
+    ),
     (
         "Budget and model",
         &[
@@ -207,7 +210,13 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Erasing",
-        &["subject", "everything", "store erase session", "messages"],
+        &[
+            "subject",
+            "everything",
+            "store erase session",
+            "messages",
+            "hard_delete",
+        ],
     ),
     (
         "Time",
@@ -333,6 +342,13 @@ const SHOWN: &[(&str, &[&str])] = &[
         "import",
         &[
             "near", "read_as", "code", "snapshot", "registry", "blocks", "tenant", "format",
+        ],
+    ),
+    (
+        "outcome propose",
+        &[
+            "text", "file", "mistake", "name", "user", "project", "record", "store", "format",
+            "help",
         ],
     ),
     (

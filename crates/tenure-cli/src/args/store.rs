@@ -53,7 +53,7 @@ pub(crate) enum StoreCommand {
     Get(GetArgs),
     /// List the objects that are currently believed
     List(ListArgs),
-    /// List the questions of tenure that objects leave to their types, with the answers of those
+    /// List the questions that objects leave to their types
     ///
     /// Every object answers eight questions: scope, source, authority, lifespan, relevance condition, update path,
     /// conflict policy, retirement rule. What it does not say itself, its type says of all.
@@ -62,9 +62,9 @@ pub(crate) enum StoreCommand {
     History(ObjectArgs),
     /// List the objects that were believed at an instant
     AsOf(AsOfArgs),
-    /// Find passages of objects that contain every word of a query, archived ones included
+    /// Find passages of objects that contain every word
     ///
-    /// Words are compared by their stems, ignoring case. An index in the store finds the objects; only those that the
+    /// Archived objects are included. Words are compared by their stems, ignoring case. An index in the store finds the objects; only those that the
     /// caller may see and that hold now are ranked and shown: the 200 newest, or `--limit` if that is more. A query has
     /// no operators.
     Search(SearchArgs),
@@ -76,7 +76,9 @@ pub(crate) enum StoreCommand {
     /// is the result for the model, in the words of the provider's own implementation; so is the error of what cannot be
     /// done. Each user has files of their own.
     Memory(MemoryArgs),
-    /// Retract an object and those derived from it: they are no longer believed, their history stays
+    /// Retract an object and those derived from it
+    ///
+    /// They are no longer believed; their history stays.
     Retract(RetractArgs),
     /// Judge an object: only clean objects are compiled
     ///
@@ -84,23 +86,31 @@ pub(crate) enum StoreCommand {
     Judge(JudgeArgs),
     /// Confirm that an object still holds, which renews its age
     Confirm(ConfirmArgs),
-    /// Read the files that objects came from anew, where their `update_path` names them
+    /// Read the files that objects came from anew
     ///
+    /// An object is made anew whose `update_path` names its file.
     /// Only files of the project are read that a walk of it comes upon. Who may see an object, and how far it is trusted,
     /// stays as it is.
     Refresh(RefreshArgs),
-    /// List what waits for a person: proposed outcomes, and what is too old by its own rule
+    /// List what waits for a person
     ///
+    /// Proposed outcomes, and what is too old by its own rule.
     /// None of it is compiled. `confirm` keeps what is too old, `retract` or `erase` ends it; `outcome accept` and
     /// `outcome reject` decide on outcomes. `conflicts list --unresolved` and `entity review` list other questions.
     Proposals(ProposalsArgs),
     /// Print every belief there ever was, as JSON Lines
     Export(ExportArgs),
-    /// Read an export, or objects to write, as JSON Lines, in one transaction
+    /// Read an export, or objects to write, as JSON Lines
+    ///
+    /// It is one transaction.
     Import(ImportLinesArgs),
-    /// Erase objects or messages, those derived from them, and what other records say of them
+    /// Erase objects or messages, and what is derived from them
+    ///
+    /// What other records say of them goes, too.
     Erase(EraseArgs),
-    /// List what is kept of a person: objects about them, their sessions, records of what they asked
+    /// List what is kept of a person
+    ///
+    /// Objects about them, their sessions, records of what they asked.
     Subject(SubjectArgs),
     /// Retire the objects that are too old by their own rule
     Sweep(SweepArgs),
