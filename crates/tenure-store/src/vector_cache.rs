@@ -111,6 +111,7 @@ fn is_damaged(error: &rusqlite::Error) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // helpers of tests
 mod tests {
     use super::*;
 
