@@ -6,7 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use tenure::{Envelope, Trace};
 
-use super::{Operation, Parameter, Takes, table};
+use super::parameters::Takes;
+use super::{Operation, Parameter, table};
 
 /// A body of a type.
 pub(super) fn shape<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {

@@ -1,0 +1,833 @@
+//! The table of the API: every operation with the handler that answers it.
+
+use axum::routing::{delete, get, post, put};
+use tenure_workspace::memory_files::MemoryCommand;
+
+use super::parameters::{
+    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY, FIRST,
+    FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE,
+    POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SUBJECT, VALID_AT,
+};
+use super::*;
+
+/// Everything that there is.
+pub(super) fn table() -> Vec<Entry> {
+    let operation = |method, path, id, summary| Operation {
+        method,
+        path,
+        id,
+        summary,
+        operator: false,
+        parameters: &[],
+        body: None,
+        answer: openapi::anything,
+    };
+    let operators = |method, path, id, summary| Operation {
+        operator: true,
+        ..operation(method, path, id, summary)
+    };
+    vec![
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Call>),
+                answer: openapi::outcome,
+                ..operation(
+                    "post",
+                    "/api/v1/compile",
+                    "compile",
+                    "Compile objects and a task into a payload that fits the budget",
+                )
+            },
+            post(compile::compile),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Question>),
+                ..operation(
+                    "post",
+                    "/api/v1/explain",
+                    "explain",
+                    "Say how a compile comes to its result: its trace, or why an object is in or out",
+                )
+            },
+            post(compile::explain),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<words::Pair>),
+                answer: openapi::shape::<tenure::inspect::Diff>,
+                ..operation(
+                    "post",
+                    "/api/v1/diff",
+                    "diff",
+                    "Compare two traces by section and object",
+                )
+            },
+            post(words::diff),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<query::Query>),
+                answer: openapi::shape::<tenure_workspace::archive::Found>,
+                ..operation(
+                    "post",
+                    "/api/v1/query",
+                    "query",
+                    "Find passages that say something about a question: what answers the tool `query_archive`",
+                )
+            },
+            post(query::query),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Activated>),
+                answer: openapi::shape::<packages::Activation>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/activate",
+                    "activatePackage",
+                    "Give the items of a package that its reader may see, as Markdown and as objects",
+                )
+            },
+            post(packages::activate),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Pair>),
+                answer: openapi::shape::<tenure::package::PackageDiff>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/diff",
+                    "diffPackages",
+                    "Compare two packages item by item",
+                )
+            },
+            post(packages::diff),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Compared>),
+                ..operation(
+                    "post",
+                    "/api/v1/packages/explain",
+                    "explainPackage",
+                    "Say whence each item of a package is, and what became of it in the texts that are sent",
+                )
+            },
+            post(packages::explain),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Merging>),
+                answer: openapi::shape::<packages::Merged>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/merge",
+                    "mergePackages",
+                    "Put packages together, and name where they disagree",
+                )
+            },
+            post(packages::merge),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<MemoryCommand>),
+                answer: openapi::shape::<memory::Told>,
+                ..operation(
+                    "post",
+                    "/api/v1/memory",
+                    "runMemoryTool",
+                    "Do what a call of a provider's memory tool says, over files that are kept in the store",
+                )
+            },
+            post(memory::run),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<words::Text>),
+                answer: openapi::shape::<words::Counted>,
+                ..operation(
+                    "post",
+                    "/api/v1/tokens",
+                    "countTokens",
+                    "Count the tokens of a text",
+                )
+            },
+            post(words::tokens),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<condense::Long>),
+                answer: openapi::shape::<tenure_workspace::CondensationReport>,
+                ..operation(
+                    "post",
+                    "/api/v1/condense",
+                    "condense",
+                    "Make a text fit a number of tokens by the least harmful means",
+                )
+            },
+            post(condense::condense),
+        ),
+        (
+            Operation {
+                parameters: &[POINTER],
+                answer: openapi::shape::<condense::Original>,
+                ..operators(
+                    "get",
+                    "/api/v1/originals/{pointer}",
+                    "getOriginal",
+                    "Read back the original of what was condensed",
+                )
+            },
+            get(condense::original),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Checked>),
+                ..operation(
+                    "post",
+                    "/api/v1/check",
+                    "check",
+                    "List the rules of its provider that a request's body breaks, or the constraints that an answer breaks",
+                )
+            },
+            post(bodies::check),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Linted>),
+                answer: openapi::shape::<tenure::inspect::LintReport>,
+                ..operation(
+                    "post",
+                    "/api/v1/lint",
+                    "lint",
+                    "List what is wrong with instructions: implicit, opposed, repeated and unchecked constraints",
+                )
+            },
+            post(bodies::lint),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Planned>),
+                ..operation(
+                    "post",
+                    "/api/v1/cache/plan",
+                    "planCache",
+                    "Plan what a provider's cache does with a request",
+                )
+            },
+            post(bodies::plan_cache),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Successive>),
+                answer: openapi::shape::<tenure::cache::Explanation>,
+                ..operation(
+                    "post",
+                    "/api/v1/cache/explain",
+                    "explainCache",
+                    "Explain how much of a request a provider's cache has after the one before",
+                )
+            },
+            post(bodies::explain_cache),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Call>),
+                answer: openapi::shape::<tenure_workspace::GateReport>,
+                ..operation(
+                    "post",
+                    "/api/v1/gate",
+                    "gate",
+                    "Say which objects a request's gate lets pass, the nearest first",
+                )
+            },
+            post(shares::gate),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<shares::Allocation>),
+                ..operation(
+                    "post",
+                    "/api/v1/allocate",
+                    "allocate",
+                    "Share a budget among sections or claims, and say how others would be shared",
+                )
+            },
+            post(shares::allocate),
+        ),
+        (
+            operation(
+                "get",
+                "/api/v1/models",
+                "listModels",
+                "List the models that are known",
+            ),
+            get(words::models),
+        ),
+        (
+            Operation {
+                parameters: &[MODEL],
+                ..operation(
+                    "get",
+                    "/api/v1/models/{name}",
+                    "getModel",
+                    "Show what is known of a model",
+                )
+            },
+            get(words::model),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<records::Again>),
+                ..operators(
+                    "post",
+                    "/api/v1/replay",
+                    "replay",
+                    "Make a recorded compile again, and say what that proves",
+                )
+            },
+            post(records::replay),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER_RECORD],
+                answer: openapi::shape::<records::Page>,
+                ..operators(
+                    "get",
+                    "/api/v1/records",
+                    "listRecords",
+                    "List the newest records",
+                )
+            },
+            get(records::list),
+        ),
+        (
+            Operation {
+                parameters: &[RECORD, FORM],
+                ..operators(
+                    "get",
+                    "/api/v1/records/{record}",
+                    "getRecord",
+                    "Show a record of a compile or of an exchange",
+                )
+            },
+            get(records::show),
+        ),
+        (
+            Operation {
+                parameters: &[RECORD],
+                body: Some(openapi::shape::<labels::Mattered>),
+                answer: openapi::shape::<labels::Chosen>,
+                ..operators(
+                    "post",
+                    "/api/v1/records/{record}/labels",
+                    "labelRecord",
+                    "Say which candidates of a compile mattered, and learn how well it chose",
+                )
+            },
+            post(labels::label),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, PRINCIPAL],
+                answer: openapi::shape::<objects::Page>,
+                ..operation(
+                    "get",
+                    "/api/v1/objects",
+                    "listObjects",
+                    "List the objects that are believed, as far as their reader may see them",
+                )
+            },
+            get(objects::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<objects::Writes>),
+                ..operators(
+                    "post",
+                    "/api/v1/objects",
+                    "putObjects",
+                    "Write objects: all of them, or none",
+                )
+            },
+            post(objects::put_all),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, AS_OF, VALID_AT, PRINCIPAL, IF_NEWER],
+                ..operation(
+                    "get",
+                    "/api/v1/objects/{object}",
+                    "getObject",
+                    "Show what is believed of an object, as far as its reader may see it",
+                )
+            },
+            get(objects::show),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, IF_MATCH, IF_NONE, ONCE],
+                body: Some(openapi::shape::<tenure::ObjectDocument>),
+                ..operators(
+                    "put",
+                    "/api/v1/objects/{object}",
+                    "putObject",
+                    "Write an object",
+                )
+            },
+            put(objects::put),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, IF_MATCH, ONCE],
+                ..operators(
+                    "delete",
+                    "/api/v1/objects/{object}",
+                    "retractObject",
+                    "Say that an object, and what was made from it, is believed no more; its history stays",
+                )
+            },
+            delete(objects::retract),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, ONCE],
+                body: Some(openapi::shape::<objects::Judgement>),
+                ..operators(
+                    "post",
+                    "/api/v1/objects/{object}/judgement",
+                    "judgeObject",
+                    "Judge what is believed of an object: only what is clean is compiled",
+                )
+            },
+            post(objects::judge),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<outcomes::Outcomes>,
+                ..operation(
+                    "get",
+                    "/api/v1/outcomes",
+                    "listOutcomes",
+                    "List the outcomes and corrections that the reader may see, with what was decided on each",
+                )
+            },
+            get(outcomes::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Proposing>),
+                ..operators(
+                    "post",
+                    "/api/v1/outcomes",
+                    "proposeOutcome",
+                    "Propose an outcome or a correction: it is not compiled until a person accepts it",
+                )
+            },
+            post(outcomes::propose),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Deciding>),
+                ..operation(
+                    "post",
+                    "/api/v1/outcomes/decision",
+                    "decideOutcome",
+                    "Accept, reject or withdraw an outcome, by a key of a user with the role `reviewer`",
+                )
+            },
+            post(outcomes::decide),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Repeating>),
+                ..operators(
+                    "post",
+                    "/api/v1/outcomes/repeat",
+                    "repeatMistake",
+                    "Count that a corrected mistake was made again",
+                )
+            },
+            post(outcomes::repeat),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<outcomes::Proposals>,
+                ..operation(
+                    "get",
+                    "/api/v1/proposals",
+                    "listProposals",
+                    "List what waits for a person to confirm it: none of it is compiled",
+                )
+            },
+            get(outcomes::proposals),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER, PRINCIPAL],
+                answer: openapi::shape::<objects::Audit>,
+                ..operation(
+                    "get",
+                    "/api/v1/audit",
+                    "auditObjects",
+                    "List the objects with the questions of tenure that each leaves to its type",
+                )
+            },
+            get(objects::audit),
+        ),
+        (
+            Operation {
+                parameters: &[AS_OF, FIRST, SECOND, PRINCIPAL],
+                answer: openapi::shape::<conflicts::Conflicts>,
+                ..operation(
+                    "get",
+                    "/api/v1/conflicts",
+                    "listConflicts",
+                    "List the pairs of claims that cannot both hold, or all that was ever judged of one pair",
+                )
+            },
+            get(conflicts::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<conflicts::Deciding>),
+                ..operators(
+                    "post",
+                    "/api/v1/conflicts",
+                    "resolveConflict",
+                    "Decide which of two claims that cannot both hold stands",
+                )
+            },
+            post(conflicts::resolve),
+        ),
+        (
+            Operation {
+                parameters: &[BELIEF],
+                answer: openapi::shape::<beliefs::Shown>,
+                ..operators(
+                    "get",
+                    "/api/v1/beliefs",
+                    "getBelief",
+                    "Show a claim with the evidence for it and against it",
+                )
+            },
+            get(beliefs::show),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<beliefs::Revising>),
+                answer: openapi::shape::<beliefs::Revised>,
+                ..operators(
+                    "post",
+                    "/api/v1/beliefs",
+                    "reviseBelief",
+                    "Write the confidence that the evidence gives a claim into it",
+                )
+            },
+            post(beliefs::revise),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<entities::Listed>,
+                ..operation(
+                    "get",
+                    "/api/v1/entities",
+                    "listEntities",
+                    "List the entities that the reader may see, with their names",
+                )
+            },
+            get(entities::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<entities::Changes>),
+                ..operators(
+                    "post",
+                    "/api/v1/entities",
+                    "changeEntities",
+                    "Add, name, relate, merge and split entities",
+                )
+            },
+            post(entities::change),
+        ),
+        (
+            Operation {
+                parameters: &[ENTITY],
+                answer: openapi::shape::<entities::EntityHistory>,
+                ..operators(
+                    "get",
+                    "/api/v1/entities/history",
+                    "getEntityHistory",
+                    "Show everything that was ever done to an entity",
+                )
+            },
+            get(entities::history),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<entities::Asking>),
+                answer: openapi::shape::<entities::Meaning>,
+                ..operation(
+                    "post",
+                    "/api/v1/entities/resolve",
+                    "resolveEntity",
+                    "Say which entity a mention means, with each part of the similarity",
+                )
+            },
+            post(entities::resolve),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, LIMIT, AFTER_INSTANT, PRINCIPAL],
+                answer: openapi::shape::<objects::History>,
+                ..operation(
+                    "get",
+                    "/api/v1/objects/{object}/history",
+                    "getHistory",
+                    "Show everything that was ever believed of an object, as far as its reader may see it now",
+                )
+            },
+            get(objects::history),
+        ),
+        (
+            Operation {
+                parameters: &[SUBJECT],
+                ..operators(
+                    "get",
+                    "/api/v1/subjects/{subject}",
+                    "getSubject",
+                    "Show what is kept of a person: objects about them, what was made from these, and their own objects, sessions and records",
+                )
+            },
+            get(erase::subject),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<erase::Erasure>),
+                ..operators(
+                    "post",
+                    "/api/v1/erase",
+                    "erase",
+                    "Erase objects, what is about a person, or a session; of a person it says what is theirs and left",
+                )
+            },
+            post(erase::erase),
+        ),
+        (
+            operators(
+                "get",
+                "/api/v1/registries",
+                "listRegistries",
+                "List the registries",
+            ),
+            get(registries::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<registries::New>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries",
+                    "createRegistry",
+                    "Make a registry",
+                )
+            },
+            post(registries::create),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL, IF_NEWER],
+                ..operators(
+                    "get",
+                    "/api/v1/registries/{label}",
+                    "getRegistry",
+                    "Show a registry with its blocks, in order",
+                )
+            },
+            get(registries::show),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL, IF_STATE, ONCE],
+                body: Some(openapi::shape::<registries::Change>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries/{label}/ops",
+                    "applyOp",
+                    "Change a registry by an operation",
+                )
+            },
+            post(registries::apply),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL, IF_STATE, ONCE],
+                body: Some(openapi::shape::<registries::Import>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries/{label}/import",
+                    "importBlocks",
+                    "Put objects, or what texts hold, into a registry behind its blocks: all of them, or none",
+                )
+            },
+            post(registries::import),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER_PAGE],
+                answer: openapi::shape::<sessions::Page>,
+                ..operators(
+                    "get",
+                    "/api/v1/sessions",
+                    "listSessions",
+                    "List the sessions",
+                )
+            },
+            get(sessions::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<sessions::New>),
+                answer: openapi::shape::<sessions::Added>,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions",
+                    "createSession",
+                    "Begin a session, with messages where there are some already",
+                )
+            },
+            post(sessions::create),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, LIMIT, AFTER_MESSAGE, IF_NEWER],
+                ..operation(
+                    "get",
+                    "/api/v1/sessions/{session}",
+                    "getSession",
+                    "Show a session: its messages, and the summaries that stand for the oldest",
+                )
+            },
+            get(sessions::show),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE, ONCE],
+                body: Some(openapi::shape::<sessions::Spoken>),
+                answer: openapi::shape::<sessions::Added>,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/messages",
+                    "appendMessages",
+                    "Add messages to a session: all of them, or none",
+                )
+            },
+            post(sessions::append),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Turn>),
+                answer: openapi::outcome,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/compile",
+                    "compileSession",
+                    "Compile the next request of a session",
+                )
+            },
+            post(sessions::compile),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION],
+                body: Some(openapi::shape::<sessions::Back>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/rehydrate",
+                    "rehydrate",
+                    "Give messages of a session back as they were said",
+                )
+            },
+            post(sessions::rehydrate),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Summary>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/checkpoint",
+                    "checkpoint",
+                    "Put summaries in the place of all but the newest messages",
+                )
+            },
+            post(sessions::checkpoint),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Pin>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/pin",
+                    "pin",
+                    "Make a message outlive every compaction",
+                )
+            },
+            post(sessions::pin),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Pin>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/unpin",
+                    "unpin",
+                    "Let a message go that was pinned",
+                )
+            },
+            post(sessions::unpin),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Lesson>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/learn",
+                    "learn",
+                    "Read a provider's error: where it says how long a request may be, the next compile keeps to it",
+                )
+            },
+            post(sessions::learn),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, FORMAT, IF_NEWER],
+                ..operation(
+                    "get",
+                    "/api/v1/sessions/{session}/export",
+                    "exportSession",
+                    "Give the messages of a session as a provider takes them, which is what a session begins with elsewhere",
+                )
+            },
+            get(sessions::export),
+        ),
+    ]
+}
