@@ -157,7 +157,7 @@ pub(crate) enum Command {
     ///
     /// A claim is the `normalized_claim` of an object: `slot op value`. Of two on one single-valued slot of an entity that
     /// cannot both hold, a write judges which stands: by authority, then by the later `valid_from`, then by the source;
-    /// else neither is compiled until somebody decides.
+    /// otherwise neither is compiled until a person decides.
     Conflicts(ConflictsArgs),
     /// Show the evidence of a claim, and the confidence that it gives
     Belief(BeliefArgs),
@@ -211,9 +211,9 @@ pub(crate) enum Command {
     Setup(SetupArgs),
     /// Look for what is wrong, and say what to do
     ///
-    /// Looks at the configuration, the frame key, the models, the store, its keys and what they may see, the port, the upstreams
-    /// and the agents. Changes nothing, and asks nobody over the network without --online. The exit code is 2 if something
-    /// is wrong.
+    /// Checks the configuration, the frame key, the models, the store, its keys and what they may see, the port, the
+    /// upstreams and the agents. Changes nothing, and uses no network without --online. The exit code is 2 if something is
+    /// wrong.
     Doctor(DoctorArgs),
     /// Serve tools to an agent over MCP, by standard input and output
     ///

@@ -109,7 +109,7 @@ pub(crate) struct ResolveEntityArgs {
     /// The project that it stands in
     #[arg(long, value_name = "P")]
     pub(crate) of_project: Option<String>,
-    /// The mail address beside it
+    /// The email address that stands next to the name
     #[arg(long, value_name = "MAIL")]
     pub(crate) mail: Option<String>,
     /// The instant of which it speaks

@@ -20,7 +20,7 @@ pub(crate) struct SetupArgs {
     pub(crate) mcp: bool,
     /// Take out what was set up
     ///
-    /// A file that nobody changed since is what it was, byte for byte. Of one that was changed, the entries go and the
+    /// A file that has not been changed since is restored byte for byte. Of one that was changed, the entries go and the
     /// change stays.
     #[arg(long, conflicts_with_all = ["gateway", "mcp", "url", "store", "force"])]
     pub(crate) undo: bool,

@@ -86,9 +86,9 @@ pub(crate) enum StoreCommand {
     Judge(JudgeArgs),
     /// Confirm that an object still holds, which renews its age
     Confirm(ConfirmArgs),
-    /// Read the files that objects came from anew
+    /// Update objects from the files they came from
     ///
-    /// An object is made anew whose `update_path` names its file.
+    /// Updates the objects whose `update_path` names their file.
     /// Only files of the project are read that a walk of it comes upon. Who may see an object, and how far it is trusted,
     /// stays as it is.
     Refresh(RefreshArgs),

@@ -111,16 +111,20 @@ fn decomposer(args: &RelevanceArgs) -> Result<Option<Box<dyn Decomposer>>, Error
 
 /// The encoder that the arguments name.
 fn embedder(args: &EmbedderArgs) -> Result<Option<Box<dyn Embedder>>, Error> {
-    let library = args.onnxruntime.as_deref();
-    let open = |path: &PathBuf| tenure_workspace::embed::open(path, library);
-    args.embedder.as_ref().map(open).transpose()
+    opened(args.embedder.as_deref(), args.onnxruntime.as_deref())
 }
 
 /// The encoder that the arguments of a search name.
 fn search_embedder(args: &SearchEmbedderArgs) -> Result<Option<Box<dyn Embedder>>, Error> {
-    let library = args.onnxruntime.as_deref();
-    let open = |path: &PathBuf| tenure_workspace::embed::open(path, library);
-    args.embedder.as_ref().map(open).transpose()
+    opened(args.embedder.as_deref(), args.onnxruntime.as_deref())
+}
+
+fn opened(
+    encoder: Option<&Path>,
+    library: Option<&Path>,
+) -> Result<Option<Box<dyn Embedder>>, Error> {
+    let open = |path| tenure_workspace::embed::open(path, library);
+    encoder.map(open).transpose()
 }
 
 /// The scorer that the arguments name.
