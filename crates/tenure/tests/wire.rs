@@ -177,6 +177,31 @@ fn what_is_signed_or_unknown_is_kept_and_protected() {
 }
 
 #[test]
+fn the_name_of_a_message_is_who_says_it() {
+    let said_by = |messages: &str| {
+        let conversation = read(Format::OpenAiChat, messages).unwrap();
+        let entries = conversation.entries.into_iter();
+        let objects = entries.flat_map(|entry| entry.objects);
+        objects.map(|object| object.said_by).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said_by(CHAT),
+        [Some("ada".to_owned()), None, None, None, None]
+    );
+    let long = format!(
+        r#"[{{"role":"user","name":"{}","content":"Hm."}}]"#,
+        "a".repeat(9_999)
+    );
+    for odd in [
+        r#"[{"role":"user","name":" ","content":"Hm."}]"#,
+        r#"[{"role":"user","name":7,"content":"Hm."}]"#,
+        &long,
+    ] {
+        assert_eq!(said_by(odd), [None]);
+    }
+}
+
+#[test]
 fn another_format_is_written_from_the_meaning() {
     for (from, body) in ALL {
         let conversation = read(from, body).unwrap();

@@ -154,6 +154,7 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
         origins: said.origins,
         derived_from: said.derived_from,
         subjects: said.subjects,
+        said_by: said.said_by,
         decay_rule: said.decay_rule,
         retirement_rule: said.retirement_rule,
         // Giving way lowers what it says; asking would take down what others say.

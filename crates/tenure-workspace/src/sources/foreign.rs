@@ -23,7 +23,7 @@ const COMMON: [&str; 9] = [
 ];
 
 /// The fields of a document that tell that a frontmatter is ours.
-const OWN: [&str; 53] = [
+const OWN: [&str; 54] = [
     "abstract_text",
     "access_count",
     "applicable_task_types",
@@ -57,6 +57,7 @@ const OWN: [&str; 53] = [
     "protection",
     "removable",
     "retirement_rule",
+    "said_by",
     "security_classification",
     "session_id",
     "slot_cardinality",

@@ -110,6 +110,8 @@ pub(crate) struct Canonical<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    said_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     security_classification: Option<Classification>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
@@ -242,6 +244,7 @@ impl<'a> Canonical<'a> {
             removable: unless(parts.removable, true),
             retirement_rule: rare.retirement_rule,
             role: rare.role,
+            said_by: rare.said_by.as_deref(),
             security_classification: unless(parts.classification, Classification::Restricted),
             session_id: scope.session.as_deref(),
             slot_cardinality: rare.slot_cardinality,

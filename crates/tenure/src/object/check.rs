@@ -307,6 +307,7 @@ impl ObjectDocument {
             ("project_id", self.project_id.as_deref()),
             ("session_id", self.session_id.as_deref()),
             ("task_id", self.task_id.as_deref()),
+            ("said_by", self.said_by.as_deref()),
             ("why_it_matters", self.why_it_matters.as_deref()),
             (
                 "behavioral_implication",

@@ -83,10 +83,13 @@ pub struct ObjectDocument {
     /// personal data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// The quality of the source, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
+    /// The name of whoever says it, such as a message's `name`. Questions that name them find it more easily.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<String>,
+    /// The quality of the source, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_authority: Option<Score>,
-    /// The confidence in the claim, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
+    /// The confidence in the claim, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence_score: Option<Score>,
     /// The sensitivity. Default: `restricted`.

@@ -108,6 +108,7 @@ pub(crate) struct Rare {
     pub(crate) origins: Vec<String>,
     pub(crate) derived_from: Vec<ObjectId>,
     pub(crate) subjects: Vec<String>,
+    pub(crate) said_by: Option<String>,
     pub(crate) why_it_matters: Option<String>,
     pub(crate) task_types: Vec<TaskType>,
     pub(crate) behavioral_implication: Option<String>,
@@ -137,6 +138,7 @@ static NO_RARE: Rare = Rare {
     origins: Vec::new(),
     derived_from: Vec::new(),
     subjects: Vec::new(),
+    said_by: None,
     why_it_matters: None,
     task_types: Vec::new(),
     behavioral_implication: None,
@@ -444,6 +446,11 @@ impl Revision {
     /// Returns its kind of constraint, where it states one.
     pub fn constraint(&self) -> Option<&ConstraintDocument> {
         self.rare().constraint.as_ref()
+    }
+
+    /// Returns the name of whoever says it, where it is known.
+    pub fn said_by(&self) -> Option<&str> {
+        self.rare().said_by.as_deref()
     }
 
     /// Returns its purpose, where it states one.

@@ -125,6 +125,7 @@ impl Sealer {
             origins: document.origins,
             derived_from: document.derived_from,
             subjects: document.subjects,
+            said_by: document.said_by,
             why_it_matters: document.why_it_matters,
             task_types: document.applicable_task_types,
             behavioral_implication: document.behavioral_implication,

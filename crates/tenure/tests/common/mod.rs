@@ -234,6 +234,7 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
         (
             rarely(9, select(SlotCardinality::ALL)),
             rarely(9, select(ConflictPolicy::ALL)),
+            rarely(5, select(&["Ann", "Bob Ray", "office"][..])),
         ),
     );
     (scoped(), times, weights, links)
@@ -268,6 +269,7 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                     .or(links.6.1.0),
                 slot_cardinality: links.9.0,
                 conflict_policy: links.9.1,
+                said_by: links.9.2.map(str::to_owned),
                 behavioral_implication: links.6.1.1,
                 decay_rule: links.6.0.map(|days| DecayRule {
                     half_life_days: Some(f64::from(days)),

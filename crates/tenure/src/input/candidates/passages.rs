@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::Candidates;
+use super::rows::date_of;
 use crate::base::digest::Digest;
 use crate::object::{ContextObject, ObjectType};
 use crate::rank::passages::split;
@@ -76,6 +77,7 @@ impl PassageLayer {
         let mut firsts = Vec::with_capacity(objects.len() + 1);
         let mut places = Vec::with_capacity(objects.len());
         let mut units = Vec::with_capacity(objects.len());
+        let dates: Vec<String> = objects.iter().map(|object| date_of(object)).collect();
         for (at, object) in (0u32..).zip(objects.iter()) {
             firsts.push(places.len() as u32);
             let revision = object.revision();
@@ -99,6 +101,8 @@ impl PassageLayer {
                 });
                 let unit = Unit {
                     name: object.name(),
+                    speaker: revision.said_by().unwrap_or_default(),
+                    date: &dates[at as usize],
                     text,
                     ..Unit::default()
                 };
@@ -303,11 +307,21 @@ mod tests {
     use crate::object::ObjectDocument;
     use proptest::prelude::*;
 
-    fn object(text: &str) -> Arc<ContextObject> {
-        ObjectDocument::named("text", text).seal().unwrap()
+    /// A text, and who says it.
+    type Said = (String, &'static str);
+
+    fn object((text, by): &Said) -> Arc<ContextObject> {
+        let said_by = (!by.is_empty()).then(|| (*by).to_owned());
+        ObjectDocument {
+            said_by,
+            valid_from: "2023-02-14".parse().ok(),
+            ..ObjectDocument::named("text", text.as_str())
+        }
+        .seal()
+        .unwrap()
     }
 
-    fn candidates(texts: &[&String]) -> Candidates {
+    fn candidates(texts: &[&Said]) -> Candidates {
         Candidates::new(texts.iter().map(|text| object(text)).collect())
     }
 
@@ -321,11 +335,26 @@ mod tests {
             .collect()
     }
 
-    fn text() -> impl Strategy<Value = String> {
+    fn text() -> impl Strategy<Value = Said> {
         let words = prop::sample::select(vec!["pump", "valve", "lamp", "film"]);
         let paragraph =
             (words, 1..260usize).prop_map(|(word, times)| format!("{word} ").repeat(times));
-        prop::collection::vec(paragraph, 1..4).prop_map(|texts| texts.join("\n\n"))
+        let text = prop::collection::vec(paragraph, 1..4).prop_map(|texts| texts.join("\n\n"));
+        (text, prop::sample::select(vec!["", "", "Ann", "Lamp"]))
+    }
+
+    #[test]
+    fn passages_are_found_by_who_says_them_and_by_their_day() {
+        let said = |text: &str, by| (text.to_owned(), by);
+        let all = [
+            said("The lamp is red.", "Bob"),
+            said("The lamp is green.", "Ann"),
+        ];
+        let candidates = candidates(&all.iter().collect::<Vec<_>>());
+        let first = |query: &str| ranked(&candidates, &[0, 1], query)[0].0.clone();
+        assert_eq!(first("What did Ann say of the lamp?"), "The lamp is green.");
+        assert_eq!(first("What did Bob say of the lamp?"), "The lamp is red.");
+        assert_eq!(ranked(&candidates, &[0, 1], "2023-02-14").len(), 2);
     }
 
     proptest! {
@@ -334,14 +363,14 @@ mod tests {
         fn passages_are_ranked_as_if_there_were_no_others(
             texts in prop::collection::vec((text(), any::<bool>()), 0..7),
             cut in 0..7usize,
-            query in "(pump |valve |lamp ){0,3}",
+            query in "(pump |valve |lamp |ann |2023-02-14 ){0,3}",
         ) {
-            let all: Vec<&String> = texts.iter().map(|(text, _)| text).collect();
+            let all: Vec<&Said> = texts.iter().map(|(text, _)| text).collect();
             let (one, other) = all.split_at(cut.min(all.len()));
             let layers = [one, other].map(|part| Arc::new(candidates(part)));
             let layered = Candidates::layered(layers);
             let seen: Vec<usize> = (0..all.len()).filter(|at| texts[*at].1).collect();
-            let alone: Vec<&String> = seen.iter().map(|at| all[*at]).collect();
+            let alone: Vec<&Said> = seen.iter().map(|at| all[*at]).collect();
             let expected = ranked(&candidates(&alone), &(0..alone.len()).collect::<Vec<_>>(), &query);
             prop_assert_eq!(ranked(&layered, &seen, &query), expected);
             for at in 0..layered.passages().len() {

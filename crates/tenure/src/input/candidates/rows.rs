@@ -183,6 +183,7 @@ impl Layer {
                 let unit = Unit {
                     name: object.name(),
                     tags,
+                    speaker: object.revision().said_by().unwrap_or_default(),
                     date,
                     purpose,
                     text: object.revision().content(),
@@ -463,7 +464,7 @@ fn purpose_of(object: &ContextObject) -> Cow<'_, str> {
 }
 
 /// The day from which on it is true, where it is known.
-fn date_of(object: &ContextObject) -> String {
+pub(super) fn date_of(object: &ContextObject) -> String {
     let mut date = object
         .valid()
         .from

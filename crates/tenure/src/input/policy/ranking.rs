@@ -7,8 +7,7 @@ use super::is_nothing;
 use crate::base::num::Score;
 use crate::rank::ranker::Weights;
 
-/// The weights of the built-in ranker (`docs/ranking.md`). What an object's speaker is named, only the ranker is
-/// told.
+/// The weights of the built-in ranker (`docs/ranking.md`). That of a speaker's name is fixed.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ranking {
@@ -38,7 +37,7 @@ pub struct Ranking {
     /// The weight of a term in what an object says of its purpose: `why_it_matters` and `behavioral_implication`.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub purpose: Score,
-    /// The bonus of a unit whose speaker the query names, where the greatest score is 1. It helps some conversations and hurts
+    /// The bonus of a unit whose speaker (`said_by`) the query names, where the greatest score is 1. It helps some conversations and hurts
     /// others.
     #[serde(default = "named_before", skip_serializing_if = "is_named_before")]
     pub named: Score,

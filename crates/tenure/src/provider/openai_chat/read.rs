@@ -9,6 +9,9 @@ use crate::provider::wire::json::{Fields, JsonPath, is_string};
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
+/// The most bytes of a speaker's name: the API takes 64 characters.
+const MAX_NAME: usize = 256;
+
 /// Reads a message.
 pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
@@ -68,12 +71,19 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
     }
     let text = lines.end(&mut parsed);
     parsed.parts.push(Part::Turn { role, text, calls });
+    parsed.said_by = said_by(place, &fields);
     rest(
         &fields,
         &["role", "content", "tool_calls", "refusal"],
         &mut parsed,
     );
     Ok(parsed)
+}
+
+/// The name of the speaker. One that is no name is kept with the message and found by nothing.
+fn said_by(place: &JsonPath, fields: &Fields<'_>) -> Option<String> {
+    let name = place.text(fields.get("name")?).ok()?;
+    (!name.trim().is_empty() && name.len() <= MAX_NAME).then_some(name)
 }
 
 /// Keeps all but the known fields.

@@ -54,6 +54,9 @@ impl Namer {
         let mut objects = Vec::with_capacity(parsed.parts.len());
         for (part, one) in parsed.parts.into_iter().enumerate() {
             let mut object = self.object(one);
+            if object.role.is_some() {
+                object.said_by.clone_from(&parsed.said_by);
+            }
             object.protection = verbatim.then_some(Protection::Verbatim);
             object.wire = Some(Wire {
                 digest,

@@ -13,6 +13,8 @@ use crate::object::{Role, ToolCall};
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) parts: Vec<Part>,
+    /// The name of whoever says it, where the provider has one.
+    pub(crate) said_by: Option<String>,
     pub(crate) signed: bool,
     /// The kinds of what is kept unread.
     pub(crate) opaque: Vec<String>,
