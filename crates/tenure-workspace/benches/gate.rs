@@ -11,7 +11,7 @@ use divan::Bencher;
 use tenure::gate::Gate;
 use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Request, World};
 use tenure_workspace::Workspace;
-use tenure_workspace::embed::StaticTable;
+use tenure_workspace::embed::{StaticTable, Vectorizer};
 
 const SIZES: [usize; 4] = [31, 1_000, 10_000, 100_000];
 
@@ -124,6 +124,43 @@ fn gate_over(bencher: Bencher<'_, '_>, count: usize) {
         10.min(count)
     );
     bencher.bench_local(run);
+}
+
+/// The question alone: read, embedded, compared with each vector and each text, the ten nearest taken.
+#[divan::bench(args = SIZES)]
+fn question(bencher: Bencher<'_, '_>, count: usize) {
+    let vectorizer = Vectorizer::default();
+    let weights = Policy::preset("standard")
+        .expect("a preset")
+        .document()
+        .ranking
+        .weights();
+    let candidates = candidates(count);
+    let passages = candidates.passages();
+    let seen = passages.of_candidates(0..count);
+    let run = || {
+        let query = "Configure the PWM timer channel on pin PB7 before the flash reset.";
+        let dense = vectorizer
+            .passage_similarities(query, passages, &seen)
+            .expect("similarities");
+        let asked = vectorizer.question(query).expect("a question");
+        let ranked = passages.rank(&asked, &weights, &seen, dense.as_deref());
+        ranked.take(10).map(|(at, _)| at).sum::<usize>()
+    };
+    run();
+    bencher.bench_local(run);
+}
+
+/// What a question costs before it is compared with anything.
+#[divan::bench]
+fn prepare_a_question(bencher: Bencher<'_, '_>) {
+    let vectorizer = Vectorizer::default();
+    vectorizer.question("").expect("a question");
+    bencher.bench_local(|| {
+        vectorizer.question(black_box(
+            "Configure the PWM timer channel on pin PB7 before the flash reset.",
+        ))
+    });
 }
 
 #[divan::bench]

@@ -297,13 +297,14 @@ impl Vectorizer {
                 let query = self.vectors(model.clone(), Role::Query, &[(asked, query)], &[])?;
                 for layer in layers {
                     let vectors = self.kept_with(layer, &model)?;
-                    let texts: Vec<Digest> = layer.texts().map(|(text, _)| text).collect();
-                    let found = vectors.similarities(&texts, (&query, &asked)).into_iter();
+                    let found = vectors.similarities(layer.digests(), (&query, &asked));
                     let seen = &seen[similarities.len()..];
-                    similarities.extend(found.zip(seen).map(|(score, seen)| match score {
-                        Some(score) if *seen && score >= unrelated => score.to_f64(),
-                        _ => 0.0,
-                    }));
+                    similarities.extend(found.into_iter().zip(seen).map(
+                        |(score, seen)| match score {
+                            Some(score) if *seen && score >= unrelated => score.to_f64(),
+                            _ => 0.0,
+                        },
+                    ));
                 }
             }
         }

@@ -111,7 +111,7 @@ impl NearWords {
                 return;
             }
             let mut says_something = false;
-            terms.each(self.table.piece(*piece), |_| says_something = true);
+            terms.each_asked(self.table.piece(*piece), |_| says_something = true);
             if says_something {
                 found.extend(near.iter().map(|near| self.table.piece(u32::from(*near))));
             }

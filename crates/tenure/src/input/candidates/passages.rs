@@ -142,6 +142,11 @@ impl PassageLayer {
             .map(|place| (place.text, self.text(place)))
     }
 
+    /// The digests of the texts, in their order.
+    pub fn digests(&self) -> impl ExactSizeIterator<Item = &Digest> {
+        self.places.iter().map(|place| &place.text)
+    }
+
     /// The vectors that are kept with them.
     pub fn vectors(&self) -> Option<&Arc<Vectors>> {
         self.vectors.get()

@@ -2,7 +2,7 @@
 //! them (which of them are seen, how rare a term is among those, the weights) comes with each question.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 
@@ -50,10 +50,10 @@ pub(crate) struct Part {
     total: u64,
     /// The places of the units in ordered material, in their order; those that have none are not here.
     places: Arc<[Placed]>,
-    /// The speaker of each unit, as a place in `speakers`.
+    /// The speaker of each unit, as a number in `speakers`.
     said_by: Vec<Option<u32>>,
-    /// The words of each speaker's name.
-    speakers: Vec<Vec<Box<str>>>,
+    /// The speakers by the words of their names.
+    speakers: BTreeMap<Vec<Box<str>>, u32>,
 }
 
 /// A unit that holds a term, and how often its text does and each of its other fields.
@@ -127,7 +127,7 @@ impl Question {
     pub fn with_near<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Question {
         let mut terms = Terms::default();
         for word in words {
-            terms.each(word, |term| {
+            terms.each_asked(word, |term| {
                 if !self.terms.contains(term) && !self.near.contains(term) {
                     self.near.insert(term.into());
                 }
@@ -204,12 +204,9 @@ impl Part {
         self.lengths.push(length);
         self.total += u64::from(length);
         let said_by = (!unit.speaker.trim().is_empty()).then(|| {
+            let next = self.speakers.len() as u32;
             let words = terms::words(unit.speaker);
-            let known = self.speakers.iter().position(|known| *known == words);
-            known.unwrap_or_else(|| {
-                self.speakers.push(words);
-                self.speakers.len() - 1
-            }) as u32
+            *self.speakers.entry(words).or_insert(next)
         });
         self.said_by.push(said_by);
     }
@@ -331,7 +328,19 @@ impl Index {
         let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
         let words = words.into_iter().map(|term| (term, false));
         for (term, is_weak) in words.chain(numbers) {
-            let rarity = self.each_holder(term, seen, |unit, length, held| {
+            let rarity = self.rarity(term, seen);
+            if neighbours.is_empty() {
+                // The same numbers as below, with nothing to wait for.
+                self.each_holder(term, seen, |unit, length, held| {
+                    let score = &mut scores[unit as usize];
+                    let frequency = statistics.frequency(length, held);
+                    if frequency > 0.0 && (!is_weak || *score > 0.0) {
+                        *score += rarity * statistics.saturated(frequency);
+                    }
+                });
+                continue;
+            }
+            self.each_holder(term, seen, |unit, length, held| {
                 let frequency = statistics.frequency(length, held);
                 let mut add = |unit: u32, frequency: f64| {
                     let sum = &mut frequencies[unit as usize];
@@ -368,38 +377,40 @@ impl Index {
         seen: Seen<'_>,
         scores: &mut [f64],
     ) {
-        let mut held_by = Vec::new();
         for term in &question.near {
-            let rarity = self.each_holder(term, seen, |unit, length, held| {
-                if scores[unit as usize] > 0.0 {
-                    held_by.push((unit, statistics.frequency(length, held)));
+            let worth = statistics.weights.near_words * self.rarity(term, seen);
+            self.each_holder(term, seen, |unit, length, held| {
+                let score = &mut scores[unit as usize];
+                if *score > 0.0 {
+                    *score += worth * statistics.saturated(statistics.frequency(length, held));
                 }
             });
-            let worth = statistics.weights.near_words * rarity;
-            for (unit, frequency) in held_by.drain(..) {
-                scores[unit as usize] += worth * statistics.saturated(frequency);
-            }
         }
     }
 
-    /// Calls `found` for each unit that is seen and holds a term, with the length of its text. Returns how rare the term is
-    /// among what is seen.
-    fn each_holder(
-        &self,
-        term: &str,
-        seen: Seen<'_>,
-        mut found: impl FnMut(u32, u32, &Posting),
-    ) -> f64 {
-        let mut holders = 0usize;
+    /// Calls `found` for each unit that is seen and holds a term, with the length of its text.
+    fn each_holder(&self, term: &str, seen: Seen<'_>, mut found: impl FnMut(u32, u32, &Posting)) {
         for (first, part) in &self.parts {
             for held in part.holders(term) {
                 let unit = first + held.unit;
                 if seen.has(unit) {
-                    holders += 1;
                     found(unit, part.lengths[held.unit as usize], held);
                 }
             }
         }
+    }
+
+    /// How rare a term is among what is seen.
+    fn rarity(&self, term: &str, seen: Seen<'_>) -> f64 {
+        let among = |(first, part): &(u32, Arc<Part>)| {
+            let holders = part.holders(term);
+            if seen.rows.is_none() {
+                return holders.len();
+            }
+            let is_seen = |held: &&Posting| seen.has(first + held.unit);
+            holders.iter().filter(is_seen).count()
+        };
+        let holders = self.parts.iter().map(among).sum::<usize>();
         let (count, holders) = (seen.count as f64, holders as f64);
         ln(1.0 + (count - holders + 0.5) / (holders + 0.5))
     }
@@ -471,7 +482,6 @@ impl Index {
             Some(_) => (weights.encoder, weights.beside),
             None => (weights.dense, 0.0),
         };
-        let greatest = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
         let (most, most_beside) = (greatest(similarities), beside.map_or(0.0, greatest));
         if most <= 0.0 && most_beside <= 0.0 {
             return;
@@ -549,7 +559,7 @@ impl Index {
                 means[placed.unit as usize] = mean;
             }
         }
-        let most = means.iter().copied().fold(0.0, f64::max);
+        let most = greatest(&means);
         if most <= 0.0 {
             return false;
         }
@@ -574,10 +584,12 @@ impl Index {
             return false;
         }
         let mut any = false;
-        let words = terms::words(query);
-        let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
+        let words: BTreeSet<Box<str>> = terms::words(query).into_iter().collect();
         for (first, part) in &self.parts {
-            let named: Vec<bool> = part.speakers.iter().map(named).collect();
+            let mut named = vec![false; part.speakers.len()];
+            for (name, speaker) in &part.speakers {
+                named[*speaker as usize] = name.iter().any(|word| words.contains(word));
+            }
             let units = (*first..).zip(&part.said_by);
             for (unit, said_by) in units {
                 let by = said_by.filter(|_| seen.has(unit));
@@ -655,8 +667,22 @@ fn is_number(term: &str) -> bool {
 
 /// Divides by the greatest, where there is one above 0.
 pub(crate) fn normalize(scores: &mut [f64]) {
-    let greatest = scores.iter().copied().fold(0.0, f64::max);
-    if greatest > 0.0 && greatest != 1.0 {
-        scores.iter_mut().for_each(|score| *score /= greatest);
+    let most = greatest(scores);
+    if most > 0.0 && most != 1.0 {
+        scores.iter_mut().for_each(|score| *score /= most);
     }
+}
+
+/// The greatest of some numbers; 0 where none is above it. What is not a number is passed over.
+fn greatest(numbers: &[f64]) -> f64 {
+    // Side by side: one after the other, each comparison would wait for the one before.
+    let (steps, rest) = numbers.as_chunks::<8>();
+    let mut most = [0.0f64; 8];
+    let greater = |one: f64, other: f64| if other > one { other } else { one };
+    for step in steps {
+        for (most, number) in most.iter_mut().zip(step) {
+            *most = greater(*most, *number);
+        }
+    }
+    most.iter().chain(rest).copied().fold(0.0, greater)
 }
