@@ -49,6 +49,11 @@ impl Access {
         })
     }
 
+    /// Returns the tenant of all requests while there are no keys and no issuers.
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner.tenant
+    }
+
     /// Returns whether tokens are accepted.
     pub(crate) fn takes_tokens(&self) -> bool {
         !self.issuers.is_empty()

@@ -74,6 +74,7 @@ impl App {
                 limits,
                 originals: options.originals,
                 labels: options.labels,
+                warm: options.warm,
             },
             workspace,
             store: options.store,

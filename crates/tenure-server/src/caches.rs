@@ -15,7 +15,7 @@ const MAX_WORLDS: usize = 1_024;
 /// The most tenants whose resident objects are.
 const MAX_RESIDENT: usize = 256;
 /// The most tenants whose archives are.
-const MAX_ARCHIVES: usize = 16;
+pub(crate) const MAX_ARCHIVES: usize = 16;
 /// The most registries that are.
 const MAX_REGISTRIES: usize = 256;
 

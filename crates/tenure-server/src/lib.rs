@@ -57,6 +57,7 @@ mod slow_client;
 mod status;
 mod tasks;
 mod telemetry;
+mod warm;
 mod work;
 
 pub use beside::Ended;

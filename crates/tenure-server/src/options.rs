@@ -49,6 +49,8 @@ pub struct Options {
     /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
     /// that a compile reads keeps them, or else the user's own folder.
     pub originals: Option<PathBuf>,
+    /// Whether what the first query of each tenant would wait for is read when the server starts.
+    pub warm: bool,
     /// The meaning of the labels of packages, for every caller: it narrows what a package says of itself.
     pub labels: LabelTable,
     /// The level of the log on the standard error.
@@ -76,6 +78,7 @@ impl Options {
             limits: Limits::default(),
             audit: None,
             originals: None,
+            warm: false,
             labels: LabelTable::default(),
             log: LogLevel::Off,
             otlp: None,
@@ -116,6 +119,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) originals: Option<PathBuf>,
     pub(crate) labels: LabelTable,
+    pub(crate) warm: bool,
 }
 
 /// Refuses a name that a `Host` header never has.

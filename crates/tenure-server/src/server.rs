@@ -34,6 +34,7 @@ use crate::options::Options;
 use crate::slow_client::{ClientStream, MAX_HEAD};
 use crate::telemetry::log::LogLevel;
 use crate::telemetry::spans::{Exporter, Spans};
+use crate::warm::warm;
 use crate::{api, gateway, guard, protocol, status, tasks};
 
 /// The most threads for what blocks.
@@ -143,6 +144,10 @@ impl Server {
         })?;
         let router = router(Arc::clone(&app), Arc::clone(&gateway));
         let watcher = tokio::spawn(watch(Arc::clone(&gateway)));
+        if app.settings.warm {
+            let app = Arc::clone(&app);
+            tokio::task::spawn_blocking(move || warm(&app));
+        }
         let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
         let exporter = exporter.map(Exporter::run).map(tokio::spawn);
         let started =

@@ -245,6 +245,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "record",
             "originals",
             "no_keep",
+            "warm",
             "frame_key",
         ],
     ),

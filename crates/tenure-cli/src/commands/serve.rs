@@ -100,6 +100,7 @@ pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failur
             args.thresholds.iter().map(|text| text.parse()).collect(),
         )?,
         originals: args.originals.clone(),
+        warm: args.warm,
         labels: args
             .labels
             .as_deref()

@@ -400,7 +400,7 @@ impl Index {
         }
     }
 
-    /// How rare a term is among what is seen.
+    /// The rarity of a term among what is seen.
     fn rarity(&self, term: &str, seen: Seen<'_>) -> f64 {
         let among = |(first, part): &(u32, Arc<Part>)| {
             let holders = part.holders(term);
