@@ -201,7 +201,7 @@ impl TreeIndex {
         Ok(Some(TreeIndex { connection }))
     }
 
-    /// Opens an index to read it.
+    /// Opens an index to read it, as it stands when it is read first: what is written meanwhile changes nothing of an answer.
     ///
     /// # Errors
     ///
@@ -219,7 +219,11 @@ impl TreeIndex {
             .execute_batch("PRAGMA query_only = ON")
             .map_err(failed)?;
         match version(&connection).map_err(failed)? {
-            VERSION => Ok(TreeIndex { connection }),
+            VERSION => {
+                // One transaction: each of its own would lock the file and ask for its state again.
+                connection.execute_batch("BEGIN").map_err(failed)?;
+                Ok(TreeIndex { connection })
+            }
             other => Err(Error::new(
                 ErrorKind::Damaged,
                 format!("the index `{}` has version {other}", path.display()),
@@ -431,19 +435,13 @@ impl TreeIndex {
         let mut read = self
             .connection
             .prepare_cached(
-                "SELECT DISTINCT f.path FROM parts p JOIN files f ON f.id = p.file WHERE p.heading = ?1",
+                "SELECT path FROM files WHERE id IN \
+                 (SELECT file FROM parts WHERE heading IN (SELECT value FROM json_each(?1))) ORDER BY path",
             )
             .map_err(failed)?;
-        let mut paths = BTreeSet::new();
-        for id in ids {
-            let rows = read
-                .query_map([id], |row| row.get::<_, String>(0))
-                .map_err(failed)?;
-            for path in rows {
-                paths.insert(path.map_err(failed)?);
-            }
-        }
-        Ok(paths.into_iter().collect())
+        let ids = serde_json::Value::from(ids).to_string();
+        let rows = read.query_map([ids], |row| row.get(0)).map_err(failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
     }
 
     fn headings_like(&self, test: HeadingTest<'_>) -> rusqlite::Result<Vec<i64>> {
