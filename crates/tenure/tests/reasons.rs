@@ -584,14 +584,11 @@ fn entity_pending() {
             Some(tenure::trace::Hold::Entity)
         )
     );
-    let notes = &compiled.trace.notes;
-    assert_eq!(
-        notes,
-        &[Note::EntityUndecided {
-            entity: "sam-2".into(),
-            names: ["x", "memory", "page"].map(Into::into).to_vec(),
-        }]
-    );
+    let note = Note::EntityUndecided {
+        entity: "sam-2".into(),
+        names: ["x", "memory", "page"].map(Into::into).to_vec(),
+    };
+    assert_eq!(compiled.trace.notes[0], note);
     // Once somebody decided, all of it stands, under the canonical id.
     let decided = json!({ "identities": [{ "id": "sam-2", "means": "sam" }] });
     let expected = ["x", "memory", "page"].map(|name| (name, Reason::Fits));

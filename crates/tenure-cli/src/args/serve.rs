@@ -72,6 +72,14 @@ pub(crate) struct ServeArgs {
     /// The most requests of one tenant in a minute [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
+    /// Retire what has become too old in the store, as `tenure store sweep` does, each so many seconds; or off
+    ///
+    /// What is to be erased is proposed (`tenure store proposals`). Of several servers on one store one does it.
+    #[arg(long, value_name = "SECONDS", default_value = "86400")]
+    pub(crate) sweep_every: String,
+    /// Erase in these sweeps what is to be erased
+    #[arg(long)]
+    pub(crate) sweep_hard_delete: bool,
     /// Append a line for each request to this file
     ///
     /// The line has caller, operation and outcome, no contents.
