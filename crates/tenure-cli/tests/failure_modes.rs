@@ -331,18 +331,59 @@ fn contradictory_memory_accumulation() {
 
 #[test]
 fn forced_fabrication_without_detector() {
-    // The store knows nothing of the torque that is asked for.
-    let bench = stored(&[rule("limit", "The pump must not be hot.", json!({}))]);
+    // The store knows a limit, and nothing of the torque that the answer's schema asks for as well.
+    let bench = stored(&[rule("limit", "The limit of the pump is 2 bar.", json!({}))]);
+    let schema = json!({
+        "type": "object", "required": ["limit", "torque"],
+        "properties": { "limit": { "type": "string" }, "torque": { "type": "number" } },
+    });
+    let principal = json!({ "clearance": "highly_restricted" });
+    let request = json!({ "response_schema": schema, "principal": principal });
+    bench.file("request.json", request.to_string());
+    bench.file(
+        "relaxed.toml",
+        "name = \"relaxed\"\n[answers]\nrelax_schemas = true\n",
+    );
+    let asked = |more: &[&str]| {
+        let args = ["--target", "openai-chat", "--request", "request.json"];
+        let out = compiled(
+            &bench,
+            "What are the limit and the torque of the pump?",
+            &[&args[..], more].concat(),
+        );
+        assert_eq!(reason(&out, "limit"), "fits");
+        out["envelope"]["response_schema"].clone()
+    };
+    // By itself nothing is changed in what a client asks: its schema forces a number that nothing gives.
+    assert_eq!(asked(&[]), schema);
+    // Where the policy says so, what nothing speaks of may be null: the answer can say that it is not known. The field
+    // stays required, and what is known is not relaxed.
+    let relaxed = asked(&["--policy", "relaxed.toml"]);
+    assert_eq!(relaxed["required"], schema["required"]);
+    assert_eq!(
+        relaxed["properties"]["limit"],
+        schema["properties"]["limit"]
+    );
+    assert_eq!(
+        relaxed["properties"]["torque"]["type"],
+        json!(["number", "null"])
+    );
+    // Once something speaks of it, it is asked for as it was.
+    put(
+        &bench,
+        &[rule(
+            "torque",
+            "The torque of the pump is 40 Nm.",
+            json!({}),
+        )],
+    );
+    assert_eq!(asked(&["--policy", "relaxed.toml"]), schema);
+    // Without a schema none is made up.
     let out = compiled(
         &bench,
         "What is the torque of the pump?",
         &["--target", "openai-chat"],
     );
-    // No schema forces a value that nothing gives: an answer may say that it is not known.
-    let whole = payload(&out);
-    for schema in ["response_format", "json_schema"] {
-        assert!(!whole.contains(schema), "{schema}: {whole}");
-    }
-    let sections = out["envelope"]["sections"].as_array().unwrap();
-    assert!(sections.iter().all(|section| section["name"] != "evidence"));
+    assert!(out["envelope"]["response_schema"].is_null());
+    assert!(!payload(&out).contains("json_schema"));
 }

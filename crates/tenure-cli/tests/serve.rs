@@ -237,3 +237,55 @@ fn keys_are_made_listed_and_revoked() {
             .contains("cannot create a key")
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn what_is_too_old_is_retired_while_it_serves() {
+    let bench = Bench::new();
+    let old = |name: &str, rule: &str| {
+        format!(
+            r#"{{"name": "{name}", "content": "Was so.", "valid_from": "2020-01-01", "retirement_rule": "{rule}",
+                "decay_rule": {{"half_life_days": 30, "minimum_threshold": 0.1}}}}"#
+        )
+    };
+    for (name, rule) in [("old", "archive"), ("gone", "hard_delete")] {
+        bench.file(&format!("{name}.json"), old(name, rule));
+        bench.ok(&["store", "put", &format!("{name}.json")]);
+    }
+    let refused = bench.refused(
+        1,
+        &["serve", "--listen", "127.0.0.1:0", "--sweep-every", "0"],
+    );
+    assert!(refused.contains("or off"), "{refused}");
+    let args = ["--sweep-every", "1", "--log", "info"];
+    let mut server = Serving::with(&bench, &args, Stdio::piped());
+    let mut errors = server.child.stderr.take().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let shown = bench.ok(&["store", "proposals"]);
+        // What is to be erased is proposed, and there.
+        if shown.starts_with("erase or confirm") && shown.contains("gone") {
+            break;
+        }
+        assert!(Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let list = bench.json(&["store", "list", "--format", "json"]);
+    assert_eq!(list["objects"], serde_json::json!([]));
+    assert!(bench.ok(&["store", "log"]).contains("sweep"));
+    let id = server.child.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    let mut log = String::new();
+    errors.read_to_string(&mut log).unwrap();
+    let swept = log.lines().find(|line| line.contains("\"swept\""));
+    let swept: serde_json::Value = serde_json::from_str(swept.unwrap()).unwrap();
+    assert_eq!(
+        (
+            &swept["archived"],
+            &swept["awaiting_confirmation"],
+            &swept["erased"]
+        ),
+        (&1.into(), &1.into(), &0.into())
+    );
+}

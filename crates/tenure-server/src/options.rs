@@ -4,12 +4,13 @@ mod bounds;
 mod mode;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tenure::answer::OutputFault;
 use tenure::object::{LOCAL_TENANT, clip};
 use tenure::package::LabelTable;
 use tenure::{Error, ErrorKind};
-use tenure_store::Store;
+use tenure_store::{HardDelete, Store};
 use tenure_workspace::Workspace;
 
 use crate::http::Upstream;
@@ -19,6 +20,15 @@ use crate::telemetry::quality::Threshold;
 
 pub use self::bounds::Limits;
 pub use self::mode::Mode;
+
+/// The schedule of sweeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sweeping {
+    /// The time from one to the next, at least a second.
+    pub every: Duration,
+    /// What becomes of objects whose rule is to be erased.
+    pub hard_delete: HardDelete,
+}
 
 /// The options that a server is made from.
 pub struct Options {
@@ -59,6 +69,8 @@ pub struct Options {
     pub otlp: Option<Upstream>,
     /// The thresholds that payloads are held to.
     pub thresholds: Vec<Threshold>,
+    /// The schedule by which what has become too old in the store is retired; none for no such sweeps.
+    pub sweeps: Option<Sweeping>,
 }
 
 impl Options {
@@ -83,6 +95,7 @@ impl Options {
             log: LogLevel::Off,
             otlp: None,
             thresholds: Vec::new(),
+            sweeps: None,
         }
     }
 

@@ -30,12 +30,12 @@ use crate::app::App;
 use crate::erasure::forget_erased;
 use crate::error::Refusal;
 use crate::gateway::Gateway;
-use crate::options::Options;
+use crate::options::{Options, Sweeping};
 use crate::slow_client::{ClientStream, MAX_HEAD};
 use crate::telemetry::log::LogLevel;
 use crate::telemetry::spans::{Exporter, Spans};
 use crate::warm::warm;
-use crate::{api, gateway, guard, protocol, status, tasks};
+use crate::{api, gateway, guard, protocol, status, sweeps, tasks};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
@@ -53,6 +53,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     pub(crate) gateway: Arc<Gateway>,
+    /// The schedule of sweeps, and the tenant while there are no keys.
+    sweeps: Option<(Sweeping, String)>,
 }
 
 impl Server {
@@ -74,6 +76,8 @@ impl Server {
             .expected("ADDRESS:PORT, such as 127.0.0.1:7878 or [::1]:0")
         })?;
         let upstreams = std::mem::take(&mut options.upstreams);
+        let sweeps = options.sweeps.filter(|_| options.store.is_some());
+        let sweeps = sweeps.map(|schedule| (schedule, options.tenant.clone()));
         let app = Arc::new(App::new(options)?);
         let gateway = Arc::new(Gateway::new(Arc::clone(&app), upstreams)?);
         if !address.ip().is_loopback() && !app.access.is_locked() {
@@ -93,6 +97,7 @@ impl Server {
             address: listener.local_addr().map_err(taken)?,
             listener,
             gateway,
+            sweeps,
         })
     }
 
@@ -148,6 +153,11 @@ impl Server {
             let app = Arc::clone(&app);
             tokio::task::spawn_blocking(move || warm(&app));
         }
+        let (stop_sweeps, stopped) = tokio::sync::oneshot::channel();
+        let sweeps = self.sweeps.map(|(schedule, tenant)| {
+            let swept = sweeps::run(Arc::clone(&app), schedule, tenant, stopped);
+            tokio::spawn(swept)
+        });
         let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
         let exporter = exporter.map(Exporter::run).map(tokio::spawn);
         let started =
@@ -200,11 +210,15 @@ impl Server {
         telemetry.log.note(LogLevel::Info, "stopping", json!({}));
         drop(listener);
         watcher.abort();
+        drop(stop_sweeps);
         // What is not done by then is cut off, and hands in its record before the last are stored.
         let until = Instant::now() + app.settings.limits.drain;
         let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
         tasks::finish(served, until).await;
         app.requests.finish(until).await;
+        if let Some(sweeps) = sweeps {
+            let _ = tokio::time::timeout_at(until, sweeps).await;
+        }
         let _ = tokio::task::spawn_blocking(move || gateway.finish()).await;
         if let Some(spans) = &telemetry.spans {
             spans.close();

@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 
 use crate::engine::Read;
 use crate::labels::{Sees, open_objects};
-use crate::resolution::{LOG, decided, entries, folded};
+use crate::resolution::{LOG, decided, entries, folded, weights};
 use crate::stored::unwritable;
 use crate::tenant::{Tenant, Writing, Written};
 
@@ -96,6 +96,16 @@ impl Tenant {
             }
             Ok(Vec::new())
         })
+    }
+
+    /// The weights of the parts of a similarity that its writes take: those of the policy that it keeps under the name
+    /// `entities`, else those that hold where nothing is said.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::entities`].
+    pub fn entity_weights(&self) -> Result<PartWeights, Error> {
+        self.read(|rows| weights(rows))
     }
 
     /// Resolves a mention among the entities that a caller may see.

@@ -58,6 +58,7 @@ mod notes;
 mod outcomes;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod proposals;
 mod records;
 mod resident;
 mod resolution;
@@ -83,6 +84,7 @@ pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
 pub use outcomes::{OutcomeLine, Proposal};
+pub use proposals::{Waiting, WaitingKind};
 pub use records::KeptRecord;
 pub use resident::Resident;
 pub use search::{SearchPage, Start};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tenure::belief::entity::Entities;
 use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
@@ -11,6 +12,7 @@ use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
+use crate::resolution::Registry;
 use crate::stored::believed;
 use crate::tenant::{Tenant, access_now};
 
@@ -26,6 +28,7 @@ pub struct Resident {
     version: u64,
     /// The same at each version at which no belief changed: most writes are of logs and records.
     state: Arc<ResidentState>,
+    registry: Arc<Registry>,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -74,6 +77,24 @@ impl Resident {
         &self.state.candidates
     }
 
+    /// The registry of entities, as it stands or stood, of whatever its entries came from.
+    pub fn entities(&self) -> &Entities {
+        &self.registry.entities
+    }
+
+    /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the
+    /// labels alone. None where nothing is.
+    pub fn held(&self, id: ObjectId) -> impl Iterator<Item = &Arc<ContextObject>> {
+        let place = self.state.places.get(&id);
+        place.into_iter().flat_map(|place| {
+            let keys = (*place, i64::MIN)..=(*place, i64::MAX);
+            let objects = self.state.objects.range(keys.clone());
+            let left = self.state.left.range(keys);
+            let left = left.map(|(_, left)| &left.labels);
+            objects.map(|(_, object)| object).chain(left)
+        })
+    }
+
     /// The damaged revisions of which no more is known than who might see them.
     pub fn damaged(&self) -> impl Iterator<Item = RevisionId> {
         self.state.damaged.values().copied()
@@ -92,6 +113,7 @@ impl Resident {
         Resident {
             version: 0,
             state: Arc::new(state),
+            registry: Arc::default(),
         }
     }
 
@@ -266,6 +288,7 @@ impl Tenant {
             let decisions = Decisions::read(rows, None, None)?;
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
+            resident.registry = Arc::new(Registry::read(rows, None)?);
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
@@ -291,6 +314,7 @@ impl Tenant {
         let fresh = self.read(|rows| {
             let version = rows.version()?;
             let mut resident = Resident::clone(known);
+            resident.registry = known.registry.refreshed(rows)?;
             let erased = erased_since(rows, known)?;
             let changed = rows.changed_since(known.version)?;
             if erased.is_empty() && changed.is_empty() {
@@ -369,6 +393,10 @@ impl Tenant {
             })?;
             let mut access: BTreeMap<ObjectId, Option<Arc<Access>>> = BTreeMap::new();
             let mut resident = Resident::empty(whole);
+            // A compile that is made again was told of the registry then.
+            if ran.is_none() {
+                resident.registry = Arc::new(Registry::read(rows, Some(known))?);
+            }
             for found in reading.stand_ins(rows, &self.name)? {
                 if found.is_aside {
                     resident.put_damaged(vec![found]);

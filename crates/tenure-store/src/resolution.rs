@@ -1,14 +1,18 @@
 //! Resolution of the mentions in what is written, in the transaction of the write.
 
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
     Entities, EntityEntry, EntityOp, MIN_ALIAS, PartWeights, Profile, RelationType, Resolution,
     Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::object::ObjectId;
+use tenure::policy::EntityPolicy;
+use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{Read, Write};
@@ -16,6 +20,12 @@ use crate::stored::unwritable;
 
 /// The log of the registry.
 pub(crate) const LOG: &str = "entities";
+/// The prefix of the logs of what the objects of a session spoke of.
+pub(crate) const SPOKEN: &str = "entities/";
+/// The log of the policy whose weights a tenant's writes take.
+const WEIGHTS: &str = "policy/entities";
+/// The number of a session's entries in which its earlier entities are looked for.
+const MOST_EARLIER: u64 = 64;
 /// The most bytes of a text in which mentions are looked for as it is written.
 const MOST_TEXT: usize = 1 << 20;
 /// The most entries that the mentions of one object add.
@@ -24,6 +34,55 @@ const MOST_ADDED: usize = 64;
 const MOST_RELATED: usize = 8;
 /// The number of entities that may have changed before all of them are made ready anew.
 const MOST_CHANGED: usize = 256;
+
+/// The registry of a tenant as its log has it up to an entry.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Registry {
+    last: u64,
+    pub(crate) entities: Entities,
+}
+
+impl Registry {
+    /// The registry as it stands, or as it stood at an instant. A tenant that has no entities pays for one question.
+    pub(crate) fn read(rows: &mut dyn Read, known: Option<Instant>) -> Result<Registry, Error> {
+        let last = rows.last(LOG)?;
+        if last == 0 {
+            return Ok(Registry::default());
+        }
+        let mut entries = entries(rows)?;
+        if let Some(known) = known {
+            entries.retain(|entry| entry.at <= known);
+        }
+        Ok(Registry {
+            last,
+            entities: folded(&entries),
+        })
+    }
+
+    /// The registry as it stands now: this one, where nothing was added.
+    pub(crate) fn refreshed(
+        self: &Arc<Registry>,
+        rows: &mut dyn Read,
+    ) -> Result<Arc<Registry>, Error> {
+        let last = rows.last(LOG)?;
+        if last == self.last {
+            return Ok(Arc::clone(self));
+        }
+        if last < self.last {
+            return Registry::read(rows, None).map(Arc::new);
+        }
+        let mut fresh = Registry::clone(self);
+        for (_, body) in rows.entries(LOG, self.last + 1..last + 1)? {
+            // An entry that is none says that others were rewritten.
+            let Ok(entry) = serde_json::from_str::<EntityEntry>(&body) else {
+                return Registry::read(rows, None).map(Arc::new);
+            };
+            fresh.entities.apply(&entry).ok();
+        }
+        fresh.last = last;
+        Ok(Arc::new(fresh))
+    }
+}
 
 /// The entities of the tenants of a store as they were last read by a write.
 #[derive(Debug, Default)]
@@ -54,6 +113,14 @@ pub(crate) fn decided(mut entities: Vec<SeenEntity>) -> Vec<SeenEntity> {
 }
 
 impl Known {
+    /// The canonical ids of these.
+    fn meant(&self, ids: &BTreeSet<String>) -> BTreeSet<String> {
+        let meant = ids
+            .iter()
+            .filter_map(|id| self.entities.meant(id, &|_| true));
+        meant.map(str::to_owned).collect()
+    }
+
     fn read(rows: &mut dyn Read, tenant: &str, last: u64) -> Result<Known, Error> {
         let entities = folded(&entries(rows)?);
         Ok(Known {
@@ -99,6 +166,82 @@ impl Known {
     }
 }
 
+/// The entities that one object of a session spoke of.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spoken {
+    source: ObjectId,
+    spoke: BTreeSet<String>,
+}
+
+/// The entities that the earlier objects of a session spoke of, and what this transaction adds to its log.
+#[derive(Default)]
+struct Session {
+    log: String,
+    last: u64,
+    earlier: BTreeSet<String>,
+    lines: Vec<String>,
+}
+
+impl Session {
+    fn read(rows: &mut dyn Read, key: &[u8; 32], id: &str) -> Result<Session, Error> {
+        let digest = Digest::keyed(key, &[&b"session"[..], id.as_bytes()]).to_string();
+        let hex = digest.rsplit(':').next().unwrap_or_default();
+        let log = format!("{SPOKEN}{}", hex.get(..32).unwrap_or(hex));
+        let last = rows.last(&log)?;
+        let first = last.saturating_sub(MOST_EARLIER - 1).max(1);
+        let mut earlier = BTreeSet::new();
+        for (_, body) in rows.entries(&log, first..last + 1)? {
+            // What came from an erased object is gone with it.
+            if let Ok(spoken) = serde_json::from_str::<Spoken>(&body) {
+                earlier.extend(spoken.spoke);
+            }
+        }
+        Ok(Session {
+            log,
+            last,
+            earlier,
+            lines: Vec::new(),
+        })
+    }
+
+    /// Takes over what an object of it speaks of.
+    fn speaks(&mut self, source: ObjectId, spoke: BTreeSet<String>) -> Result<(), Error> {
+        if spoke.is_empty() {
+            return Ok(());
+        }
+        self.earlier.extend(spoke.iter().cloned());
+        let spoken = Spoken { source, spoke };
+        let line = serde_json::to_string(&spoken).map_err(|error| unwritable(&error))?;
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+/// The weights of the policy that a tenant keeps under the name `entities`; where it keeps none, or what it keeps cannot be
+/// read, those that hold where nothing is said.
+pub(crate) fn weights(rows: &mut dyn Read) -> Result<PartWeights, Error> {
+    #[derive(Deserialize)]
+    struct Kept {
+        value: PolicyPart,
+    }
+    #[derive(Deserialize)]
+    struct PolicyPart {
+        #[serde(default)]
+        entities: EntityPolicy,
+    }
+    let last = rows.last(WEIGHTS)?;
+    let kept = match last {
+        0 => None,
+        last => rows.entries(WEIGHTS, last..last + 1)?.pop(),
+    };
+    let kept = kept.and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok());
+    let weights = kept.map(|kept| kept.value.entities.weights);
+    Ok(weights
+        .filter(|weights| weights.check().is_ok())
+        .unwrap_or_default())
+}
+
 /// Resolves the mentions of objects that this transaction writes: adds the aliases and relations of what is bound, what
 /// waits for a person, and what is new. Returns the objects with a mention that waits. A tenant that has no entities pays
 /// for one question.
@@ -126,11 +269,34 @@ pub(crate) fn resolve_written(
         },
         None => Known::read(rows, tenant, last)?,
     };
+    let weights = weights(rows)?;
     let mut lines = Vec::new();
     let mut made = BTreeSet::new();
+    let mut sessions: BTreeMap<&str, Session> = BTreeMap::new();
     for object in objects {
         let source = object.revision().object_id();
-        let (operations, waits) = operations(&own, tenant, object, &key);
+        let session = match object.revision().scope().session.as_deref() {
+            None => None,
+            Some(id) => Some(match sessions.entry(id) {
+                Slot::Occupied(known) => known.into_mut(),
+                Slot::Vacant(slot) => slot.insert(Session::read(rows, &key, id)?),
+            }),
+        };
+        let around = Profile {
+            earlier: session
+                .as_ref()
+                .map(|session| own.meant(&session.earlier))
+                .unwrap_or_default(),
+            ..around(tenant, object)
+        };
+        let Operations {
+            operations,
+            bound,
+            waits,
+        } = operations(&own, object, &around, &weights, &key);
+        if let Some(session) = session {
+            session.speaks(source, bound)?;
+        }
         if waits {
             waiting.insert(source);
         }
@@ -153,6 +319,9 @@ pub(crate) fn resolve_written(
         }
     }
     all.insert(tenant.to_owned(), own);
+    for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
+        rows.append(&session.log, session.last, &session.lines)?;
+    }
     if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
         return Err(Error::assertion(
             "the log of entities has one writer at a time",
@@ -161,30 +330,42 @@ pub(crate) fn resolve_written(
     Ok(waiting)
 }
 
-/// The changes to the registry by the mentions of an object; true if one of them waits.
-fn operations(
-    known: &Known,
-    tenant: &str,
-    object: &ContextObject,
-    key: &[u8; 32],
-) -> (Vec<EntityOp>, bool) {
+/// The effects of the mentions of an object on the registry.
+struct Operations {
+    operations: Vec<EntityOp>,
+    /// The entities that it speaks of.
+    bound: BTreeSet<String>,
+    /// True if a mention waits for a person.
+    waits: bool,
+}
+
+/// The surroundings of all mentions of an object.
+fn around(tenant: &str, object: &ContextObject) -> Profile {
     let revision = object.revision();
-    let around = Profile {
+    Profile {
         tenant: tenant.to_owned(),
         project: revision.scope().project.as_deref().map(str::to_owned),
         source_authority: Some(revision.source_authority()),
         confidence: Some(revision.confidence()),
         at: object.valid().from,
         ..Profile::default()
-    };
-    let text = revision.content();
+    }
+}
+
+/// The changes to the registry by the mentions of an object.
+fn operations(
+    known: &Known,
+    object: &ContextObject,
+    around: &Profile,
+    weights: &PartWeights,
+    key: &[u8; 32],
+) -> Operations {
+    let text = object.revision().content();
     let mut end = text.len().min(MOST_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (found, _) = known
-        .resolver
-        .text(&text[..end], &around, &PartWeights::default());
+    let (found, _) = known.resolver.text(&text[..end], around, weights);
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     for mention in found {
         let candidates = mention.resolved.candidates.iter();
@@ -219,7 +400,15 @@ fn operations(
     operations.extend(aliases(known, object));
     operations.extend(relations(known, &bound));
     operations.truncate(MOST_ADDED);
-    (operations, waits)
+    // An object may say itself which entities it is about.
+    let (about, _) = object.revision().names();
+    let about = about.iter().filter(|id| known.entities.holds(id));
+    bound.extend(about.take(MOST_RELATED).cloned());
+    Operations {
+        operations,
+        bound,
+        waits,
+    }
 }
 
 /// The names that an object gives the one entity that it is about.

@@ -2,8 +2,9 @@
 //! user, or erased.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tenure::num::Score;
 use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage};
 use tenure::score::freshness;
@@ -13,7 +14,7 @@ use tenure::{Digest, Error};
 use crate::engine::BeliefRow;
 use crate::labels::{Sees, open_objects};
 use crate::outcomes::refuse_proposed;
-use crate::stored::{believed, read_revision};
+use crate::stored::{believed, read_revision, unwritable};
 use crate::tenant::rejudge_all;
 use crate::tenant::{Expect, Tenant, Writing, Written, expected};
 
@@ -64,6 +65,15 @@ pub struct Sweep {
     pub retired: Vec<Retired>,
     /// The number of compile records that were dropped.
     pub records: u64,
+}
+
+/// The log of the scheduled sweeps that did something.
+const LOG: &str = "sweeps";
+
+/// A scheduled sweep.
+#[derive(Serialize, Deserialize)]
+struct Swept {
+    at: Instant,
 }
 
 /// The retention of compile records.
@@ -147,6 +157,49 @@ impl Tenant {
             }
         };
         Ok(Sweep { retired, records })
+    }
+
+    /// Sweeps as [`Tenant::sweep_with`], on a schedule that several nodes keep: where something is too old, one of them does it, and
+    /// none again before so much time has passed. What there is nothing to do for writes nothing; `None` where
+    /// another did it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::sweep`].
+    pub fn sweep_in_turn(
+        &self,
+        now: Instant,
+        every: Duration,
+        hard_delete: HardDelete,
+        writing: &Writing,
+    ) -> Result<Option<Sweep>, Error> {
+        if self.too_old(now, hard_delete)?.is_empty() {
+            return Ok(Some(Sweep::default()));
+        }
+        let every = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
+        let is_ours = self.write(move |rows| {
+            let last = rows.last(LOG)?;
+            let before = match last {
+                0 => None,
+                last => rows.entries(LOG, last..last + 1)?.pop(),
+            };
+            let before = before.and_then(|(_, body)| serde_json::from_str::<Swept>(&body).ok());
+            let next = |swept: Swept| swept.at.micros().saturating_add(every);
+            if before.is_some_and(|swept| now.micros() < next(swept)) {
+                return Ok(false);
+            }
+            rows.stamp()?;
+            let body =
+                serde_json::to_string(&Swept { at: now }).map_err(|error| unwritable(&error))?;
+            rows.append(LOG, last, &[body])?;
+            rows.note("append", Some(LOG), 0)?;
+            Ok(true)
+        })?;
+        if !is_ours {
+            return Ok(None);
+        }
+        let sweep = self.sweep_with(now, Retention::default(), hard_delete, false, writing)?;
+        Ok(Some(sweep))
     }
 
     fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Retired>, Error> {

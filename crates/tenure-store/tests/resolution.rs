@@ -1,7 +1,7 @@
 //! Mentions in what is written are resolved in the same write.
 
 use tenure::ObjectDocument;
-use tenure::belief::entity::{EntityOp, RelationType};
+use tenure::belief::entity::{EntityOp, Profile, RelationType, Resolution};
 use tenure::object::ObjectId;
 use tenure_store::{Expect, Outcome, Tenant, WriteNote, Writing};
 
@@ -14,6 +14,10 @@ on_both_engines!(
     what_came_from_an_erased_object_is_gone,
     a_write_that_fails_adds_nothing,
     a_text_full_of_mentions_adds_few,
+    the_registry_is_read_with_the_beliefs,
+    what_a_session_spoke_of_is_a_candidate,
+    the_weights_are_those_of_the_tenants_policy,
+    look_alike_letters_bind_nothing_by_themselves,
 );
 
 fn operation(op: &str) -> (EntityOp, Option<ObjectId>) {
@@ -173,4 +177,171 @@ fn a_text_full_of_mentions_adds_few(home: &Home) {
     let text: String = (0..20_000).map(|at| format!("OPS-{at} ")).collect();
     put(&acme, vec![document("a", &text)]);
     assert_eq!(entities(&acme).len(), 1 + 64);
+}
+
+fn the_registry_is_read_with_the_beliefs(home: &Home) {
+    let acme = home.tenant("acme");
+    put(&acme, vec![document("a", "It is there.")]);
+    let before = std::sync::Arc::new(acme.load().unwrap());
+    assert!(before.entities().is_empty());
+    let desk = r#"{"op": "create", "id": "desk", "name": "Desk"}"#;
+    let table = r#"{"op": "create", "id": "table", "name": "Table", "pending": true}"#;
+    change(&acme, &[desk, table]);
+    let made = acme.refresh(&before).unwrap();
+    let all = |_| true;
+    let of = |resident: &tenure_store::Resident| {
+        let identity = resident.entities().identity("table", &all)?;
+        Some((identity.means, identity.pending))
+    };
+    assert_eq!(of(&made), Some((None, true)));
+    let at = acme.written(acme.version().unwrap()).unwrap().unwrap().at;
+    change(
+        &acme,
+        &[r#"{"op": "merge", "id": "table", "into": "desk"}"#],
+    );
+    let merged = acme.refresh(&made).unwrap();
+    assert_eq!(of(&merged), Some((Some("desk".into()), false)));
+    assert_eq!(of(&acme.load().unwrap()), of(&merged));
+    // Who looks back finds what was known then.
+    assert_eq!(of(&acme.load_as_of(at).unwrap()), Some((None, true)));
+    change(&acme, &[r#"{"op": "split", "id": "table"}"#]);
+    let split = acme.refresh(&merged).unwrap();
+    assert_eq!(of(&split), Some((None, true)));
+    // What came from an erased object is gone from what is known, too.
+    let written = put(&acme, vec![document("b", "Tables are desks.")]);
+    let id = written.objects[0].object_id;
+    let merge = operation(r#"{"op": "merge", "id": "table", "into": "desk"}"#);
+    acme.change_entities(vec![(merge.0, Some(id))], &Writing::default())
+        .unwrap();
+    let merged = acme.refresh(&split).unwrap();
+    assert_eq!(of(&merged), Some((Some("desk".into()), false)));
+    acme.erase(vec![id], &Writing::default()).unwrap();
+    let erased = acme.refresh(&merged).unwrap();
+    assert_eq!(of(&erased), Some((None, true)));
+}
+
+fn bound(tenant: &Tenant, id: &str) -> Vec<String> {
+    let seen = tenant.entities(None).unwrap();
+    let one = seen.into_iter().find(|one| one.id == id).unwrap();
+    one.relations.into_iter().map(|(_, to)| to).collect()
+}
+
+fn what_a_session_spoke_of_is_a_candidate(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "mei", "name": "Mei Chen", "kind": "person"}"#,
+            r#"{"op": "alias", "id": "mei", "alias": "Mei"}"#,
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+        ],
+    );
+    let of = |name: &str, session: &str, text: &str| ObjectDocument {
+        session_id: Some(session.into()),
+        ..document(name, text)
+    };
+    // A first name alone waits, whatever else is said; behind the whole name in the same session it is bound.
+    put(&acme, vec![of("a", "s1", "Mei asks for Project Nova.")]);
+    let waiting = |tenant: &Tenant| {
+        let all = tenant.entities(None).unwrap().into_iter();
+        all.filter(|one| one.pending).count()
+    };
+    assert_eq!((waiting(&acme), bound(&acme, "mei")), (1, vec![]));
+    put(&acme, vec![of("b", "s2", "Mei Chen has the floor.")]);
+    // Another handle, as another node has one.
+    let other = home.tenant("acme");
+    let written = put(&other, vec![of("c", "s2", "Mei asks for Project Nova.")]);
+    assert_eq!(written.objects[0].note, None);
+    assert_eq!(bound(&acme, "mei"), ["nova"]);
+    // So does what stands before it in one write; another session knows nothing of it.
+    change(
+        &acme,
+        &[r#"{"op": "create", "id": "helix", "name": "Project Helix", "kind": "project"}"#],
+    );
+    let written = put(
+        &acme,
+        vec![
+            of("d", "s3", "Mei Chen came back."),
+            of("e", "s3", "Mei likes Project Helix."),
+            of("f", "s4", "Mei likes Project Helix."),
+        ],
+    );
+    let notes: Vec<_> = written.objects.iter().map(|one| one.note.clone()).collect();
+    assert_eq!(notes[..2], [None, None]);
+    assert_eq!(bound(&acme, "helix").len() + bound(&acme, "mei").len(), 2);
+    // What was erased is no reference any more.
+    acme.erase(
+        written.objects.iter().map(|one| one.object_id).collect(),
+        &Writing::default(),
+    )
+    .unwrap();
+    let written = put(&acme, vec![of("g", "s3", "Mei likes Project Nova.")]);
+    assert_ne!(written.objects[0].outcome, Outcome::Unchanged);
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn the_weights_are_those_of_the_tenants_policy(home: &Home) {
+    let acme = home.tenant("acme");
+    assert_eq!(acme.entity_weights().unwrap(), Default::default());
+    let own = r#"{"lexical": 0.1, "kind": 0.9, "scope": 0.0, "metadata": 0.0, "neighbourhood": 0.0, "source": 0.0}"#;
+    let policy = format!(r#"{{"name": "entities", "entities": {{"weights": {own}}}}}"#);
+    let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+    acme.append_dated("policy/entities", policy).unwrap();
+    let weights = acme.entity_weights().unwrap();
+    let parts = [weights.lexical, weights.kind, weights.source];
+    assert_eq!(parts.map(|part| part.millionths()), [100_000, 900_000, 0]);
+    // A policy that weighs nothing, or that cannot be read, changes nothing.
+    let nothing = own.replace("0.1", "0").replace("0.9", "0");
+    for entities in [format!(r#"{{"weights": {nothing}}}"#), "7".to_owned()] {
+        let policy = format!(r#"{{"entities": {entities}}}"#);
+        let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+        acme.append_dated("policy/entities", policy).unwrap();
+        assert_eq!(acme.entity_weights().unwrap(), Default::default());
+    }
+}
+
+fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+            r#"{"op": "create", "id": "helix", "name": "Project Helix", "kind": "project"}"#,
+        ],
+    );
+    // Cyrillic o and e, Greek omicron and nu, a letter between that nobody sees.
+    for (at, name) in [
+        "Project N\u{43e}va",
+        "Proj\u{435}ct Nova",
+        "Project N\u{3bf}va",
+        "Project No\u{3bd}a",
+        "Project No\u{200b}va",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("{name} depends on Project Helix.");
+        put(&acme, vec![document(&format!("n{at}"), &text)]);
+        assert_eq!(bound(&acme, "nova"), Vec::<String>::new(), "{name:?}");
+    }
+    // An object may not give a name that looks like another's, either, without a person seeing both.
+    let renamed = ObjectDocument {
+        canonical_entity_ids: vec!["helix".into()],
+        aliases: vec!["Project N\u{43e}va".into()],
+        ..document("renaming", "It has another name now.")
+    };
+    put(&acme, vec![renamed]);
+    let weights = acme.entity_weights().unwrap();
+    let resolved = |name: &str| {
+        let mention = Profile {
+            name: name.into(),
+            ..Profile::default()
+        };
+        let found = acme.resolve_entity(&mention, &weights, None).unwrap();
+        let first = found.candidates.first().map(|(id, _)| id.clone());
+        (found.outcome, first)
+    };
+    let (outcome, first) = resolved("Project Nova");
+    assert!(outcome != Resolution::Bind || first.as_deref() == Some("nova"));
+    assert_eq!(resolved("Project N\u{43e}va").0, Resolution::Review);
 }

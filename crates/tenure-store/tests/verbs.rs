@@ -10,7 +10,7 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
     Append, Expect, ExportLine, HardDelete, KeptRecord, Line, MAX_BATCH, Outcome, Put, Resident,
-    Retention, StoredObject, Tenant, TextLine, WriteKey, Writing, true_at,
+    Retention, StoredObject, Tenant, TextLine, WaitingKind, WriteKey, Writing, true_at,
 };
 
 on_both_engines!(
@@ -44,6 +44,8 @@ on_both_engines!(
     counters_add_up,
     what_a_document_says_of_its_use_is_kept,
     a_rule_without_a_half_life_retires_nothing,
+    one_of_several_nodes_sweeps,
+    all_that_waits_is_told_with_what_decides_it,
     a_large_write_is_one_write,
     bodies_keep_their_bytes,
     what_is_refreshed_is_what_is_loaded,
@@ -1410,4 +1412,125 @@ fn a_passage_without_provenance_is_not_written(home: &Home) {
         "`page` is a retrieved_passage without `provenance.source_id`"
     );
     assert_eq!(acme.named("rule").unwrap(), []);
+}
+
+fn one_of_several_nodes_sweeps(home: &Home) {
+    let acme = home.tenant("acme");
+    let old = |name: &str, rule: RetirementRule| ObjectDocument {
+        decay_rule: Some(
+            serde_json::from_value(
+                serde_json::json!({ "half_life_days": 10.0, "minimum_threshold": 0.5 }),
+            )
+            .unwrap(),
+        ),
+        retirement_rule: Some(rule),
+        valid_from: Some("2020-01-01".parse().unwrap()),
+        ..document(name, name)
+    };
+    let at: Instant = "2026-06-06".parse().unwrap();
+    let hour = std::time::Duration::from_secs(3_600);
+    let swept = |tenant: &Tenant, hard_delete| {
+        let swept = tenant.sweep_in_turn(at, hour, hard_delete, &quietly());
+        swept.unwrap().map(|sweep| sweep.retired.len())
+    };
+    // Where nothing is too old, nothing is written.
+    put(&acme, vec![document("young", "young")]);
+    let version = acme.version().unwrap();
+    assert_eq!(swept(&acme, HardDelete::Proposed), Some(0));
+    assert_eq!(acme.version().unwrap(), version);
+    put(
+        &acme,
+        vec![
+            old("a", RetirementRule::Archive),
+            old("b", RetirementRule::HardDelete),
+        ],
+    );
+    let other = home.tenant("acme");
+    assert_eq!(swept(&acme, HardDelete::Proposed), Some(2));
+    // What is erased is erased where the operator says so alone; the other node comes too early.
+    assert_eq!(acme.named("b").unwrap().len(), 1);
+    put(&acme, vec![old("c", RetirementRule::Archive)]);
+    assert_eq!(swept(&other, HardDelete::Done), None);
+    assert_eq!(acme.named("b").unwrap().len(), 1);
+    let done = other.sweep_in_turn(at, std::time::Duration::ZERO, HardDelete::Done, &quietly());
+    assert_eq!(done.unwrap().unwrap().retired.len(), 2);
+    assert!(acme.named("b").unwrap().is_empty());
+    let names: Vec<String> = acme
+        .load()
+        .unwrap()
+        .candidates()
+        .objects()
+        .iter()
+        .map(|object| object.name().to_owned())
+        .collect();
+    assert_eq!(names, ["young"]);
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn all_that_waits_is_told_with_what_decides_it(home: &Home) {
+    let acme = home.tenant("acme");
+    let claims = |name: &str, value: u32| ObjectDocument {
+        normalized_claim: Some(format!("port == {value}")),
+        canonical_entity_ids: vec!["desk".into()],
+        ..document(name, &format!("The port is {value}."))
+    };
+    put(
+        &acme,
+        vec![
+            claims("one", 80),
+            claims("other", 443),
+            document("source", "It is so."),
+        ],
+    );
+    let source = acme.named("source").unwrap()[0];
+    let summary = ObjectDocument {
+        derived_from: vec![source],
+        ..document("summary", "So.")
+    };
+    put(&acme, vec![summary]);
+    let pending = r#"{"op": "create", "id": "sam-2", "name": "Sam", "pending": true}"#;
+    acme.change_entities(
+        vec![(serde_json::from_str(pending).unwrap(), None)],
+        &quietly(),
+    )
+    .unwrap();
+    let told = |tenant: &Tenant| -> Vec<(WaitingKind, String, String)> {
+        let all = tenant.proposals(None).unwrap().into_iter();
+        all.map(|one| (one.kind, one.name, one.decide)).collect()
+    };
+    let ids = ["one", "other"].map(|name| acme.named(name).unwrap()[0]);
+    let (first, second) = (ids[0].min(ids[1]), ids[0].max(ids[1]));
+    let all = told(&acme);
+    let entity = (
+        WaitingKind::Entity,
+        "Sam".to_owned(),
+        "tenure entity review sam-2".to_owned(),
+    );
+    assert_eq!(all[0], entity);
+    assert_eq!(all[1].0, WaitingKind::Conflict);
+    assert_eq!(
+        all[1].2,
+        format!("tenure conflicts resolve {first} {second} --stands first")
+    );
+    assert_eq!(all.len(), 2);
+    // What it was made from is written again: it is to be made anew.
+    put(&acme, vec![document("source", "It is not so.")]);
+    let stale = told(&acme).pop().unwrap();
+    assert_eq!((stale.0, &*stale.1), (WaitingKind::Stale, "summary"));
+    // A caller is told nothing of what may not be seen.
+    let nobody = |objects: &[std::sync::Arc<tenure::ContextObject>]| vec![false; objects.len()];
+    let kinds: Vec<WaitingKind> = acme
+        .proposals(Some(&nobody))
+        .unwrap()
+        .iter()
+        .map(|one| one.kind)
+        .collect();
+    // Somebody said that there is a Sam, and no object.
+    assert_eq!(kinds, [WaitingKind::Entity]);
+    let summary = ObjectDocument {
+        derived_from: vec![source],
+        ..document("summary", "Not so.")
+    };
+    put(&acme, vec![summary]);
+    assert_eq!(told(&acme).len(), 2);
 }

@@ -45,6 +45,7 @@ pub mod eval;
 mod files;
 mod frame_key;
 mod gates;
+mod identities;
 pub mod index;
 mod job;
 mod json_schema;

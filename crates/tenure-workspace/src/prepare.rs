@@ -10,6 +10,7 @@ use tenure::trace::View;
 use tenure::{Candidates, Error, ErrorKind, Policy, Request, World};
 use tenure_store::{Resident, Tenant};
 
+use crate::identities::identities;
 use crate::job::Job;
 use crate::policies::Policies;
 use crate::stored::{Gathered, ReadRegistry, RegistryRef};
@@ -137,7 +138,8 @@ impl Workspace {
         let gathered = match &ask.store {
             Some(store) if let Some(reach) = store.objects => {
                 let known = request.as_of.known;
-                let gathered = gather(sources, store, (reach, known), reader)?;
+                let (gathered, resident) = gather(sources, store, (reach, known), reader)?;
+                request.identities = identities(&resident, &gathered.candidates, &policy, &request);
                 // What was written before the store was read is known.
                 let now = || gathered.known_at(self.clock().now());
                 request.as_of.known.get_or_insert_with(now);
@@ -189,13 +191,13 @@ impl Workspace {
     }
 }
 
-/// The objects of a store behind the sources: what is believed now, or what was at an instant.
+/// The objects of a store behind the sources, and all that was read of it: what is believed now, or what was at an instant.
 fn gather(
     sources: Candidates,
     store: &StoreAsk<'_>,
     (reach, known): (Reach, Option<Instant>),
     reader: &dyn Reader,
-) -> Result<Gathered, Error> {
+) -> Result<(Gathered, Arc<Resident>), Error> {
     let tenant = &store.tenant;
     let resident = match (known, reach) {
         (None, _) => reader.objects(tenant, reach)?,
@@ -209,5 +211,6 @@ fn gather(
         return Err(Error::new(ErrorKind::Unavailable, what)
             .hint("try again, or name a version that a write returned"));
     }
-    Ok(Gathered::over(sources, tenant, &resident, known))
+    let gathered = Gathered::over(sources, tenant, &resident, known);
+    Ok((gathered, resident))
 }

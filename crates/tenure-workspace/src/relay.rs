@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use tenure::belief::entity::Identity;
 use tenure::error::ErrorKind;
 use tenure::request::AsOf;
 use tenure::time::Instant;
@@ -130,6 +131,8 @@ pub struct SideInput<'r> {
     pub known: Instant,
     /// The principal on whose behalf they are read.
     pub principal: &'r Principal,
+    /// The meanings of entities' ids to that principal.
+    pub identities: &'r [Identity],
 }
 
 /// The result of relaying a request.
@@ -516,6 +519,7 @@ impl Relay {
             },
             budget,
             target: Target::from(asked.format),
+            identities: beside.map_or_else(Vec::new, |beside| beside.identities.to_vec()),
             ..Request::default()
         };
         let nothing;

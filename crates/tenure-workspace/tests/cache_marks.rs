@@ -231,6 +231,7 @@ impl Bench {
                     watched: &[],
                     known: now,
                     principal: &self.principal,
+                    identities: &[],
                 }),
                 window: None,
                 counted: false,

@@ -101,6 +101,7 @@ impl Loop {
                 watched: &[],
                 known: NOW,
                 principal: &principal,
+                identities: &[],
             }),
             counted: false,
             max_answer: None,

@@ -700,6 +700,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
                 watched: &[0],
                 known: NOW,
                 principal: &principal,
+                identities: &[],
             }),
             ..asked(&body, "key")
         };
@@ -855,6 +856,7 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
                 watched: &[0],
                 known: NOW,
                 principal: &principal,
+                identities: &[],
             }),
             ..asked(body, "key")
         };
@@ -911,6 +913,7 @@ fn a_body_without_what_is_asked_is_not_sent() {
                 watched: &[],
                 known: NOW,
                 principal: &principal,
+                identities: &[],
             }),
             counted,
             ..asked(&body, "key")

@@ -197,6 +197,7 @@ impl Bench {
                 watched: &[0],
                 known: NOW,
                 principal: &principal,
+                identities: &[],
             }),
             window: None,
             counted: false,

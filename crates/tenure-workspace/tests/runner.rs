@@ -32,6 +32,7 @@ mod fuzz_seeds;
 mod gate;
 mod given_up;
 mod hostile;
+mod identities;
 mod import;
 mod index;
 mod instructions;

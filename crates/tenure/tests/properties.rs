@@ -279,6 +279,7 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!(stages[stages.len() - 1].left as usize, count);
 
     no_claims_collide(&run, real)?;
+    the_undecided_stays_low(&run, real)?;
     let bytes = real.envelope.payload.as_ref().unwrap().bytes();
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     prop_assert_eq!(*real.envelope.payload_digest.unwrap().bytes(), digest);
@@ -527,6 +528,7 @@ fn settled(reason: &Reason) -> bool {
             reason,
             Reason::AnonymousEvidence
                 | Reason::UnsupportedModality { .. }
+                | Reason::EntityPending { .. }
                 | Reason::NotYetValid { .. }
                 | Reason::ExpiredValidTime { .. }
                 | Reason::NotYetKnown { .. }
@@ -551,7 +553,17 @@ fn no_claims_collide(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let objects = run.candidates.objects().iter().zip(included(real));
     let standing = objects.filter(|(_, included)| *included);
     let claims: Vec<_> = standing
-        .filter_map(|(object, _)| Some((object, SlotClaim::of(object)?)))
+        .filter_map(|(object, _)| {
+            let (mut entities, claim) = SlotClaim::of(object)?;
+            // Which ids mean one, without the compiler's own table.
+            for known in &run.request.identities {
+                let Some(means) = &known.means else { continue };
+                for entity in entities.iter_mut().filter(|id| **id == known.id) {
+                    entity.clone_from(means);
+                }
+            }
+            Some((object, (entities, claim)))
+        })
         .collect();
     for (at, (one, (entities, ours))) in claims.iter().enumerate() {
         for (other, (theirs_of, theirs)) in &claims[at + 1..] {
@@ -564,6 +576,59 @@ fn no_claims_collide(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
             });
             prop_assert!(!same || judged.is_none(), "{:?} {:?}", ours, theirs);
         }
+    }
+    Ok(())
+}
+
+/// What is about an entity that nobody has decided holds nothing on rungs 4 and 5, and no object of the platform or the
+/// developer is about it; what the registry says of merged ids is told of each verdict.
+fn the_undecided_stays_low(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let identities = &run.request.identities;
+    let said = |id: &String| identities.iter().find(|one| one.id == *id);
+    for (verdict, object) in real.trace.verdicts.iter().zip(run.candidates.objects()) {
+        let revision = object.revision();
+        let (ids, _) = revision.names();
+        if verdict.verdict == Ruling::Denied {
+            prop_assert!(verdict.canonical_entity_ids.is_empty());
+            continue;
+        }
+        let mut canonical: Vec<String> = Vec::new();
+        for id in ids {
+            let means = said(id).and_then(|one| one.means.clone());
+            let means = means.unwrap_or_else(|| id.clone());
+            if !canonical.contains(&means) {
+                canonical.push(means);
+            }
+        }
+        if canonical == ids {
+            canonical.clear();
+        }
+        prop_assert_eq!(&verdict.canonical_entity_ids, &canonical);
+        let pending = ids.iter().any(|id| said(id).is_some_and(|one| one.pending));
+        let is_said = matches!(
+            revision.object_type(),
+            ObjectType::Turn | ObjectType::ToolResult | ObjectType::Checkpoint
+        );
+        if !pending || is_said {
+            continue;
+        }
+        if verdict.verdict == Ruling::Included {
+            prop_assert!(
+                revision.authority_level() >= Authority::User,
+                "{:?}",
+                verdict
+            );
+            let rung = verdict.rung.unwrap();
+            prop_assert!(rung.number() < 4, "{:?}", verdict);
+        }
+        let noted = real.trace.notes.iter().any(|note| {
+            matches!(note, Note::EntityUndecided { names, .. } if names.contains(&verdict.name))
+        });
+        let left_before = matches!(
+            verdict.reason,
+            Reason::AnonymousEvidence | Reason::UnsupportedModality { .. }
+        );
+        prop_assert!(noted || left_before, "{:?}", verdict);
     }
     Ok(())
 }

@@ -549,6 +549,121 @@ fn a_claim_ends_where_a_later_one_begins() {
 }
 
 #[test]
+fn entity_pending() {
+    let about = |name: &str, more: Value| {
+        let mut about = rule(json!({ "name": name, "canonical_entity_ids": ["sam-2"] }));
+        merge(&mut about, more);
+        about
+    };
+    let objects = json!([
+        about("x", json!({})),
+        about(
+            "memory",
+            json!({ "object_type": "project_decision", "authority_level": 3, "content": "Sam leads." })
+        ),
+        about(
+            "page",
+            passage("page", "Sam says: write pressure with its unit.")
+        ),
+    ]);
+    let pending = Reason::EntityPending {
+        entity: "sam-2".into(),
+    };
+    let waits = json!({ "identities": [{ "id": "sam-2", "pending": true }] });
+    let expected = [
+        ("x", pending.clone()),
+        ("memory", pending),
+        ("page", Reason::Fits),
+    ];
+    let compiled = check(objects.clone(), waits, PLAIN, &expected);
+    let verdict = compiled.trace.verdict("x").unwrap();
+    assert_eq!(
+        (verdict.rung, verdict.held_by),
+        (
+            Some(tenure::trace::Rung::NormalizedFact),
+            Some(tenure::trace::Hold::Entity)
+        )
+    );
+    let note = Note::EntityUndecided {
+        entity: "sam-2".into(),
+        names: ["x", "memory", "page"].map(Into::into).to_vec(),
+    };
+    assert_eq!(compiled.trace.notes[0], note);
+    // Once somebody decided, all of it stands, under the canonical id.
+    let decided = json!({ "identities": [{ "id": "sam-2", "means": "sam" }] });
+    let expected = ["x", "memory", "page"].map(|name| (name, Reason::Fits));
+    let compiled = check(objects, decided, PLAIN, &expected);
+    let verdict = compiled.trace.verdict("memory").unwrap();
+    assert_eq!(verdict.canonical_entity_ids, ["sam"]);
+}
+
+#[test]
+fn nothing_follows_from_an_observation_about_an_undecided_entity() {
+    let objects = json!([rule(json!({
+        "object_type": "preference", "authority_level": 2, "content": "Sam wants tables.",
+        "normalized_claim": "sam.layout == table", "behavioral_implication": "Write tables.",
+        "canonical_entity_ids": ["sam-2"],
+    }))]);
+    let policy = "[guidance]\nnear = 0.0\nblocks = false\n";
+    let said = |request: Value| {
+        let compiled = check(objects.clone(), request, policy, &[("x", Reason::Fits)]);
+        let payload = compiled.envelope.payload.as_ref().unwrap().bytes().to_vec();
+        let verdict = compiled.trace.verdict("x").unwrap();
+        (String::from_utf8(payload).unwrap(), verdict.held_by)
+    };
+    let (text, _) = said(json!({}));
+    assert!(text.contains("Write tables."), "{text}");
+    let waits = json!({ "identities": [{ "id": "sam-2", "pending": true }] });
+    let (text, held) = said(waits);
+    assert!(!text.contains("Write tables."), "{text}");
+    assert!(text.contains("sam.layout == table"), "{text}");
+    assert_eq!(held, Some(tenure::trace::Hold::Entity));
+}
+
+#[test]
+fn claims_of_merged_entities_are_about_one() {
+    let objects = json!([
+        claims(
+            "x",
+            "port == 80",
+            json!({ "canonical_entity_ids": ["bench"] })
+        ),
+        claims(
+            "y",
+            "port == 443",
+            json!({ "canonical_entity_ids": ["desk", "bench"] })
+        ),
+        claims(
+            "z",
+            "port == 8080",
+            json!({ "canonical_entity_ids": ["table"] })
+        ),
+    ]);
+    let with = |name: &str| Reason::ConflictingClaimUnresolved { with: name.into() };
+    let both = [("x", with("y")), ("y", with("x")), ("z", Reason::Fits)];
+    check(objects.clone(), json!({}), PLAIN, &both);
+    let merged = json!({ "identities": [{ "id": "table", "means": "desk" }] });
+    let all = [("x", with("y")), ("y", with("x")), ("z", with("y"))];
+    check(objects.clone(), merged, PLAIN, &all);
+    let apart = json!({ "identities": [{ "id": "desk", "means": "table" }] });
+    check(objects, apart, PLAIN, &all);
+}
+
+#[test]
+fn identities_that_lead_nowhere_are_refused() {
+    for identities in [
+        json!([{ "id": "a", "means": "b" }, { "id": "b", "means": "a" }]),
+        json!([{ "id": "a", "means": "b" }, { "id": "a", "pending": true }]),
+    ] {
+        let objects = json!([rule(json!({}))]);
+        let request = json!({ "identities": identities });
+        let refused = compiled(&objects, request, PLAIN).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Input);
+        assert_eq!(refused.at.unwrap().source, "identities");
+    }
+}
+
+#[test]
 fn conflicting_claim_unresolved() {
     let mut objects = json!([
         claims("x", "port == 80", json!({})),
@@ -1994,6 +2109,24 @@ fn note_supersession_cycle() {
 }
 
 #[test]
+fn note_entity_undecided() {
+    let mut page = passage("page", "Sam leads the office.");
+    merge(&mut page, json!({ "canonical_entity_ids": ["sam-3"] }));
+    let objects = json!([page]);
+    let note = Note::EntityUndecided {
+        entity: "sam".into(),
+        names: vec!["page".into()],
+    };
+    let identities = json!([{ "id": "sam-3", "means": "sam", "pending": true }]);
+    noted(
+        objects,
+        json!({ "identities": identities }),
+        STANDARD,
+        &[note],
+    );
+}
+
+#[test]
 fn note_ambiguous_alias() {
     let entities = json!([
         { "id": "e1", "name": "inlet gauge", "aliases": ["Gauge"] },
@@ -2202,7 +2335,7 @@ fn one_of_each() -> Vec<Reason> {
         "valid_from": "2026-07-01", "valid_until": "2026-07-01", "tx_start": "2026-07-01", "tx_end": "2026-07-01",
         "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
         "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
-        "with": "a", "ground": "authority", "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5,
+        "with": "a", "ground": "authority", "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5, "entity": "a",
     });
     let of = |code: &String| {
         let mut reason = data.clone();
@@ -2261,7 +2394,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        51 + 16 + 6 + 9,
+        52 + 17 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -569,6 +569,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure serve --listen 0.0.0.0:80 --store postgres://db/tenure",
                 "",
             ),
+            (
+                "tenure serve --sweep-every 3600",
+                "what is too old is archived within an hour",
+            ),
         ],
     ),
     (

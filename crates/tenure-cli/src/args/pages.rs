@@ -250,6 +250,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Reports", &["audit", "log", "otlp", "thresholds"]),
+    ("Sweeps", &["sweep_every", "sweep_hard_delete"]),
     (
         "Output",
         &[

@@ -77,6 +77,14 @@ pub(crate) struct ServeArgs {
     /// Of the first 16 tenants, in the background. 100,000 objects take two seconds and 480 MB, which the first query would take, too.
     #[arg(long, conflicts_with = "no_store")]
     pub(crate) warm: bool,
+    /// Retire what has become too old in the store, as `tenure store sweep` does, each so many seconds; or off
+    ///
+    /// What is to be erased is proposed (`tenure store proposals`). Of several servers on one store one does it.
+    #[arg(long, value_name = "SECONDS", default_value = "86400")]
+    pub(crate) sweep_every: String,
+    /// Erase in these sweeps what is to be erased
+    #[arg(long)]
+    pub(crate) sweep_hard_delete: bool,
     /// Append a line for each request to this file
     ///
     /// The line has caller, operation and outcome, no contents.

@@ -94,9 +94,9 @@ pub(crate) enum StoreCommand {
     Refresh(RefreshArgs),
     /// List what waits for a person
     ///
-    /// Proposed outcomes, and what is too old by its own rule.
-    /// None of it is compiled. `confirm` keeps what is too old, `retract` or `erase` ends it; `outcome accept` and
-    /// `outcome reject` decide on outcomes. `conflicts list --unresolved` and `entity review` list other questions.
+    /// Each with the command that decides it.
+    /// Proposed outcomes, what was inferred or is too old and awaits confirmation, entities that may be others, claims that cannot
+    /// both hold, and objects that were made from something that has changed. None of it is compiled.
     Proposals(ProposalsArgs),
     /// Print every belief there ever was, as JSON Lines
     Export(ExportArgs),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure::belief::entity::{
-    Bound, EntityOp, EntityType, Metadata, PartWeights, Profile, Resolution, Resolved, SeenEntity,
+    Bound, EntityOp, EntityType, Metadata, Profile, Resolution, Resolved, SeenEntity,
 };
 use tenure::object::ObjectId;
 use tenure::{Digest, Error};
@@ -183,7 +183,7 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         at: at.map(|at| instant(at, "--at")).transpose()?,
         ..Profile::default()
     };
-    let weights = PartWeights::default();
+    let weights = tenant.entity_weights()?;
     if let Some(name) = &args.mention {
         let mention = Profile {
             name: name.clone(),

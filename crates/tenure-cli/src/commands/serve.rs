@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::Error;
 use tenure::object::Classification;
 use tenure::time::Instant;
+use tenure::{Error, ErrorKind};
 #[cfg(feature = "server")]
-use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
+use tenure_server::{Jwt, Limits, Mode, Options, Server, Sweeping, Upstream};
+#[cfg(feature = "server")]
+use tenure_store::HardDelete;
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
@@ -99,6 +101,7 @@ pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failur
             "--quality",
             args.thresholds.iter().map(|text| text.parse()).collect(),
         )?,
+        sweeps: sweeping(args)?,
         originals: args.originals.clone(),
         warm: args.warm,
         labels: args
@@ -111,6 +114,33 @@ pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failur
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);
     Ok((Server::bind(options)?, store))
+}
+
+/// The schedule of sweeps that the arguments name.
+#[cfg(feature = "server")]
+fn sweeping(args: &ServeArgs) -> Result<Option<Sweeping>, Error> {
+    if args.sweep_every == "off" {
+        return Ok(None);
+    }
+    let seconds = args.sweep_every.parse::<u64>().ok();
+    let seconds = seconds.filter(|seconds| (1..=Limits::LONGEST.as_secs()).contains(seconds));
+    let seconds = seconds.ok_or_else(|| {
+        let what = format!(
+            "`{}` is no time between two sweeps",
+            cell(&args.sweep_every)
+        );
+        let longest = Limits::LONGEST.as_secs();
+        Error::new(ErrorKind::Usage, what)
+            .or_at("--sweep-every", None)
+            .expected(format!("1 to {longest} seconds, or off"))
+    })?;
+    let hard_delete = if args.sweep_hard_delete {
+        HardDelete::Done
+    } else {
+        HardDelete::Proposed
+    };
+    let every = Duration::from_secs(seconds);
+    Ok(Some(Sweeping { every, hard_delete }))
 }
 
 /// Does what the subcommand says.

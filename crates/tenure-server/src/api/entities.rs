@@ -115,9 +115,9 @@ pub(super) async fn change(
 pub(super) struct Asking {
     /// Everything known of it. The tenant is the key's.
     mention: Profile,
-    /// The weights of the parts. Default: the standard ones.
+    /// The weights of the parts. Default: those that the tenant's writes take.
     #[serde(default)]
-    weights: PartWeights,
+    weights: Option<PartWeights>,
 }
 
 /// The meaning of a mention.
@@ -133,12 +133,18 @@ pub(super) async fn resolve(
     Json(asking): Json<Asking>,
 ) -> Result<Said<Meaning>, Refusal> {
     let found = crate::blocking(move || {
-        asking.weights.check().in_field("weights")?;
+        if let Some(weights) = &asking.weights {
+            weights.check().in_field("weights")?;
+        }
         let reader = Reader::of(&caller, None)?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let resolved = tenant.resolve_entity(&asking.mention, &asking.weights, sees)?;
+        let weights = match asking.weights {
+            Some(weights) => weights,
+            None => tenant.entity_weights()?,
+        };
+        let resolved = tenant.resolve_entity(&asking.mention, &weights, sees)?;
         let resolved = serde_json::to_value(resolved).map_err(|error| {
             tenure::Error::assertion(format!("a resolution is written as JSON: {error}"))
         })?;

@@ -36,10 +36,11 @@ pub(super) struct Outcomes {
     outcomes: Vec<Value>,
 }
 
-/// What waits for a person to confirm it.
+/// Everything that waits for a person.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Proposals {
-    /// Each with its name, its type and its retirement rule: `hard_delete` proposes that it is erased.
+    /// Each with its kind (`outcome`, `inferred`, `confirmation`, `erasure`, `entity`, `conflict`, `stale`), its name, the object or
+    /// the entity, since when it waits, and the command that decides it.
     proposals: Vec<Value>,
 }
 
@@ -73,7 +74,7 @@ pub(super) async fn proposals(
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let proposals = each_json(&tenant(&app, &caller)?.awaiting(sees)?)?;
+        let proposals = each_json(&tenant(&app, &caller)?.proposals(sees)?)?;
         Ok(Proposals { proposals })
     });
     Ok(Said(found.await?))

@@ -464,7 +464,7 @@ pub(super) fn table() -> Vec<Entry> {
                     "get",
                     "/api/v1/proposals",
                     "listProposals",
-                    "List what waits for a person to confirm it: none of it is compiled",
+                    "List what waits for a person, each with the command that decides it: none of it is compiled",
                 )
             },
             get(outcomes::proposals),

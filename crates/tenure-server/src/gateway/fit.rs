@@ -175,6 +175,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         watched: &watched,
         known: job.request.as_of.known.unwrap_or_else(|| app.now()),
         principal: &job.request.principal,
+        identities: &job.request.identities,
     });
     let relaying = Relaying {
         format: turn.format,

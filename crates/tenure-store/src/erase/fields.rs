@@ -26,6 +26,7 @@ const IDS: &[&str] = &[
     "known",
     "last_confirmed",
     "last_used",
+    "means",
     "model",
     "object_id",
     "project",

@@ -218,7 +218,9 @@ impl Logged {
                 let source = value.get("source").and_then(Value::as_str);
                 let source = source.and_then(|id| id.parse().ok());
                 let by_source = [crate::resolution::LOG, crate::outcomes::LOG];
-                if by_source.contains(&log.as_str()) && source.is_some_and(|id| gone.is(id)) {
+                let by_source =
+                    by_source.contains(&log.as_str()) || log.starts_with(crate::resolution::SPOKEN);
+                if by_source && source.is_some_and(|id| gone.is(id)) {
                     changed.push((number, NOTICE.to_owned()));
                     return Ok(());
                 }

@@ -106,7 +106,12 @@ impl Records<'_> {
             )
         };
         let ambiguous = trace.notes.iter();
-        let ambiguous = ambiguous.filter(|note| matches!(note, Note::AmbiguousAlias { .. }));
+        let ambiguous = ambiguous.filter(|note| {
+            matches!(
+                note,
+                Note::AmbiguousAlias { .. } | Note::EntityUndecided { .. }
+            )
+        });
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
         let decayed = seen
@@ -453,6 +458,14 @@ fn compiled_object(seen: &Seen<'_>) -> Value {
     });
     if let (Value::Object(shown), Value::Object(fields)) = (&mut shown, fields) {
         shown.extend(fields);
+        let (own, _) = revision.names();
+        let canonical = match seen.verdict.canonical_entity_ids.as_slice() {
+            [] => own,
+            canonical => canonical,
+        };
+        if !canonical.is_empty() {
+            shown.insert("canonical_entity_ids".into(), json!(canonical));
+        }
     }
     shown
 }

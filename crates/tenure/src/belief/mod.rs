@@ -17,4 +17,4 @@ pub use claim::{Claim, MAX_VALUES, Value, folded};
 pub use confidence::{Direction, Evidence, GateRefusal, Weight, confidence, may_persist};
 pub use interval::{Action, Relation, action, overlap, relate};
 pub use protocol::{Ground, Judgement, Loser, Standing, judge};
-pub use slot::{Defeat, SlotClaim, defeats};
+pub use slot::{Defeat, SlotClaim, about, defeats};

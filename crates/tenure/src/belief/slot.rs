@@ -18,6 +18,25 @@ pub struct SlotClaim {
     pub multiple: bool,
 }
 
+/// The ids of the entities that an object is about: those that it names, else its subjects, else the user of a preference or
+/// of a fact about a user.
+pub fn about(object: &ContextObject) -> impl Iterator<Item = &str> {
+    let revision = object.revision();
+    let rare = revision.rare();
+    let named = if rare.entities.is_empty() {
+        &rare.subjects
+    } else {
+        &rare.entities
+    };
+    let of_user = matches!(
+        revision.object_type(),
+        ObjectType::Preference | ObjectType::IdentityFact
+    );
+    let user = revision.scope().user.as_deref();
+    let user = user.filter(|_| named.is_empty() && of_user);
+    named.iter().map(String::as_str).chain(user)
+}
+
 impl SlotClaim {
     /// The claim of an object and the entities that it is about; none where it makes no claim that can be read, or is
     /// about nothing that is named. A preference or a fact about a user that names no entity is about its user.
@@ -25,17 +44,7 @@ impl SlotClaim {
         let revision = object.revision();
         let rare = revision.rare();
         let claim = rare.normalized_claim.as_deref()?.parse().ok()?;
-        let mut entities = rare.entities.clone();
-        if entities.is_empty() {
-            entities = rare.subjects.clone();
-        }
-        let of_user = matches!(
-            revision.object_type(),
-            ObjectType::Preference | ObjectType::IdentityFact
-        );
-        if entities.is_empty() && of_user {
-            entities.extend(revision.scope().user.as_deref().map(str::to_owned));
-        }
+        let mut entities: Vec<String> = about(object).map(str::to_owned).collect();
         entities.sort_unstable();
         entities.dedup();
         let claim = SlotClaim {

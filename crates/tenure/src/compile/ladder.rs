@@ -56,6 +56,8 @@ vocabulary! {
         Authority = "authority",
         /// Objects of its type go no higher.
         ObjectType = "object_type",
+        /// A person has yet to say which entity it is about.
+        Entity = "entity",
         /// Neither a template nor its `behavioral_implication` says what follows from it.
         NoGuidance = "no_guidance",
         /// Its template failed.
@@ -111,6 +113,33 @@ fn height(row: &Row) -> (Rung, Option<Hold>) {
         held(Rung::Guidance, Hold::NoValidator)
     } else {
         (Rung::HardConstraint, None)
+    }
+}
+
+/// Returns whether a row may only stand once it is decided which entity it is about: what the platform or the developer
+/// says, and what is guidance or a constraint in its own words. The conversation stands as it was said.
+pub(crate) fn needs_decided(row: &Row) -> bool {
+    let (rung, hold) = height(row);
+    if hold == Some(Hold::Conversation) {
+        return false;
+    }
+    row.authority <= Authority::Developer
+        || rung >= Rung::Guidance && !is_observation(row.object_type, row.authority)
+}
+
+/// An observation about an entity that nobody has decided: nothing follows from it, and its claim stands.
+pub(crate) fn undecided(object: &ContextObject, policy: &Policy) -> Climb {
+    let words = policy.document().guidance.ladder;
+    let words = words.then(|| WrittenClaim::of(object.revision()).to_string());
+    let rung = match words {
+        Some(_) => Rung::TaskContext,
+        None => Rung::ScopedMemory,
+    };
+    Climb {
+        rung,
+        held_by: Hold::Entity,
+        words,
+        fault: None,
     }
 }
 
@@ -184,6 +213,7 @@ pub(crate) fn reached(
             held(Rung::RawObservation, Hold::Form)
         }
         _ if is_said => held(Rung::RawObservation, Hold::Conversation),
+        (Reason::EntityPending { .. }, _) => held(Rung::NormalizedFact, Hold::Entity),
         (_, Some(Stage::Admit)) => held(Rung::NormalizedFact, Hold::Scope),
         (_, Some(Stage::Settle)) => held(Rung::NormalizedFact, Hold::Validity),
         (_, Some(Stage::Plan)) => held(Rung::ScopedMemory, Hold::Waiting),

@@ -3,7 +3,7 @@
 //! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::base::digest::Digest;
@@ -124,8 +124,13 @@ pub(crate) struct Pricing<'w> {
 
 impl Pricing<'_> {
     /// The pieces of these rows in these sections.
-    pub(crate) fn of_rows(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Piece> {
-        self.converted(set, rows, &self.climbs(set, rows))
+    pub(crate) fn of_rows(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        undecided: &BTreeSet<u32>,
+    ) -> Vec<Piece> {
+        self.converted(set, rows, &self.climbs(set, rows, undecided))
     }
 
     /// The pieces of these rows in these sections, the observations among them as what follows from them.
@@ -156,8 +161,13 @@ impl Pricing<'_> {
     }
 
     /// The ways up of the observations among these rows, which do not stand in their own words; of none where the
-    /// policy converts none.
-    pub(crate) fn climbs(&self, set: &Normalized, rows: &[(u32, Section)]) -> Climbs {
+    /// policy converts none. Of what is `undecided`, the claims alone stand.
+    pub(crate) fn climbs(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        undecided: &BTreeSet<u32>,
+    ) -> Climbs {
         if !self.policy.document().guidance.ladder {
             return Climbs::new();
         }
@@ -165,7 +175,14 @@ impl Pricing<'_> {
             let facts = set.row(*row);
             ladder::is_observation(facts.object_type, facts.authority)
         });
-        let climb = |row: u32| ladder::convert(set.object(row), self.policy, self.task_type);
+        let climb = |row: u32| {
+            let object = set.object(row);
+            if undecided.contains(&row) {
+                ladder::undecided(object, self.policy)
+            } else {
+                ladder::convert(object, self.policy, self.task_type)
+            }
+        };
         observed.map(|(row, _)| (*row, climb(*row))).collect()
     }
 

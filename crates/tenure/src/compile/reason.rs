@@ -137,6 +137,11 @@ pub enum Reason {
         /// The kind.
         modality: Modality,
     },
+    /// Omitted: it is about an entity that waits for a person to say which one it is, and would be more than context.
+    EntityPending {
+        /// The id of that entity.
+        entity: Box<str>,
+    },
     /// Omitted: it is not true yet.
     NotYetValid {
         /// The instant at which it becomes true.
@@ -364,6 +369,7 @@ impl Reason {
             | Reason::PersonalData => Ruling::Denied,
             Reason::AnonymousEvidence
             | Reason::UnsupportedModality { .. }
+            | Reason::EntityPending { .. }
             | Reason::NotYetValid { .. }
             | Reason::ExpiredValidTime { .. }
             | Reason::NotYetKnown { .. }
@@ -417,6 +423,7 @@ impl Reason {
             | Reason::PersonalData
             | Reason::AnonymousEvidence
             | Reason::UnsupportedModality { .. } => &[Stage::Admit],
+            Reason::EntityPending { .. } => &[Stage::Resolve],
             Reason::NotYetValid { .. }
             | Reason::ExpiredValidTime { .. }
             | Reason::NotYetKnown { .. }
@@ -496,6 +503,7 @@ impl Reason {
             Reason::PersonalData => "personal_data",
             Reason::AnonymousEvidence => "anonymous_evidence",
             Reason::UnsupportedModality { .. } => "unsupported_modality",
+            Reason::EntityPending { .. } => "entity_pending",
             Reason::NotYetValid { .. } => "not_yet_valid",
             Reason::ExpiredValidTime { .. } => "expired_valid_time",
             Reason::NotYetKnown { .. } => "not_yet_known",
@@ -564,6 +572,9 @@ impl Reason {
             Reason::AnonymousEvidence => "evidence without source or time".into(),
             Reason::UnsupportedModality { modality } => {
                 format!("{modality} cannot be compiled yet")
+            }
+            Reason::EntityPending { entity } => {
+                format!("a person has yet to say which entity `{entity}` is")
             }
             Reason::NotYetValid { valid_from } => format!("not valid before {valid_from}"),
             Reason::ExpiredValidTime { valid_until } => format!("expired at {valid_until}"),

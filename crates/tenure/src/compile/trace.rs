@@ -57,6 +57,9 @@ pub struct Verdict {
     /// The condition that stopped it there; none on the last rung.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<Hold>,
+    /// The canonical ids of the entities that it is about, where its own are others: of merged entities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub canonical_entity_ids: Vec<String>,
 }
 
 /// Something worth knowing about a candidate beside its verdict.
@@ -104,6 +107,13 @@ pub enum Note {
     SeamLabelled {
         /// The candidate.
         name: Arc<str>,
+    },
+    /// A person has yet to say which entity this is: what speaks of it stands as its claim or as data, or not at all.
+    EntityUndecided {
+        /// The id of the entity.
+        entity: String,
+        /// The candidates that speak of it.
+        names: Vec<Arc<str>>,
     },
     /// An alias names more than one entity and was left unresolved.
     AmbiguousAlias {
@@ -204,6 +214,10 @@ impl Note {
             Note::SeamLabelled { name } => {
                 format!("{name}: labelled, because it starts with white space or `/`")
             }
+            Note::EntityUndecided { entity, names } => format!(
+                "a person has yet to say which entity `{entity}` is: {} speak of it",
+                names.join(", ")
+            ),
             Note::AmbiguousAlias { alias, entities } => {
                 format!("`{alias}` names several entities: {}", entities.join(", "))
             }

@@ -4,6 +4,7 @@
 //! default, and any other policy names only what it changes.
 
 mod answers;
+mod entities;
 mod guidance;
 mod hygiene;
 mod lay_over;
@@ -30,6 +31,7 @@ use guidance::{Templates, Told};
 use lay_over::{line_of, merge};
 
 pub use answers::AnswersPolicy;
+pub use entities::EntityPolicy;
 pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
 pub use hygiene::{Age, AgeUnit, Decay, HygienePolicy};
 pub use quality::{Bounds, MissedByClass, OnMiss, QualityMetric, QualityPolicy};
@@ -208,6 +210,9 @@ pub struct PolicyDocument {
     /// The settings by which what stands grows stale.
     #[serde(default, skip_serializing_if = "HygienePolicy::is_off")]
     pub hygiene: HygienePolicy,
+    /// The settings by which mentions are resolved to entities, as something is written.
+    #[serde(default, skip_serializing_if = "EntityPolicy::is_default")]
+    pub entities: EntityPolicy,
     /// Days in which freshness halves, by object type.
     pub half_life_days: BTreeMap<ObjectType, f64>,
     /// The settings of each section.
@@ -482,6 +487,9 @@ impl Policy {
                 "version `{}` is not MAJOR.MINOR.PATCH",
                 document.version
             ));
+        }
+        if let Err(error) = document.entities.weights.check() {
+            return Err(error.or_at("entities.weights", None));
         }
         let mut places = [None; Section::COUNT];
         let layout = &document.layout;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::base::digest::Digest;
 use crate::base::error::{Error, ErrorKind};
 use crate::base::time::Instant;
+use crate::belief::entity::{Identities, Identity};
 use crate::input::gate::Gate;
 use crate::input::policy::ContextMode;
 use crate::input::retrieval::RetrievalPlan;
@@ -224,6 +225,10 @@ pub struct Request {
     /// Entities whose names are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<Entity>,
+    /// The ids of entities that mean others, or that wait for a person to say which one they are, as the caller may know
+    /// of it. Where a store is read, its registry says so, whatever stands here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<Identity>,
     /// The nearness to the task that a block must have. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
@@ -280,6 +285,7 @@ impl Default for Request {
             target: Target::Text,
             context: None,
             entities: Vec::new(),
+            identities: Vec::new(),
             gate: None,
             tools: None,
             late_tools: false,
@@ -490,7 +496,8 @@ impl Request {
         }
         let plan = self.retrieval.as_ref();
         let valid = plan.map_or(Ok(()), RetrievalPlan::validate);
-        valid.map_err(|error| error.or_at("retrieval", None))
+        valid.map_err(|error| error.or_at("retrieval", None))?;
+        Identities::check(&self.identities).map_err(|error| error.or_at("identities", None))
     }
 }
 

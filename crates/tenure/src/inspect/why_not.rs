@@ -173,6 +173,9 @@ pub fn remedy_in_words(verdict: &Verdict, policy: Option<&Policy>) -> String {
         }
         Reason::NotYetKnown { tx_start } => format!("an `as_of.known` at or after {tx_start}"),
         Reason::NoLongerHeld { tx_end } => format!("an `as_of.known` before {tx_end}"),
+        Reason::EntityPending { entity } => {
+            format!("a decision which entity `{entity}` is (`tenure entity review {entity}`)")
+        }
         Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
         Reason::Overridden { by, .. } => {
             format!("a decision for it against `{by}`, or `contradictions = \"keep\"` in the policy")
@@ -272,6 +275,7 @@ impl fmt::Display for WhyNot {
             score,
             rung,
             held_by,
+            canonical_entity_ids,
         } = &self.verdict;
         writeln!(
             f,
@@ -283,6 +287,9 @@ impl fmt::Display for WhyNot {
         if let Some(rung) = rung {
             let held = held_by.map_or(String::new(), |by| format!(", held by {by}"));
             writeln!(f, "  rung {} of 5, {rung}{held}", rung.number())?;
+        }
+        if !canonical_entity_ids.is_empty() {
+            writeln!(f, "  about {}", canonical_entity_ids.join(", "))?;
         }
         if let Some(score) = score {
             writeln!(

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use tenure::belief::entity::Identity;
 use tenure::condense::turns::Speaker;
 use tenure::facts::Fact;
 use tenure::gate::Gate;
@@ -838,6 +839,17 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
             Entity { id: "e2".into(), name: "flash".into(), aliases: vec!["sensor".into()] },
         ]),
     ];
+    let identity = |id: &str, means: Option<&str>, pending| Identity {
+        id: id.into(),
+        means: means.map(str::to_owned),
+        pending,
+    };
+    let identities = prop_oneof![
+        4 => Just(Vec::new()),
+        2 => Just(vec![identity("e2", Some("e1"), false)]),
+        1 => Just(vec![identity("e1", None, true)]),
+        1 => Just(vec![identity("e1", None, true), identity("e2", Some("e1"), true)]),
+    ];
     let gate = || {
         rarely(
             8,
@@ -858,7 +870,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         budget(),
         target,
         entities,
-        (gate(), gate(), retrieval, schema),
+        (gate(), gate(), retrieval, schema, identities),
     )
         .prop_map(
             |(
@@ -869,7 +881,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                 budget,
                 target,
                 entities,
-                (gate, tools, retrieval, response_schema),
+                (gate, tools, retrieval, response_schema, identities),
             )| {
                 Request {
                     task,
@@ -879,6 +891,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                     budget,
                     target,
                     entities,
+                    identities,
                     gate,
                     tools,
                     retrieval,

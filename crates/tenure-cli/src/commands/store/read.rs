@@ -4,11 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
-use tenure::object::{Audited, ObjectType, Question, RetirementRule};
+use tenure::object::{Audited, Question};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
-use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, true_at};
+use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, WaitingKind, true_at};
 use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
 use super::{objects, print_beliefs, tenant};
@@ -56,7 +56,7 @@ pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
-    let waiting = tenant(&args.tenant)?.awaiting(None)?;
+    let waiting = tenant(&args.tenant)?.proposals(None)?;
     if args.tenant.format == Format::Json {
         return print_json(&waiting);
     }
@@ -64,16 +64,20 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
         return print("nothing waits for a person\n");
     }
     let text = waiting.iter().map(|one| {
-        let asks = match (one.object_type, one.rule) {
-            (ObjectType::Outcome, _) => "accept or reject",
-            (_, RetirementRule::HardDelete) => "erase or confirm",
+        let asks = match one.kind {
+            WaitingKind::Outcome => "accept or reject",
+            WaitingKind::Erasure => "erase or confirm",
+            WaitingKind::Entity => "one of its own?",
+            WaitingKind::Conflict => "which one stands?",
+            WaitingKind::Stale => "make it anew",
             _ => "confirm or retract",
         };
+        let since = one.since.map(|since| format!("  since {since}"));
         format!(
-            "{asks:<18}  {}  since {}  {}\n",
-            one.object_id,
-            one.since,
-            cell(&one.name)
+            "{asks:<18}  {}{}: {}\n",
+            cell(&one.name),
+            since.unwrap_or_default(),
+            cell(&one.decide)
         )
     });
     print(&text.collect::<String>())

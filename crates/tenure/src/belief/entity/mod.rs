@@ -1,10 +1,12 @@
 //! Entities: mentions of them in a text, how alike a mention and an entity are, and what follows from that.
 
+mod identity;
 mod mention;
 mod registry;
 mod resolver;
 mod similarity;
 
+pub use identity::{Identities, Identity};
 pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
 pub use registry::{Entities, EntityEntry, EntityOp, SeenEntity, SeesObject};
 pub use resolver::{ResolvedMention, Resolver};

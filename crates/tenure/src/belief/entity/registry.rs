@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::identity::Identity;
 use super::similarity::{Bound, Metadata, Profile};
 use super::{EntityType, MAX_ALIAS, RelationType};
 use crate::base::error::{Error, ErrorKind};
@@ -196,6 +197,8 @@ pub struct Entities {
     all: BTreeMap<String, Entity>,
     /// The ids of those that mean another.
     merged: BTreeSet<String>,
+    /// The ids of those that wait for a person, merged or not.
+    waiting: BTreeSet<String>,
 }
 
 /// An entity as somebody may see it.
@@ -234,6 +237,14 @@ impl Entities {
     pub fn apply(&mut self, entry: &EntityEntry) -> Result<(), Error> {
         let source = entry.source;
         let id = entry.does.id();
+        if let (EntityOp::Split { .. } | EntityOp::Confirm { .. }, Some(_)) = (&entry.does, source)
+        {
+            // It would act for who may not see the object, too.
+            return Err(
+                Error::input("a split and a confirmation come from no object")
+                    .hint("somebody says so: leave the source out"),
+            );
+        }
         match &entry.does {
             EntityOp::Create {
                 name,
@@ -260,6 +271,9 @@ impl Entities {
                 }
                 for candidate in candidates {
                     self.known(candidate)?;
+                }
+                if *pending {
+                    self.waiting.insert(id.to_owned());
                 }
                 self.all.insert(
                     id.to_owned(),
@@ -335,11 +349,8 @@ impl Entities {
                 }
                 entity.pending = false;
                 entity.candidates.clear();
+                self.waiting.remove(id);
             }
-        }
-        if let EntityOp::Merge { .. } = &entry.does {
-            let entity = self.known_mut(id)?;
-            entity.pending = false;
         }
         Ok(())
     }
@@ -370,6 +381,40 @@ impl Entities {
             }
         }
         Some(id)
+    }
+
+    /// Returns whether there is an id that means another or waits for a person, in whosever view.
+    pub fn moves_any(&self) -> bool {
+        !self.merged.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// Returns whether this id means another or waits for a person, in whosever view.
+    pub fn moves(&self, id: &str) -> bool {
+        self.merged.contains(id) || self.waiting.contains(id)
+    }
+
+    /// Adds the objects that the meaning of an id came from, whoever may see them.
+    pub fn sources_of(&self, id: &str, sources: &mut BTreeSet<ObjectId>) {
+        let mut next = Some(id);
+        // The log holds no ring.
+        while let Some(entity) = next.and_then(|id| self.all.get(id)) {
+            let means = entity.means.as_ref();
+            sources.extend(entity.source);
+            sources.extend(means.and_then(|means| means.source));
+            next = means.map(|means| means.value.as_str());
+        }
+    }
+
+    /// The meaning of an id for somebody who may see these objects; none where it means itself.
+    pub fn identity(&self, id: &str, sees: &SeesObject<'_>) -> Option<Identity> {
+        let meant = self.meant(id, sees)?;
+        let pending = self.waiting.contains(meant);
+        let means = (meant != id).then(|| meant.to_owned());
+        (pending || means.is_some()).then(|| Identity {
+            id: id.to_owned(),
+            means,
+            pending,
+        })
     }
 
     /// The entities that somebody may see who may see these objects, by id: what was merged stands with the entity that
@@ -596,7 +641,92 @@ mod tests {
         assert_eq!(missing.kind, ErrorKind::NotFound);
     }
 
+    #[test]
+    fn a_hidden_merge_decides_nothing_for_others() {
+        let mut entities = made(&["ada"]);
+        let EntityOp::Create { name, .. } = create("lovelace") else {
+            unreachable!("it creates")
+        };
+        let waiting = EntityOp::Create {
+            id: "lovelace".into(),
+            name,
+            kind: None,
+            project: None,
+            metadata: Metadata::default(),
+            confidence: None,
+            pending: true,
+            candidates: vec!["ada".into()],
+        };
+        entities.apply(&entry(None, waiting)).unwrap();
+        let before = entities.clone();
+        entities
+            .apply(&entry(Some(7), merge("lovelace", "ada")))
+            .unwrap();
+        assert_eq!(
+            entities.seen("acme", &|_| false),
+            before.seen("acme", &|_| false)
+        );
+        let pending = |entities: &Entities| {
+            let one = entities.identity("lovelace", &|_| false);
+            one.map(|one| (one.means, one.pending))
+        };
+        assert_eq!(pending(&entities), Some((None, true)));
+        let all = entities.identity("lovelace", &|_| true).unwrap();
+        assert_eq!((all.means.as_deref(), all.pending), (Some("ada"), false));
+        assert_eq!(entities.identity("ada", &|_| true), None);
+        // What acts for everybody comes from no object.
+        for op in [
+            EntityOp::Split {
+                id: "lovelace".into(),
+            },
+            EntityOp::Confirm {
+                id: "lovelace".into(),
+            },
+        ] {
+            let refused = entities.apply(&entry(Some(7), op)).unwrap_err();
+            assert_eq!(refused.kind, ErrorKind::Input);
+        }
+    }
+
+    // What comes from objects that somebody may not see changes nothing for them, whatever it is.
+    fn any_step() -> impl Strategy<Value = (Option<u128>, EntityOp)> {
+        let id = || prop::sample::select(vec!["a", "b", "c", "d"]);
+        let source = prop::option::of(0u128..4);
+        let op = prop_oneof![
+            3 => (id(), id()).prop_map(|(id, into)| merge(id, into)),
+            1 => (id(), id()).prop_map(|(id, to)| EntityOp::Relate {
+                id: id.into(), relation: RelationType::CrossReference, to: to.into() }),
+            1 => id().prop_map(|id| EntityOp::Alias { id: id.into(), alias: format!("the {id}, too") }),
+        ];
+        (source, op)
+    }
+
     proptest! {
+        #[test]
+        fn nobody_is_told_of_what_they_may_not_see(steps in prop::collection::vec(any_step(), 0..12), hidden in 0u128..4) {
+            let ids = ["a", "b", "c", "d"];
+            let sees = |id: ObjectId| id != ObjectId::from_bits(hidden);
+            let (mut all, mut open) = (made(&ids), made(&ids));
+            for (source, op) in steps {
+                let source = source.map(ObjectId::from_bits);
+                let entry = EntityEntry { source, ..entry(None, op) };
+                // What was refused changed nothing, whyever.
+                if all.apply(&entry).is_ok() && source.is_none_or(sees) {
+                    open.apply(&entry).unwrap();
+                }
+            }
+            prop_assert_eq!(all.seen("acme", &sees), open.seen("acme", &sees));
+            for id in ids {
+                prop_assert_eq!(all.identity(id, &sees), open.identity(id, &sees));
+                let mut sources = BTreeSet::new();
+                all.sources_of(id, &mut sources);
+                // Whoever may see the sources of an id knows what it means.
+                if sources.iter().all(|id| sees(*id)) {
+                    prop_assert_eq!(all.identity(id, &sees), all.identity(id, &|_| true));
+                }
+            }
+        }
+
         // Whatever is merged and split, every entity means exactly one that means itself.
         #[test]
         fn no_history_makes_a_ring(steps in prop::collection::vec((0usize..5, 0usize..5, any::<bool>()), 0..30)) {

@@ -45,7 +45,8 @@ vocabulary! {
     }
 }
 
-/// The weights of the six parts, which a policy states.
+/// The weights of the six parts, which a policy states, each from 0 to 1. A similarity is the sum of the known parts by their weights
+/// over the sum of these weights: the weights need not be 1 together, and what is not known counts for nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PartWeights {

@@ -121,11 +121,12 @@ pub(crate) fn contain<'a>(
         .iter()
         .map(|row| (*row, epoch.section(*row)))
         .collect();
-    let climbs = pricing.climbs(set, &placed);
+    let undecided = &live.meanings.undecided;
+    let climbs = pricing.climbs(set, &placed, undecided);
     let framed = pricing.converted(set, &placed, &climbs);
     let mut stands = [0u32; Section::COUNT];
     let sent = &epoch.sent;
-    for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent)) {
+    for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent, undecided)) {
         let stands = &mut stands[section.index()];
         *stands = stands.saturating_add(piece.tokens);
     }

@@ -713,7 +713,12 @@ fn trace(
         let converted = || match pieces.climbs.get(&row) {
             Some(climb) => (climb.rung, climb.held_by),
             None => {
-                let climb = ladder::convert(set.object(row), policy, task_type);
+                let object = set.object(row);
+                let climb = if live.meanings.undecided.contains(&row) {
+                    ladder::undecided(object, policy)
+                } else {
+                    ladder::convert(object, policy, task_type)
+                };
                 (climb.rung, climb.held_by)
             }
         };
@@ -726,6 +731,7 @@ fn trace(
             section: epoch.section(row),
             tokens: pieces.tokens(row),
             score: reason.shows_score().then(|| ranking.scores[row as usize]),
+            canonical_entity_ids: live.canonical_ids(row, &reason),
             reason,
         })
     };

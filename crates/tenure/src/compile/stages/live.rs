@@ -1,9 +1,11 @@
 //! The state that travels through the stages: the rows that are still in, and the verdicts on the others.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::belief::entity::Identities;
 use crate::compile::links::Links;
-use crate::compile::trace::{Note, Reason, Stage, StageReport};
+use crate::compile::trace::{Note, Reason, Ruling, Stage, StageReport};
 use crate::input::candidates::Normalized;
 use crate::object::ObjectType;
 use crate::provider::target::Target;
@@ -20,6 +22,16 @@ pub(crate) struct Live<'a> {
     pub(crate) verdicts: Vec<Option<Reason>>,
     pub(crate) notes: Vec<Note>,
     pub(crate) stages: Vec<StageReport>,
+    /// The meanings of entities' ids to the caller.
+    pub(crate) meanings: Arc<Meanings>,
+}
+
+/// The meanings of entities' ids to the caller, and what follows for the rows.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Meanings {
+    pub(crate) of: Identities,
+    /// The rows that are in and speak of an entity that a person has yet to decide: they say no more than their claim.
+    pub(crate) undecided: BTreeSet<u32>,
 }
 
 impl<'a> Live<'a> {
@@ -36,6 +48,7 @@ impl<'a> Live<'a> {
                 entered: count,
                 left: count,
             }],
+            meanings: Arc::default(),
         }
     }
 
@@ -90,6 +103,17 @@ impl<'a> Live<'a> {
     /// Returns whether a candidate is still in.
     pub(crate) fn is_in(&self, row: u32) -> bool {
         self.verdicts[row as usize].is_none()
+    }
+
+    /// The canonical ids of the entities that a row is about, where its own are others; none of what the caller may not
+    /// see.
+    pub(crate) fn canonical_ids(&self, row: u32, reason: &Reason) -> Vec<String> {
+        let of = &self.meanings.of;
+        if of.is_empty() || reason.ruling() == Ruling::Denied || !self.set.row(row).rare {
+            return Vec::new();
+        }
+        let (ids, _) = self.set.object(row).revision().names();
+        of.changed(ids).unwrap_or_default()
     }
 
     /// The names of the tools that the conversation calls.

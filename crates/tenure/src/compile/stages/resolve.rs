@@ -1,13 +1,18 @@
 //! Stage 3: which known entities do the objects and the task speak of? Exact aliases only, over
-//! admitted objects: a hidden object's aliases change nothing.
+//! admitted objects: a hidden object's aliases change nothing. Ids that mean one entity are one; what is about an entity
+//! that nobody has decided yet stands no higher than its claim.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::belief::entity::Identities;
+use crate::compile::ladder;
 use crate::compile::stages::Live;
 use crate::compile::stages::admit::Admitted;
-use crate::compile::trace::{Note, Stage};
+use crate::compile::stages::live::Meanings;
+use crate::compile::trace::{Note, Reason, Stage};
 use crate::input::request::{Entity, Request};
 
 /// Admitted objects, and which of them speak of an entity that the task speaks of.
@@ -20,6 +25,7 @@ pub(crate) struct Resolved<'a> {
 /// Matches aliases against the entities that the request supplies.
 pub(crate) fn resolve<'a>(Admitted(mut live): Admitted<'a>, request: &Request) -> Resolved<'a> {
     live.pass(Stage::Resolve);
+    hold_undecided(&mut live, request);
     if request.entities.is_empty() {
         return Resolved {
             live,
@@ -28,25 +34,63 @@ pub(crate) fn resolve<'a>(Admitted(mut live): Admitted<'a>, request: &Request) -
     }
     let names = alias_table(&request.entities, &mut live.notes);
     let query = folded(&request.query_text());
+    let meanings = Arc::clone(&live.meanings);
+    let canonical = |id| meanings.of.canonical(id);
     let asked: BTreeSet<&str> = names
         .iter()
         .filter(|(alias, _)| mentions(&query, alias))
-        .map(|(_, id)| *id)
+        .map(|(_, id)| canonical(id))
         .collect();
     let set = live.set;
     let related = live.rows.iter().copied().filter(|row| {
         let rare = set.object(*row).revision().rare();
-        let by_id = rare.entities.iter().any(|id| asked.contains(id.as_str()));
+        let by_id = || {
+            let mut ids = rare.entities.iter();
+            ids.any(|id| asked.contains(canonical(id)))
+        };
         let by_alias = || {
             rare.aliases
                 .iter()
                 .filter_map(|alias| names.get(&folded(alias)))
-                .any(|id| asked.contains(id))
+                .any(|id| asked.contains(canonical(id)))
         };
-        set.row(*row).rare && (by_id || by_alias())
+        set.row(*row).rare && (by_id() || by_alias())
     });
     let related = related.collect();
     Resolved { live, related }
+}
+
+/// Takes over what the registry says of ids; of the rows that speak of an entity that a person has yet to decide, omits
+/// those that would be more than context, and marks the others.
+fn hold_undecided(live: &mut Live<'_>, request: &Request) {
+    let of = Identities::of(&request.identities);
+    if of.is_empty() {
+        return;
+    }
+    let set = live.set;
+    let pending = |row: u32| {
+        let revision = set.row(row).rare.then(|| set.object(row).revision())?;
+        let (ids, _) = revision.names();
+        ids.iter().find(|id| of.is_pending(id))
+    };
+    let mut undecided = BTreeSet::new();
+    let mut speakers: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
+    live.judge_further(|row| {
+        let id = pending(row)?;
+        let entity = of.canonical(id).to_owned();
+        let names = speakers.entry(entity.clone()).or_default();
+        names.push(set.name(row));
+        if ladder::needs_decided(set.row(row)) {
+            let entity = entity.into_boxed_str();
+            return Some(Reason::EntityPending { entity });
+        }
+        undecided.insert(row);
+        None
+    });
+    let notes = speakers.into_iter();
+    let notes = notes.map(|(entity, names)| Note::EntityUndecided { entity, names });
+    live.notes.extend(notes);
+    live.meanings = Arc::new(Meanings { of, undecided });
 }
 
 /// Folded alias to entity id. An alias of two entities resolves to neither.

@@ -151,7 +151,9 @@ impl Scales {
                 .iter()
                 .map(|row| (*row, planned.epoch.section(*row)))
                 .collect();
-            let pieces = pricing.of_rows(set, &placed).into_iter();
+            let pieces = pricing
+                .of_rows(set, &placed, &live.meanings.undecided)
+                .into_iter();
             pieces.map(|piece| u64::from(piece.tokens)).collect()
         };
         let costs = priced(corpus);

@@ -1,6 +1,7 @@
 //! Of objects of one authority that claim one slot the later one stands alone, where the policy says so.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
@@ -14,6 +15,7 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         return;
     }
     let set = live.set;
+    let meanings = Arc::clone(&live.meanings);
     // The rows of a slot, of the same entities and the same people, each with when it came to hold.
     let mut slots: BTreeMap<_, Vec<(i64, i64, u32)>> = BTreeMap::new();
     for &at in live.rows.iter().filter(|row| set.row(**row).rare) {
@@ -30,8 +32,12 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         if row.authority == Authority::Data {
             continue;
         }
-        let mut entities: Vec<&str> = rare.entities.iter().map(String::as_str).collect();
+        let canonical = rare.entities.iter().map(|id| meanings.of.canonical(id));
+        let mut entities: Vec<&str> = canonical.collect();
         entities.sort_unstable();
+        if !meanings.of.is_empty() {
+            entities.dedup();
+        }
         let slot = claim.slot.into_owned();
         let scope = set.scopes[row.scope as usize].as_ref();
         let rows = slots

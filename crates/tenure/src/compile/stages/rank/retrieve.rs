@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::base::time::Instant;
+use crate::belief::entity::Identities;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::Normalized;
@@ -61,6 +62,7 @@ pub(super) fn retrieve(
         now: request.as_of.valid,
         set: live.set,
         rows: &live.rows,
+        identities: &live.meanings.of,
         policy,
         facts,
     };
@@ -145,6 +147,7 @@ struct Search<'s> {
     now: Option<Instant>,
     /// Everything that is in.
     rows: &'s [u32],
+    identities: &'s Identities,
     policy: &'s Policy,
     facts: &'s Facts,
 }
@@ -239,7 +242,7 @@ impl Search<'_> {
         unfetched: &mut Vec<Unfetched>,
     ) -> (Vec<Found>, Option<RetrievalStrategy>) {
         let (nearest, _) = self.near(RetrievalStrategy::Hybrid, text, among, marks);
-        let graph = Graph::over(self.set, self.rows);
+        let graph = Graph::over(self.set, self.rows, self.identities);
         let mut reached: BTreeMap<u32, u32> = BTreeMap::new();
         for name in &subquery.from {
             match graph.named.get(name.as_str()) {
@@ -291,16 +294,18 @@ struct Graph<'s> {
     named: BTreeMap<&'s str, Vec<u32>>,
     /// The rows that are kept with a name.
     holders: BTreeMap<&'s str, Vec<u32>>,
-    /// The rows that speak of an entity.
+    /// The rows that speak of an entity, by its canonical id.
     speakers: BTreeMap<&'s str, Vec<u32>>,
+    identities: &'s Identities,
 }
 
 impl<'s> Graph<'s> {
-    fn over(set: &'s Normalized, rows: &[u32]) -> Graph<'s> {
+    fn over(set: &'s Normalized, rows: &[u32], identities: &'s Identities) -> Graph<'s> {
         let mut graph = Graph {
             named: BTreeMap::new(),
             holders: BTreeMap::new(),
             speakers: BTreeMap::new(),
+            identities,
         };
         for &row in rows {
             if set.row(row).section == Section::History {
@@ -315,6 +320,7 @@ impl<'s> Graph<'s> {
                 graph.holders.entry(name).or_default().push(row);
             }
             for entity in &object.revision().rare().entities {
+                let entity = identities.canonical(entity);
                 graph.speakers.entry(entity).or_default().push(row);
             }
         }
@@ -343,7 +349,9 @@ impl<'s> Graph<'s> {
                 }
                 for entity in &revision.rare().entities {
                     // Everybody who speaks of it is reached the first time.
-                    if let Some((name, speakers)) = self.speakers.get_key_value(entity.as_str())
+                    if let Some((name, speakers)) = self
+                        .speakers
+                        .get_key_value(self.identities.canonical(entity))
                         && spent.insert(name)
                     {
                         linked.extend(speakers);

@@ -15,8 +15,12 @@ pub(super) fn defeated(live: &Live<'_>, at: Option<Instant>) -> BTreeMap<u32, Re
     let mut slots: BTreeMap<(&str, &str), Vec<(u32, &SlotClaim)>> = BTreeMap::new();
     for (row, entities, claim) in set.claims().filter(|(row, ..)| live.is_in(*row)) {
         for entity in entities {
-            let slot = (entity.as_str(), claim.claim.slot());
-            slots.entry(slot).or_default().push((row, claim));
+            let slot = (live.meanings.of.canonical(entity), claim.claim.slot());
+            let claims = slots.entry(slot).or_default();
+            // Two of its entities may be one.
+            if claims.last().is_none_or(|(last, _)| *last != row) {
+                claims.push((row, claim));
+            }
         }
     }
     let mut reasons = BTreeMap::new();

@@ -1,0 +1,94 @@
+//! Scheduled sweeps: what has become too old by its own rule is archived, demoted, put before a person, or, where the operator
+//! says so, erased; one tenant after the other, by one node at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::object::RetirementRule;
+use tenure::{Error, ErrorKind};
+use tenure_store::{HardDelete, Sweep, Writing};
+use tokio::sync::oneshot::Receiver;
+
+use crate::app::App;
+use crate::options::Sweeping;
+use crate::telemetry::log::LogLevel;
+
+/// The longest time from the start to the first sweep: a server that is started each day sweeps, too.
+const FIRST: Duration = Duration::from_secs(60);
+/// The author of what sweeps change.
+const AUTHOR: &str = "sweep";
+
+/// Sweeps until the other end of `stopped` is gone. `tenant` is swept where the store does not say which there are.
+pub(crate) async fn run(
+    app: Arc<App>,
+    schedule: Sweeping,
+    tenant: String,
+    mut stopped: Receiver<()>,
+) {
+    let every = schedule.every.max(Duration::from_secs(1));
+    let mut wait = every.min(FIRST);
+    loop {
+        tokio::select! {
+            _ = &mut stopped => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+        wait = every;
+        let (app, tenant) = (Arc::clone(&app), tenant.clone());
+        let swept = tokio::task::spawn_blocking(move || sweep(&app, schedule, tenant));
+        let _ = swept.await;
+    }
+}
+
+/// Sweeps all tenants, until the server is told to stop: each change is a write of its own, so none is left half.
+fn sweep(app: &App, schedule: Sweeping, tenant: String) {
+    let Some(store) = &app.store else { return };
+    let log = &app.telemetry.log;
+    let tenants = match store.tenants() {
+        Ok(tenants) => tenants,
+        Err(error) if error.kind == ErrorKind::Policy => vec![tenant],
+        Err(error) => {
+            let fields = json!({ "error": error.what });
+            return log.note(LogLevel::Error, "sweep_failed", fields);
+        }
+    };
+    let writing = Writing {
+        author: Some(AUTHOR.to_owned()),
+        ..Writing::default()
+    };
+    for name in tenants {
+        if app.is_stopping() {
+            return;
+        }
+        let swept = || -> Result<Option<Sweep>, Error> {
+            let tenant = store.tenant(&name)?;
+            tenant.sweep_in_turn(app.now(), schedule.every, schedule.hard_delete, &writing)
+        };
+        match swept() {
+            Ok(Some(sweep)) if !sweep.retired.is_empty() => {
+                let of = |rule: RetirementRule| {
+                    let of = sweep.retired.iter().filter(|one| one.rule == rule);
+                    of.count()
+                };
+                let erased = of(RetirementRule::HardDelete);
+                let (erased, proposed) = match schedule.hard_delete {
+                    HardDelete::Done => (erased, 0),
+                    HardDelete::Proposed => (0, erased),
+                };
+                let fields = json!({
+                    "tenant": name,
+                    "archived": of(RetirementRule::Archive),
+                    "demoted": of(RetirementRule::DemoteToArchival),
+                    "awaiting_confirmation": of(RetirementRule::TriggerUserConfirmation) + proposed,
+                    "erased": erased,
+                });
+                log.note(LogLevel::Info, "swept", fields);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let fields = json!({ "tenant": name, "error": error.what });
+                log.note(LogLevel::Error, "sweep_failed", fields);
+            }
+        }
+    }
+}

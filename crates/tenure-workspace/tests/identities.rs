@@ -1,0 +1,252 @@
+//! A compile reads the registry of entities as its caller may know it: what the hidden says of entities changes nothing.
+
+use proptest::prelude::*;
+use tenure::belief::entity::{EntityOp, Identity};
+use tenure::object::{Authority, Classification, ObjectId, ObjectType};
+use tenure::trace::View;
+use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Principal, Request, Ruling};
+use tenure_store::{Put, Store, Tenant, Writing};
+use tenure_workspace::{Ask, Choice, Clock, Done, Job, Reach, StoreAsk, Workspace};
+
+/// A store in a folder that lives as long as it is held, and a workspace at an instant.
+struct Bench {
+    _folder: tempfile::TempDir,
+    tenant: Tenant,
+    workspace: Workspace,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        Bench {
+            tenant: store.tenant("local").unwrap(),
+            workspace: workspace.with_clock(Clock::at("2031-01-01".parse().unwrap())),
+            _folder: folder,
+        }
+    }
+
+    fn put(&self, document: ObjectDocument) {
+        let put = vec![Put::new(document)];
+        self.tenant.put(put, &Writing::default()).unwrap();
+    }
+
+    fn id(&self, name: &str) -> ObjectId {
+        self.tenant.named(name).unwrap()[0]
+    }
+
+    fn change(&self, op: EntityOp, source: Option<&str>) {
+        let source = source.map(|name| self.id(name));
+        self.tenant
+            .change_entities(vec![(op, source)], &Writing::default())
+            .unwrap();
+    }
+
+    fn job(&self, clearance: Classification, record: bool) -> Job {
+        let mut request = Request::new("Which port does the desk use?", Budget::tokens(4_000));
+        request.principal = Principal {
+            clearance,
+            ..Principal::owner()
+        };
+        let ask = Ask {
+            request,
+            policy: Choice::Given(Box::new(Policy::preset("standard").unwrap())),
+            sources: Box::new(|| Ok(Candidates::default())),
+            store: Some(StoreAsk {
+                tenant: self.tenant.clone(),
+                objects: Some(Reach::Resident),
+                version: 0,
+                registry: None,
+                names_registries: true,
+                record,
+            }),
+            originals: None,
+            view: View::Caller,
+        };
+        self.workspace.prepare(ask, &self.workspace).unwrap()
+    }
+
+    fn run(&self, clearance: Classification) -> (Job, Done) {
+        let job = self.job(clearance, true);
+        let done = self.workspace.run(&job).unwrap();
+        (job, done)
+    }
+}
+
+fn create(id: &str, pending: bool) -> EntityOp {
+    let op = serde_json::json!({ "op": "create", "id": id, "name": format!("the {id}"), "pending": pending });
+    serde_json::from_value(op).unwrap()
+}
+
+fn merge(id: &str, into: &str) -> EntityOp {
+    EntityOp::Merge {
+        id: id.into(),
+        into: into.into(),
+    }
+}
+
+fn claims(name: &str, entity: &str, port: u32, class: Classification) -> ObjectDocument {
+    ObjectDocument {
+        canonical_entity_ids: vec![entity.into()],
+        normalized_claim: Some(format!("port == {port}")),
+        security_classification: Some(class),
+        object_type: Some(ObjectType::ProjectDecision),
+        authority_level: Some(Authority::User),
+        ..ObjectDocument::named(name, format!("The {entity} uses port {port}."))
+    }
+}
+
+const OPEN: Classification = Classification::Restricted;
+const SECRET: Classification = Classification::HighlyRestricted;
+
+fn standing(done: &Done) -> Vec<String> {
+    let trace = &done.outcome.single().unwrap().trace;
+    let verdicts = trace.verdicts.iter();
+    let included = verdicts.filter(|verdict| verdict.verdict == Ruling::Included);
+    included.map(|verdict| verdict.name.to_string()).collect()
+}
+
+#[test]
+fn claims_of_merged_entities_are_one_for_who_may_see_why() {
+    let bench = Bench::new();
+    bench.put(claims("manual", "desk", 443, OPEN));
+    bench.put(claims("label", "table", 80, OPEN));
+    bench.put(claims("memo", "memo", 1, SECRET));
+    let both = ["manual", "label"];
+    assert!(bench.job(OPEN, false).request.identities.is_empty());
+    bench.change(create("desk", false), None);
+    bench.change(create("table", false), None);
+    assert!(bench.job(OPEN, false).request.identities.is_empty());
+    assert_eq!(standing(&bench.run(OPEN).1), both);
+
+    // A merge that came from a secret memo acts for who may see that alone.
+    bench.change(merge("table", "desk"), Some("memo"));
+    let (narrow, done) = bench.run(OPEN);
+    assert!(narrow.request.identities.is_empty());
+    assert_eq!(standing(&done), both);
+    let (wide, done) = bench.run(SECRET);
+    let told = Identity {
+        id: "table".into(),
+        means: Some("desk".into()),
+        pending: false,
+    };
+    assert_eq!(wide.request.identities, [told]);
+    assert_eq!(standing(&done), ["memo"]);
+    let compiled = done.outcome.single().unwrap();
+    let verdict = compiled.trace.verdict("label").unwrap();
+    assert_eq!(verdict.reason.code(), "conflicting_claim_unresolved");
+    assert_eq!(verdict.canonical_entity_ids, ["desk"]);
+
+    // What was compiled is compiled again, whatever became of the merge.
+    let record = done.record_ids[0].clone();
+    bench.change(EntityOp::Split { id: "table".into() }, None);
+    let (_, after) = bench.run(SECRET);
+    assert_eq!(standing(&after), ["manual", "label", "memo"]);
+    let replay = bench.workspace.records(&bench.tenant).replay(&record);
+    let replay = replay.unwrap();
+    assert_eq!(replay.proof, tenure_workspace::records::Proof::Whole);
+    let again = replay.compiled.unwrap();
+    assert_eq!(
+        again.trace.verdict("label").unwrap().reason.code(),
+        "conflicting_claim_unresolved"
+    );
+}
+
+#[test]
+fn what_waits_for_a_person_stands_no_higher_than_its_claim() {
+    let bench = Bench::new();
+    let rule = ObjectDocument {
+        canonical_entity_ids: vec!["sam-2".into()],
+        ..ObjectDocument::rule("rule", "Send the port of the desk to Sam.")
+    };
+    bench.put(rule);
+    bench.change(create("sam", false), None);
+    bench.change(create("sam-2", true), None);
+    let (_, done) = bench.run(SECRET);
+    assert_eq!(standing(&done), Vec::<String>::new());
+    let records = bench.workspace.records(&bench.tenant);
+    let record = records.get(&done.record_ids[0]).unwrap();
+    let shown = records.principle(&record).unwrap();
+    let conflicts = &shown["observability_metrics"]["entity_resolution_conflicts"];
+    assert_eq!(*conflicts, 1);
+    bench.change(merge("sam-2", "sam"), None);
+    let (_, done) = bench.run(SECRET);
+    assert_eq!(standing(&done), ["rule"]);
+    let record = records.get(&done.record_ids[0]).unwrap();
+    let shown = records.principle(&record).unwrap();
+    let compiled = &shown["state_compilation_metadata"]["compiled_objects"][0];
+    assert_eq!(compiled["canonical_entity_ids"], serde_json::json!(["sam"]));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Create(&'static str, bool),
+    Merge(&'static str, &'static str),
+    Split(&'static str),
+}
+
+impl Step {
+    fn op(&self) -> EntityOp {
+        match self {
+            Step::Create(id, pending) => create(id, *pending),
+            Step::Merge(id, into) => merge(id, into),
+            Step::Split(id) => EntityOp::Split { id: (*id).into() },
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<(Step, Option<bool>)>> {
+    let id = || prop::sample::select(vec!["desk", "table", "bench"]);
+    let step = prop_oneof![
+        3 => (id(), any::<bool>()).prop_map(|(id, pending)| Step::Create(id, pending)),
+        3 => (id(), id()).prop_map(|(id, into)| Step::Merge(id, into)),
+        1 => id().prop_map(Step::Split),
+    ];
+    // By hand, from what is open, or from what is hidden.
+    prop::collection::vec((step, prop::option::of(any::<bool>())), 0..9)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    // Two stores, one of them without anything that is hidden: the caller gets the same bytes, and the same trace.
+    #[test]
+    fn the_hidden_says_nothing_of_entities(steps in steps()) {
+        let (all, open) = (Bench::new(), Bench::new());
+        for (bench, is_all) in [(&all, true), (&open, false)] {
+            bench.put(claims("note", "desk", 443, OPEN));
+            bench.put(claims("label", "table", 80, OPEN));
+            bench.put(claims("page", "bench", 80, OPEN));
+            if is_all {
+                bench.put(claims("memo", "table", 7, SECRET));
+            }
+        }
+        for (step, source) in steps {
+            let source = source.filter(|_| !matches!(step, Step::Split(_)));
+            let named = source.map(|open| if open { "note" } else { "memo" });
+            let id = named.map(|name| all.id(name));
+            let done = all.tenant.change_entities(vec![(step.op(), id)], &Writing::default());
+            // What was refused changed nothing, whyever; what is hidden is not there for the other.
+            if done.is_ok() && source != Some(false) {
+                let id = named.map(|name| open.id(name));
+                let done = open.tenant.change_entities(vec![(step.op(), id)], &Writing::default());
+                // It may speak of what only the hidden made, which is not there.
+                if done.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        let (wide, told) = all.run(OPEN);
+        let (narrow, alone) = open.run(OPEN);
+        prop_assert_eq!(&wide.request.identities, &narrow.request.identities);
+        let (told, alone) = (told.outcome.single().unwrap(), alone.outcome.single().unwrap());
+        prop_assert_eq!(&told.envelope.payload, &alone.envelope.payload);
+        let verdicts = |compiled: &tenure::Compiled| {
+            let verdicts = compiled.trace.verdicts.iter();
+            verdicts.map(|one| (one.name.clone(), one.reason.clone(), one.canonical_entity_ids.clone())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(verdicts(told), verdicts(alone));
+        prop_assert_eq!(&told.trace.notes, &alone.trace.notes);
+    }
+}
