@@ -114,7 +114,10 @@ fn payload(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<String>) -> Ma
     let owners = compile.verdicts_of_items();
     let href = |item: usize| owners.get(item).copied().flatten().and_then(href);
     match compile.envelope {
-        Some(envelope) => crate::payload::shown(envelope, MOST_PAYLOAD, href),
+        Some(envelope) => html! {
+        (compile::attended(compile, envelope, &href))
+                    (crate::payload::shown(envelope, MOST_PAYLOAD, compile.attention, href))
+                },
         None => html! { p.none { "There is no payload here: a trace alone keeps none." } },
     }
 }

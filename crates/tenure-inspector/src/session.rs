@@ -95,7 +95,7 @@ fn compiles(lines: &[Line]) -> Markup {
             }
         }
     };
-    html! { (table("Compiles", head, rows)) (crate::compile::left_out(lines.len(), MOST)) }
+    html! { (table("Compiles", head, rows)) (crate::text::left_out(lines.len(), MOST)) }
 }
 
 fn one(number: u64, checkpoint: &Checkpoint) -> Markup {
@@ -111,7 +111,7 @@ fn one(number: u64, checkpoint: &Checkpoint) -> Markup {
                     li { "t" (statement.turn) " " (clipped(&statement.text, 600)) @if let Some(turn) = statement.corrected_in { " " span.out { "corrected in t" (turn) } } }
                 }
             }
-            (crate::compile::left_out(checkpoint.kept.len() + checkpoint.said.len(), STATEMENTS))
+            (crate::text::left_out(checkpoint.kept.len() + checkpoint.said.len(), STATEMENTS))
         }
     }
 }
