@@ -163,10 +163,13 @@ async function open(page, url, { name, sheet, keep }) {
   return { took, bytes };
 }
 
+// Sends a form, and waits for the page that answers.
+const send = (page, button) => Promise.all([page.waitForNavigation({ waitUntil: "load" }), page.click(button)]);
+
 // A picture of what is in the window, as the browser itself packs it.
 async function picture(page, file) {
   const session = await page.context().newCDPSession(page);
-  const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 45 });
+  const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 30 });
   fs.writeFileSync(file, Buffer.from(data, "base64"));
   await session.detach();
 }
@@ -178,8 +181,8 @@ async function attend(page, url, record) {
   await page.goto(url);
   await page.click("summary:has-text('Lay attention weights')");
   await page.fill("textarea", weights(record.digest, record.items));
-  await page.click("button:has-text('Show')");
-  expect((await page.textContent("main")).includes("Attention by section") || (await page.isVisible("text=Of the weights")), "weights are laid over a payload");
+  await send(page, "main form button:has-text('Show')");
+  expect(await page.isVisible("text=Of the weights"), "weights are laid over a payload");
 }
 
 // What has the focus, in words; and whether a reader sees that it has.
@@ -266,15 +269,15 @@ async function withoutScript(browser, address, key, ids, views) {
   }
   await page.goto(`${address}/inspect/objects/pressure`);
   await page.fill("input[name=valid]", "2025-03-01");
-  await page.click("main form button");
+  await send(page, "main form:has(input[name=valid]) button");
   const then = await page.textContent("main");
   expect(then.includes("3 bar"), "without script an object is shown as of then");
   await attend(page, `${address}/inspect/records/${ids.example}/payload`, ids.weighed);
   await page.goto(`${address}/inspect/waiting`);
   await page.click("#outcomes ~ section summary >> nth=0");
-  await page.click("#outcomes ~ section details[open] button");
+  await send(page, "#outcomes ~ section details[open] button");
   expect((await page.textContent("h1")).includes("Are you sure?"), "without script a decision asks");
-  await page.click("main form button");
+  await send(page, "main form button");
   expect((await page.textContent("[role=status]")).includes("It is decided"), "without script a decision is made");
   await context.close();
 }
@@ -316,7 +319,7 @@ async function audit(page, name, sheet) {
       "request-items": of(request, "/items"),
       "request-payload": of(request, "/payload"),
       session: `/inspect/sessions/${encodeURIComponent(session)}`,
-      object: "/inspect/objects/pressure",
+      object: "/inspect/objects/pressure?valid_step=1&known_step=9",
       registries: "/inspect/registries",
       registry: "/inspect/registries/notes",
       waiting: "/inspect/waiting",
@@ -326,11 +329,16 @@ async function audit(page, name, sheet) {
     tenure("report", ids.example, "--store", store, "--tenant", "acme", "-o", report);
     expect(fs.statSync(report).size <= 400000, `the report of the example has ${fs.statSync(report).size} bytes`);
 
+    const talked = path.join(folder, "talk.html");
+    tenure("report", session, "--store", store, "--tenant", "acme", "-o", talked);
+    const told = fs.readFileSync(talked, "utf8");
+    expect(/c\d+: messages \d+ to \d+, /.test(told), "the report of a conversation has its checkpoints");
+
     const sheets = full || shots ? [["wide", 1280, "light"], ["wide-dark", 1280, "dark"], ["narrow", 360, "light"], ["narrow-dark", 360, "dark"]] : [["wide", 1280, "light"], ["narrow-dark", 360, "dark"]];
     const smoke = ["overview", "compile", "crowd", "hostile", "waiting"];
     let looked = 0;
     for (const [sheet, width, colorScheme] of sheets) {
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+      const context = await browser.newContext({ viewport: { width, height: shots ? 720 : 900 }, colorScheme });
       const page = await watched(context, address);
       await page.goto(`${address}/inspect/trends`);
       await page.fill("input[name=key]", person);
@@ -338,7 +346,9 @@ async function audit(page, name, sheet) {
       expect(page.url().endsWith("/inspect/trends"), `signing in led to ${page.url()}`);
       for (const [name, place] of Object.entries(views)) {
         if (!full && !shots && !smoke.includes(name)) continue;
-        const { took, bytes } = await open(page, address + place, { name, sheet, keep: shots });
+        // The same views of other data are looked at, and not kept.
+        const keep = /^(crowd|hostile)/.test(name) ? null : shots;
+        const { took, bytes } = await open(page, address + place, { name, sheet, keep });
         expect(bytes <= 500000, `${name}: ${bytes} bytes`);
         if (name === "crowd" && sheet === "wide") {
           const times = [];
@@ -357,7 +367,7 @@ async function audit(page, name, sheet) {
         if (shots) await picture(page, path.join(shots, `attention-${sheet}.webp`));
         await page.goto(`${address}/inspect/waiting`);
         await page.click("summary >> nth=0");
-        await page.click("details[open] button");
+        await send(page, "details[open] button");
         if (shots) await picture(page, path.join(shots, `sure-${sheet}.webp`));
         await page.goto(`${address}/inspect/sign-in`);
         if (shots) await picture(page, path.join(shots, `sign-in-${sheet}.webp`));
@@ -378,7 +388,7 @@ async function audit(page, name, sheet) {
         await audit(checking, "attention", sheet);
         await checking.goto(`${address}/inspect/waiting`);
         await checking.click("summary >> nth=0");
-        await checking.click("details[open] button");
+        await send(checking, "details[open] button");
         await audit(checking, "sure", sheet);
       }
       await checked.close();

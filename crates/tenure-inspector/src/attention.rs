@@ -67,7 +67,7 @@ impl Attention {
             })?;
         let of: Digest = file.payload.parse().map_err(|_| {
             let what = format!("`{}` is no digest of a payload", clip(&file.payload));
-            fault("payload", what)
+            fault("payload", what).expected("the `payload_digest` of an envelope")
         })?;
         let own = envelope.payload_digest.ok_or_else(|| {
             Error::input("there is no payload that weights could be laid over")

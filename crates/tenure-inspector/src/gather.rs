@@ -6,10 +6,11 @@ use tenure::cache::{self, CachePlan, Sent};
 use tenure::inspect::Remedy;
 use tenure::object::clip;
 use tenure::trace::View;
-use tenure::{Envelope, Error, Reason, Trace, World};
+use tenure::{Envelope, Error, ErrorKind, Reason, Trace, World};
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{ExchangeRecord, ExchangeReplay, Look, Records};
+use tenure_workspace::sessions::Session;
 
 use crate::compile::Compile;
 use crate::read::{Found, read};
@@ -269,7 +270,18 @@ pub fn report_stored(
             .find(|record| record.compile.is_some());
         let replay = newest.and_then(|record| records.replay_exchange(&record.record_id).ok());
         let compile = replay.as_ref().and_then(compile_of);
-        return Ok(report::of_talk(&talk, catalogue, compile.as_ref()));
+        // What the gateway only looked at may go by a name that no session could have.
+        let kept = match Session::find(tenant.clone(), id) {
+            Err(error) if error.kind == ErrorKind::Input => None,
+            kept => kept?,
+        };
+        let checkpoints = kept.map(|session| session.checkpoints().to_vec());
+        return Ok(report::of_talk(
+            &talk,
+            &checkpoints.unwrap_or_default(),
+            catalogue,
+            compile.as_ref(),
+        ));
     }
     if let Some(record) = records.exchange(id)? {
         let (_, before) = before(&records, &record)?;

@@ -42,9 +42,17 @@ pub(crate) fn page(session: &SessionView, catalogue: &Catalogue) -> Markup {
             h2 { "Requests" } (exchange::talk(talk, MOST, catalogue, Links::Server))
         }
         @if !session.compiles.is_empty() { h2 { "Compiles" } (compiles(&session.compiles)) }
+        (checkpoints(&session.checkpoints))
+    }
+}
+
+/// The checkpoints of a session with the numbers of their entries, and what each stands for.
+pub(crate) fn checkpoints(all: &[(u64, Checkpoint)]) -> Markup {
+    html! {
         h2 { "Checkpoints" }
-        @if session.checkpoints.is_empty() { p.none { "No summary stands for any message." } }
-        @for (number, checkpoint) in &session.checkpoints { (one(*number, checkpoint)) }
+        @if all.is_empty() { p.none { "No summary stands for any message." } }
+        @for (number, checkpoint) in all.iter().take(MOST) { (one(*number, checkpoint)) }
+        (crate::text::left_out(all.len(), MOST))
     }
 }
 

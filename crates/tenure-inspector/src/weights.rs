@@ -49,7 +49,9 @@ pub(crate) fn heat(ratio: f64) -> usize {
 
 /// A ratio in words.
 pub(crate) fn times(ratio: f64) -> String {
-    if ratio >= 100.0 {
+    if ratio > 0.0 && ratio < 0.005 {
+        "<0.01× its share".to_owned()
+    } else if ratio >= 100.0 {
         format!("{}× its share", grouped(ratio as u64))
     } else {
         format!("{ratio:.2}× its share")
