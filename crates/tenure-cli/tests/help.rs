@@ -45,6 +45,18 @@ fn examples(page: &str) -> Vec<&str> {
     commands.filter(|line| !line.is_empty()).collect()
 }
 
+/// Attention weights of a compile: the same for each item.
+fn weights(output: &[u8]) -> String {
+    let output: serde_json::Value = serde_json::from_slice(output).unwrap();
+    let envelope = &output["envelope"];
+    let sections = envelope["sections"].as_array().unwrap().iter();
+    let items: usize = sections
+        .map(|section| section["items"].as_array().unwrap().len())
+        .sum();
+    serde_json::json!({ "payload": envelope["payload_digest"], "items": vec![1; items] })
+        .to_string()
+}
+
 /// A folder with what the examples name.
 fn folder() -> Bench {
     let bench = Bench::new();
@@ -113,6 +125,9 @@ fn folder() -> Bench {
         let args = ["compile", ".", "--task", task, "--format", "json", "-o"];
         let made = bench.run(&[&args[..], &["payload"], &["--no-store"]].concat());
         assert!(made.status.success(), "{}", text(&made.stderr));
+        if name == "before.json" {
+            bench.file("weights.json", weights(&made.stdout));
+        }
         bench.file(name, made.stdout);
     }
     for args in [

@@ -5,16 +5,20 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use tenure::cache::CachePlan;
+use tenure::object::Authority;
+use tenure::score::Grade;
 use tenure::section::Section;
 use tenure::trace::{Measured, View as Seen};
-use tenure::{CompileRecord, ContextObject, Envelope, Request, Ruling, Trace, Verdict};
+use tenure::{CompileRecord, ContextObject, Envelope, Reason, Request, Ruling, Trace, Verdict};
 
+use crate::attention;
 use crate::items::{self, Beside, Filter};
 use crate::links::{Links, View, encode};
 use crate::payload;
 use crate::shell::table;
 use crate::svg::{self, Area, Tile, class};
 use crate::text::{NAME, clipped, grouped, name, percent, second};
+use crate::weights::Attention;
 
 /// A compile that is to be shown.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub struct Compile<'c> {
     pub remedies: BTreeMap<usize, String>,
     /// The effect of the provider's cache on it.
     pub cache: Option<&'c CachePlan>,
+    /// The attention that it got, where somebody measured it.
+    pub attention: Option<&'c Attention>,
 }
 
 impl Compile<'_> {
@@ -52,6 +58,7 @@ impl Compile<'_> {
             objects: BTreeMap::new(),
             remedies: BTreeMap::new(),
             cache: None,
+            attention: None,
         }
     }
 
@@ -307,12 +314,12 @@ pub(crate) fn findings(trace: &Trace, most: usize) -> Markup {
         @if trace.notes.is_empty() && trace.unfetched.is_empty() && trace.retrieval.is_none() { p.none { "Nothing else was found." } }
         @if !trace.notes.is_empty() {
             ul { @for note in trace.notes.iter().take(most) { li { (clipped(&note.sentence(), 600)) } } }
-            (left_out(trace.notes.len(), most))
+            (crate::text::left_out(trace.notes.len(), most))
         }
         @if !trace.unfetched.is_empty() {
             h3 { "Known and not fetched" }
             ul { @for one in trace.unfetched.iter().take(most) { li { (name(&one.what)) ": " (clipped(&one.why, 400)) } } }
-            (left_out(trace.unfetched.len(), most))
+            (crate::text::left_out(trace.unfetched.len(), most))
         }
         @if let Some(retrieval) = &trace.retrieval {
             h3 { "Subqueries" }
@@ -323,11 +330,6 @@ pub(crate) fn findings(trace: &Trace, most: usize) -> Markup {
             }
         }
     }
-}
-
-/// The number of lines that a list leaves out.
-pub(crate) fn left_out(all: usize, shown: usize) -> Markup {
-    html! { @if all > shown { p.more { (grouped((all - shown) as u64)) " more are left out." } } }
 }
 
 /// All that is known of one candidate.
@@ -490,14 +492,66 @@ pub(crate) fn candidates(compile: &Compile<'_>, filter: &Filter) -> Markup {
 }
 
 /// The payload of a compile.
-pub(crate) fn payload_page(compile: &Compile<'_>, most: usize) -> Markup {
+pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> Markup {
+    let digest = compile
+        .envelope
+        .and_then(|envelope| envelope.payload_digest);
+    let action = Links::Server.to(View::Part(&compile.named, "attention"));
     html! {
         h1 { "Payload of " span.mono { (name(&compile.named)) } }
         nav.toc aria-label="Of this compile" { (parts(&compile.named, "payload")) }
         @if let Some(proof) = &compile.proof { p.hint { (clipped(proof, 1_000)) } }
-        @if let Some(plan) = compile.cache { h2 { "Cache" } (cache(plan)) h2 { "Texts" } }
+        @if let Some(plan) = compile.cache.filter(|_| compile.attention.is_none()) { h2 { "Cache" } (cache(plan)) h2 { "Texts" } }
+        @if digest.is_some() { (attention::form(action, digest, token)) }
         (payload_of(compile, Links::Server, most))
     }
+}
+
+/// What the weights of a payload say, where there are some.
+pub(crate) fn attended(
+    compile: &Compile<'_>,
+    envelope: &Envelope,
+    href: &impl Fn(usize) -> Option<String>,
+) -> Markup {
+    let Some(weights) = compile.attention else {
+        return html! {};
+    };
+    let owners = compile.verdicts_of_items();
+    let sections: Vec<Section> = payload::items(envelope)
+        .iter()
+        .map(|(section, _)| *section)
+        .collect();
+    let why = |item: usize| {
+        important(
+            compile,
+            owners.get(item).copied().flatten()?,
+            *sections.get(item)?,
+        )
+    };
+    html! { h2 { "Attention" } (attention::summary(envelope, weights, why, href)) h2 { "Texts" } }
+}
+
+/// The reason why an item is important, where it is.
+fn important(compile: &Compile<'_>, at: usize, section: Section) -> Option<String> {
+    let verdict = compile.trace.verdicts.get(at)?;
+    let mut why = Vec::new();
+    if matches!(verdict.reason, Reason::Mandatory { .. }) {
+        why.push("required".to_owned());
+    }
+    match compile.objects.get(&at) {
+        Some(object) if object.revision().authority_level() <= Authority::Developer => {
+            why.push(format!("authority {}", object.revision().authority_level()));
+        }
+        None if matches!(section, Section::Identity | Section::Policy) => {
+            why.push(format!("in the section {section}"));
+        }
+        _ => {}
+    }
+    let grade = verdict.score.map(|score| score.grade);
+    if let Some(grade @ (Grade::Critical | Grade::Important)) = grade {
+        why.push(format!("{grade} for the task"));
+    }
+    (!why.is_empty()).then(|| why.join(", "))
 }
 
 /// The payload with links from its pieces to their verdicts.
@@ -508,7 +562,10 @@ pub(crate) fn payload_of(compile: &Compile<'_>, links: Links, most: usize) -> Ma
         item_href(links, &compile.named, at)
     };
     match compile.envelope {
-        Some(envelope) => payload::shown(envelope, most, href),
+        Some(envelope) => html! {
+            (attended(compile, envelope, &href))
+            (payload::shown(envelope, most, compile.attention, href))
+        },
         None => html! { p.none { "There is no payload here: a trace alone keeps none." } },
     }
 }

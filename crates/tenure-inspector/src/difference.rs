@@ -137,6 +137,6 @@ fn changes(changes: &[Change]) -> Markup {
     };
     html! {
         (table("Changes", head, html! { @for change in changes.iter().take(MOST) { (row(change)) } }))
-        (crate::compile::left_out(changes.len(), MOST))
+        (crate::text::left_out(changes.len(), MOST))
     }
 }

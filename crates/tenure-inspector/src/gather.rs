@@ -6,14 +6,16 @@ use tenure::cache::{self, CachePlan, Sent};
 use tenure::inspect::Remedy;
 use tenure::object::clip;
 use tenure::trace::View;
-use tenure::{Envelope, Error, Reason, Trace, World};
+use tenure::{Envelope, Error, ErrorKind, Reason, Trace, World};
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{ExchangeRecord, ExchangeReplay, Look, Records};
+use tenure_workspace::sessions::Session;
 
 use crate::compile::Compile;
 use crate::read::{Found, read};
 use crate::report;
+use crate::weights::Attention;
 
 /// The most remedies that a report finds by compiling: each takes about twenty compiles.
 const MOST_REMEDIES: usize = 8;
@@ -183,13 +185,36 @@ pub fn before(
     Ok((at.map(|at| at + 1), before))
 }
 
-/// The report of a text: a trace, or the output of a compile. `named` is the name of its file.
+/// The attention that a payload got, of a file of weights.
+fn attended(
+    weights: Option<&str>,
+    envelope: Option<&Envelope>,
+) -> Result<Option<Attention>, Error> {
+    let Some(weights) = weights else {
+        return Ok(None);
+    };
+    let envelope = envelope.ok_or_else(|| {
+        Error::input("there is no payload that weights could be laid over")
+            .expected("the output of a compile, or a record that can be made again")
+    })?;
+    Attention::read(weights, envelope).map(Some)
+}
+
+/// The report of a text: a trace, or the output of a compile. `named` is the name of its file; `weights` are laid over the
+/// payload, of several over the first.
 ///
 /// # Errors
 ///
-/// As [`read`].
-pub fn report_text(workspace: &Workspace, named: &str, text: &str) -> Result<String, Error> {
+/// As [`read`] and [`Attention::read`].
+pub fn report_text(
+    workspace: &Workspace,
+    named: &str,
+    text: &str,
+    weights: Option<&str>,
+) -> Result<String, Error> {
     let found = read(text)?;
+    let first = found.first().and_then(|found| found.envelope.as_ref());
+    let attention = attended(weights, first)?;
     let plans = found.iter().map(|Found { trace, envelope }| {
         let world = workspace.world(&trace.model).ok()?;
         plan(&world, envelope.as_ref()?, trace)
@@ -200,7 +225,11 @@ pub fn report_text(workspace: &Workspace, named: &str, text: &str) -> Result<Str
         cache: plan.as_ref(),
         ..Compile::of(named, &found.trace)
     });
-    Ok(report::of_compiles(&compiles.collect::<Vec<_>>()))
+    let mut compiles: Vec<Compile<'_>> = compiles.collect();
+    if let Some(first) = compiles.first_mut() {
+        first.attention = attention.as_ref();
+    }
+    Ok(report::of_compiles(&compiles))
 }
 
 /// The report of a record of a store, or of a session of which requests are recorded. Of a request that cannot be made
@@ -209,8 +238,14 @@ pub fn report_text(workspace: &Workspace, named: &str, text: &str) -> Result<Str
 /// # Errors
 ///
 /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is neither;
-/// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-pub fn report_stored(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result<String, Error> {
+/// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached; and as
+/// [`Attention::read`].
+pub fn report_stored(
+    workspace: &Workspace,
+    tenant: &Tenant,
+    id: &str,
+    weights: Option<&str>,
+) -> Result<String, Error> {
     let records = workspace.records(tenant);
     let catalogue = workspace.catalogue();
     if tenant.record(id)?.is_none() {
@@ -222,6 +257,12 @@ pub fn report_stored(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result
             ))
             .hint("`tenure log` and `tenure store records` list them")
         })?;
+        if weights.is_some() {
+            return Err(
+                Error::input("weights are of one payload, and this is a conversation")
+                    .expected("the id of a record"),
+            );
+        }
         let newest = talk
             .requests
             .iter()
@@ -229,13 +270,30 @@ pub fn report_stored(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result
             .find(|record| record.compile.is_some());
         let replay = newest.and_then(|record| records.replay_exchange(&record.record_id).ok());
         let compile = replay.as_ref().and_then(compile_of);
-        return Ok(report::of_talk(&talk, catalogue, compile.as_ref()));
+        // What the gateway only looked at may go by a name that no session could have.
+        let kept = match Session::find(tenant.clone(), id) {
+            Err(error) if error.kind == ErrorKind::Input => None,
+            kept => kept?,
+        };
+        let checkpoints = kept.map(|session| session.checkpoints().to_vec());
+        return Ok(report::of_talk(
+            &talk,
+            &checkpoints.unwrap_or_default(),
+            catalogue,
+            compile.as_ref(),
+        ));
     }
     if let Some(record) = records.exchange(id)? {
         let (_, before) = before(&records, &record)?;
         let replay = records.replay_exchange(id);
         let fault = replay.as_ref().err().map(|error| error.what.clone());
         let compile = replay.as_ref().ok().and_then(compile_of);
+        let envelope = compile.as_ref().and_then(|compile| compile.envelope);
+        let attention = attended(weights, envelope)?;
+        let compile = compile.map(|compile| Compile {
+            attention: attention.as_ref(),
+            ..compile
+        });
         return Ok(report::of_exchange(
             &record,
             before.as_ref(),
@@ -247,5 +305,9 @@ pub fn report_stored(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result
     let mut gathered = Gathered::of(workspace, &records, id, View::Operator, Depth::Payload)?;
     let nearest = gathered.nearest(MOST_REMEDIES);
     gathered.find_remedies(&records, &nearest);
-    Ok(report::of_compiles(&[gathered.compile()]))
+    let attention = attended(weights, gathered.envelope())?;
+    Ok(report::of_compiles(&[Compile {
+        attention: attention.as_ref(),
+        ..gathered.compile()
+    }]))
 }

@@ -25,8 +25,10 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+mod attention;
 mod compile;
 mod difference;
+mod drift;
 mod exchange;
 mod gather;
 mod items;
@@ -45,15 +47,19 @@ mod svg;
 mod text;
 mod trends;
 mod waiting;
+mod weights;
 
+pub use attention::MOST_WEIGHTS;
 pub use compile::Compile;
 pub use difference::Bodies;
 pub use gather::{Depth, Gathered, before, compile_of, report_stored, report_text};
 pub use items::{Filter, ROWS};
 pub use links::{Links, ROOT, View, encode};
-pub use object::AsOf;
+pub use object::{AsOf, Then};
 pub use overview::ListFilter;
 pub use read::{Found, read};
 pub use report::{of_compiles as report, of_exchange as report_exchange, of_talk as report_talk};
 pub use session::SessionView;
 pub use shell::{Frame, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH, message, onward, sign_in};
+pub use waiting::{Asking, Waiting};
+pub use weights::Attention;

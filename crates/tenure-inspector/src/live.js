@@ -1,6 +1,15 @@
-// Says when there are newer requests than the page shows. The page is read without it.
+// Says when there are newer requests than the page shows, and which instant a slider stands at. Every page is read and used
+// without it.
 "use strict";
 (() => {
+  for (const slider of document.querySelectorAll("input[data-instants]")) {
+    const instants = slider.dataset.instants.split("|");
+    const said = slider.parentElement.querySelector("output");
+    slider.addEventListener("input", () => {
+      said.textContent = instants[slider.value];
+      slider.setAttribute("aria-valuetext", said.textContent);
+    });
+  }
   const place = document.getElementById("live");
   if (!place || !window.EventSource) return;
   const source = new EventSource("/inspect/live");

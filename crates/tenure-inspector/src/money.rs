@@ -1,27 +1,10 @@
 //! Money: what a request cost, and what beginning an epoch costs.
 
 use tenure::Catalogue;
-use tenure::catalogue::{Cost, PriceTier};
-use tenure::trace::ProviderUsage;
-use tenure_workspace::records::ExchangeRecord;
+use tenure::catalogue::Cost;
+use tenure_workspace::records::{ExchangeRecord, tier};
 
-/// The cost of a request as its provider counts it, where the model's prices are known.
-pub(crate) fn spent(catalogue: &Catalogue, model: &str, usage: &ProviderUsage) -> Option<Cost> {
-    let tier = tier(catalogue, model, usage.input)?;
-    let input = tier.input?;
-    let cached = usage.cache_read.saturating_add(usage.cache_write);
-    let fresh = usage.input.saturating_sub(cached);
-    let write = tier.cache_write_5m.or(tier.cache_write).unwrap_or(input);
-    let parts = [
-        (Some(input), fresh),
-        (Some(tier.cache_read.unwrap_or(input)), usage.cache_read),
-        (Some(write), usage.cache_write),
-        (tier.output, usage.output),
-    ];
-    let costs = parts.map(|(price, tokens)| price.map(|price| price.of(small(tokens))));
-    let costs = costs.into_iter().flatten();
-    Some(costs.fold(Cost::default(), |sum, cost| sum + cost))
-}
+pub(crate) use tenure_workspace::records::spent;
 
 /// The cost of a request of the gateway.
 pub(crate) fn of_exchange(catalogue: &Catalogue, record: &ExchangeRecord) -> Option<Cost> {
@@ -44,36 +27,6 @@ fn model(record: &ExchangeRecord) -> Option<&str> {
     record.resolved_model.as_deref().or(record.model.as_deref())
 }
 
-fn tier<'c>(catalogue: &'c Catalogue, model: &str, input: u64) -> Option<&'c PriceTier> {
-    let name = catalogue.resolve(model)?.name;
-    catalogue.model(name).ok()?.price_of(small(input))
-}
-
 fn small(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_costs_what_its_parts_do() {
-        let prices = r#"
-            models.gpt-4o.prices = [{ above_tokens = 0, input = "2.00", output = "8.00", cache_read = "0.50" }]
-        "#;
-        let catalogue = Catalogue::builtin()
-            .unwrap()
-            .with_overrides(prices, "prices.toml")
-            .unwrap();
-        let usage = ProviderUsage {
-            input: 1_000_000,
-            cache_read: 400_000,
-            cache_write: 0,
-            output: 100_000,
-        };
-        let cost = spent(&catalogue, "gpt-4o", &usage).unwrap();
-        assert_eq!(cost.to_string(), "2.20");
-        assert_eq!(spent(&catalogue, "of nobody's family", &usage), None);
-    }
 }

@@ -1,5 +1,7 @@
 //! An object: everything that was ever believed of it, on both axes of time.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use serde::Deserialize;
 use tenure::time::Instant;
@@ -17,19 +19,89 @@ pub struct AsOf {
     pub valid: String,
     /// The instant at which it was known.
     pub known: String,
+    /// The step of the slider on the axis of truth, where no instant is written.
+    pub valid_step: String,
+    /// The step of the slider on the axis of knowledge.
+    pub known_step: String,
 }
 
-/// The page of an object. The beliefs are the oldest first; `valid` and `known` are the instants of the form as they
-/// were read, of which `fault` says what is wrong.
-pub(crate) fn page(
-    id: &str,
-    beliefs: &[Belief],
-    more: bool,
-    asked: &AsOf,
-    at: (Option<Instant>, Option<Instant>),
-    fault: Option<&str>,
-) -> Markup {
-    let (valid, known) = at;
+/// The instants that are asked for, as they were read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Then {
+    /// The instant at which it is true; at any time without one.
+    pub valid: Option<Instant>,
+    /// The instant at which it was known; now without one.
+    pub known: Option<Instant>,
+    /// What is wrong with what was asked.
+    pub fault: Option<String>,
+}
+
+impl AsOf {
+    /// Reads the instants, of which a slider names one by its place among those at which something changed.
+    pub fn read(&self, beliefs: &[Belief]) -> Then {
+        let read = |text: &str, step: &str, steps: &[Instant]| match text.trim() {
+            "" => Ok(step
+                .parse()
+                .ok()
+                .and_then(|step: usize| steps.get(step).copied())),
+            text => text.parse().map(Some),
+        };
+        let valid = read(&self.valid, &self.valid_step, &truth(beliefs));
+        let known = read(&self.known, &self.known_step, &knowledge(beliefs));
+        let fault = [&valid, &known]
+            .into_iter()
+            .find_map(|read| read.as_ref().err());
+        Then {
+            fault: fault.map(|error: &tenure::Error| error.to_string()),
+            valid: valid.unwrap_or(None),
+            known: known.unwrap_or(None),
+        }
+    }
+}
+
+/// The instants at which what is true changed, each once, in order.
+fn truth(beliefs: &[Belief]) -> Vec<Instant> {
+    steps(
+        beliefs
+            .iter()
+            .flat_map(|belief| [belief.held_from, belief.held_until]),
+    )
+}
+
+/// The instants at which what is known changed.
+fn knowledge(beliefs: &[Belief]) -> Vec<Instant> {
+    steps(
+        beliefs
+            .iter()
+            .flat_map(|belief| [belief.tx_start, belief.tx_end]),
+    )
+}
+
+fn steps(instants: impl Iterator<Item = Option<Instant>>) -> Vec<Instant> {
+    let steps: BTreeSet<Instant> = instants.flatten().collect();
+    steps.into_iter().collect()
+}
+
+/// A slider over the instants at which something changed; its last place is none of them. The server knows the place, so
+/// that it works without script; with it, the instant is said while it moves.
+fn slider(title: &str, field: &str, steps: &[Instant], at: Option<Instant>, open: &str) -> Markup {
+    let place = at.map_or(steps.len(), |at| {
+        steps.partition_point(|step| *step <= at).saturating_sub(1)
+    });
+    let names = steps.iter().map(second).chain([open.to_owned()]);
+    let names: Vec<String> = names.collect();
+    let now = at.map_or_else(|| open.to_owned(), second);
+    html! {
+        label { (title)
+            input type="range" name=(field) min="0" max=(steps.len()) value=(place) aria-valuetext=(now) data-instants=(names.join("|"));
+            output { (now) }
+        }
+    }
+}
+
+/// The page of an object. The beliefs are the oldest first; `then` is what was `asked`, as it was read.
+pub(crate) fn page(id: &str, beliefs: &[Belief], more: bool, asked: &AsOf, then: &Then) -> Markup {
+    let (valid, known) = (then.valid, then.known);
     let title = beliefs
         .last()
         .map_or(id, |belief| belief.object.name.as_str());
@@ -42,12 +114,17 @@ pub(crate) fn page(
     html! {
         h1 { (name(title)) }
         p.hint.mono { (name(id)) }
+        form.filter.asof method="get" {
+            (slider("True at", "valid_step", &truth(beliefs), valid, "any time"))
+            (slider("Known at", "known_step", &knowledge(beliefs), known, "now"))
+            button type="submit" { "Show as of then" }
+        }
         form.filter method="get" {
             label { "True at" input name="valid" size="30" value=(asked.valid) placeholder="2026-07-01 or empty: at any time"; }
             label { "Known at" input name="known" size="30" value=(asked.known) placeholder="2026-07-01T12:00:00Z or empty: now"; }
-            button type="submit" { "Show as of then" }
+            button type="submit" { "Show as of these instants" }
         }
-        @if let Some(fault) = fault { p.notice role="alert" { (clipped(fault, 400)) } }
+        @if let Some(fault) = &then.fault { p.notice role="alert" { (clipped(fault, 400)) } }
         h2 { "As of then" }
         @if standing.is_empty() { p.none { "Nothing was believed of it." } }
         @for belief in &standing { (content(belief)) }

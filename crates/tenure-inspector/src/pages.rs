@@ -2,12 +2,9 @@
 
 use maud::html;
 use tenure::Catalogue;
-use tenure::belief::entity::SeenEntity;
 use tenure::cache::Explanation;
 use tenure::inspect::Diff;
 use tenure::registry::{RegistryView, Summary};
-use tenure::time::Instant;
-use tenure_store::Conflict;
 use tenure_workspace::Belief;
 use tenure_workspace::records::{ExchangeRecord, Line};
 
@@ -16,14 +13,14 @@ use crate::difference::{self, Bodies};
 use crate::exchange;
 use crate::items::Filter;
 use crate::links::{Links, View};
-use crate::object::{self, AsOf};
+use crate::object::{self, AsOf, Then};
 use crate::overview::{self, ListFilter};
 use crate::registry;
 use crate::session::{self, SessionView};
 use crate::shell::{Frame, served};
 use crate::text::{clipped, name, plain};
 use crate::trends;
-use crate::waiting;
+use crate::waiting::{self, Asking, Waiting};
 
 /// The most bytes of a payload on a page.
 const MOST_PAYLOAD: usize = 200_000;
@@ -70,7 +67,7 @@ pub fn payload(of: &Compile<'_>, frame: &Frame) -> String {
         &format!("Payload of {}", of.named),
         frame,
         None,
-        compile::payload_page(of, MOST_PAYLOAD),
+        compile::payload_page(of, MOST_PAYLOAD, &frame.token),
     )
 }
 
@@ -139,19 +136,15 @@ pub fn object(
     beliefs: &[Belief],
     more: bool,
     asked: &AsOf,
-    at: (Option<Instant>, Option<Instant>),
-    fault: Option<&str>,
+    then: &Then,
     frame: &Frame,
 ) -> String {
     let title = beliefs
         .last()
         .map_or(id, |belief| belief.object.name.as_str());
-    served(
-        &plain(title, 80),
-        frame,
-        None,
-        object::page(id, beliefs, more, asked, at, fault),
-    )
+    let title = plain(title, 80);
+    let body = object::page(id, beliefs, more, asked, then);
+    served(&title, frame, Some(View::Object(id)), body)
 }
 
 /// The registries.
@@ -176,27 +169,38 @@ pub fn registry(view: &RegistryView, frame: &Frame) -> String {
 }
 
 /// The decisions that wait.
-pub fn waiting(
-    conflicts: &[Conflict],
-    entities: &[SeenEntity],
-    done: Option<&str>,
-    frame: &Frame,
-) -> String {
+pub fn waiting(of: &Waiting, done: Option<&str>, frame: &Frame) -> String {
     served(
         "Decisions",
         frame,
         Some(View::Waiting),
-        waiting::page(conflicts, entities, done, frame),
+        waiting::page(of, done, frame),
     )
 }
 
+/// The second step of a decision.
+pub fn sure(asking: &Asking<'_>, frame: &Frame) -> String {
+    served("Are you sure?", frame, None, waiting::sure(asking, frame))
+}
+
+/// The answer to who decides what was decided meanwhile.
+pub fn meanwhile(frame: &Frame) -> String {
+    served("Decided already", frame, None, waiting::meanwhile())
+}
+
 /// The figures over time.
-pub fn trends(lines: &[Line], more: bool, catalogue: &Catalogue, frame: &Frame) -> String {
+pub fn trends(
+    tenant: &str,
+    lines: &[Line],
+    more: bool,
+    catalogue: &Catalogue,
+    frame: &Frame,
+) -> String {
     served(
         "Over time",
         frame,
         Some(View::Trends),
-        trends::page(lines, more, catalogue),
+        trends::page(tenant, lines, more, catalogue),
     )
 }
 

@@ -10,6 +10,7 @@ use tenure::{Envelope, Item, Payload, Span};
 
 use crate::svg::class;
 use crate::text::{clipped, grouped, name};
+use crate::weights::{Attention, heat, times};
 
 /// The most bytes of one piece in a page that shows the whole payload.
 const PIECE: usize = 6_000;
@@ -52,8 +53,14 @@ struct Text {
     text: String,
 }
 
-/// The payload as texts with their pieces. None without a payload.
-pub(crate) fn places(envelope: &Envelope) -> Option<Vec<Place>> {
+/// The texts of a payload, each with what a span names it by, and with the spans of items in it.
+struct Layout {
+    texts: Vec<Text>,
+    by_key: BTreeMap<Key, usize>,
+    spans: Vec<Vec<(Range<usize>, usize)>>,
+}
+
+fn layout(envelope: &Envelope) -> Option<Layout> {
     let texts = match envelope.payload.as_ref()? {
         Payload::Text(text) => vec![Text {
             key: (None, None, None),
@@ -81,12 +88,88 @@ pub(crate) fn places(envelope: &Envelope) -> Option<Vec<Place>> {
             spans[at].push((range(span, &texts[at].text), item));
         }
     }
+    Some(Layout {
+        texts,
+        by_key,
+        spans,
+    })
+}
+
+/// The payload as texts with their pieces. None without a payload.
+pub(crate) fn places(envelope: &Envelope) -> Option<Vec<Place>> {
+    let Layout { texts, spans, .. } = layout(envelope)?;
     let placed = texts.into_iter().zip(spans).map(|(text, spans)| Place {
         pieces: cut(&text.text, spans),
         at: text.at,
         role: text.role,
     });
     Some(placed.collect())
+}
+
+/// A span whose weight is to be spread over the items that stand in it. With the greatest end it reaches to the end of its
+/// text.
+pub(crate) struct Spread {
+    pub(crate) span: Span,
+    pub(crate) weight: f64,
+}
+
+/// Spreads the weights of spans over the items of an envelope by the bytes that they share, and gives what each item got,
+/// and what fell on bytes that none claims. A fault is the place of a span, and what is wrong with it.
+pub(crate) fn spread(
+    envelope: &Envelope,
+    spread: &[Spread],
+) -> Result<(Vec<f64>, f64), (usize, &'static str)> {
+    let mut got = vec![0.0; items(envelope).len()];
+    let mut unclaimed = 0.0;
+    let Some(layout) = layout(envelope) else {
+        return Err((0, "there is no payload"));
+    };
+    let mut by_text: Vec<Vec<(Range<usize>, usize)>> = vec![Vec::new(); layout.texts.len()];
+    for (number, one) in spread.iter().enumerate() {
+        let span = one.span;
+        let Some(at) = place_of(&layout.by_key, span) else {
+            return Err((number, "it names a text that the payload does not have"));
+        };
+        let most = layout.texts[at].text.len();
+        let (start, end) = (span.start as usize, span.end as usize);
+        let end = if span.end == u32::MAX { most } else { end };
+        if start >= end {
+            return Err((number, "it ends where it begins, or before"));
+        }
+        if end > most {
+            return Err((number, "it ends behind its text"));
+        }
+        by_text[at].push((start..end, number));
+    }
+    for ((text, spans), mut weighed) in layout.texts.iter().zip(layout.spans).zip(by_text) {
+        weighed.sort_by_key(|(range, _)| range.start);
+        for pair in weighed.windows(2) {
+            if pair[1].0.start < pair[0].0.end {
+                return Err((pair[1].1, "it overlaps another one"));
+            }
+        }
+        let pieces = ranges(text.text.len(), spans);
+        let mut from = 0;
+        for (range, number) in weighed {
+            let each = spread[number].weight / range.len() as f64;
+            while pieces
+                .get(from)
+                .is_some_and(|(piece, _)| piece.end <= range.start)
+            {
+                from += 1;
+            }
+            let within = pieces[from..].iter();
+            for (piece, item) in within.take_while(|(piece, _)| piece.start < range.end) {
+                let shared = piece.end.min(range.end) - piece.start.max(range.start);
+                let weight = each * shared as f64;
+                match item.and_then(|item| got.get_mut(item)) {
+                    Some(got) => *got += weight,
+                    None => unclaimed += weight,
+                }
+            }
+        }
+    }
+    Ok((got, unclaimed))
 }
 
 fn place_of(by_key: &BTreeMap<Key, usize>, span: Span) -> Option<usize> {
@@ -107,15 +190,28 @@ fn range(span: Span, text: &str) -> Range<usize> {
     }
 }
 
-/// The pieces of a text: those that items claim, and what stands between them. Of two that overlap the first has the bytes.
-fn cut(text: &str, mut spans: Vec<(Range<usize>, usize)>) -> Vec<Piece> {
+/// The pieces of a text.
+fn cut(text: &str, spans: Vec<(Range<usize>, usize)>) -> Vec<Piece> {
+    let ranges = ranges(text.len(), spans).into_iter();
+    let pieces = ranges.map(|(range, item)| {
+        let text = text.get(range).unwrap_or_default().to_owned();
+        Piece { item, text }
+    });
+    pieces.collect()
+}
+
+/// The ranges of a text of so many bytes: those that items claim, and what stands between them. Of two that overlap the
+/// first has the bytes.
+fn ranges(
+    bytes: usize,
+    mut spans: Vec<(Range<usize>, usize)>,
+) -> Vec<(Range<usize>, Option<usize>)> {
     spans.sort_by_key(|(range, item)| (range.start, *item));
     let mut pieces = Vec::new();
     let mut done = 0;
     let mut push = |range: Range<usize>, item: Option<usize>| {
         if !range.is_empty() {
-            let text = text.get(range).unwrap_or_default().to_owned();
-            pieces.push(Piece { item, text });
+            pieces.push((range, item));
         }
     };
     for (range, item) in spans {
@@ -124,7 +220,7 @@ fn cut(text: &str, mut spans: Vec<(Range<usize>, usize)>) -> Vec<Piece> {
         push(start..range.end.max(start), Some(item));
         done = range.end.max(start);
     }
-    push(done..text.len(), None);
+    push(done..bytes, None);
     pieces
 }
 
@@ -249,10 +345,12 @@ fn text_of(block: &Value) -> String {
         .unwrap_or_else(|| format!("{block:#}"))
 }
 
-/// The payload on a page, no more than `most` bytes of it. `href` leads from an item to where it is explained.
+/// The payload on a page, no more than `most` bytes of it. `href` leads from an item to where it is explained;
+/// `attention` is what is laid over it.
 pub(crate) fn shown(
     envelope: &Envelope,
     most: usize,
+    attention: Option<&Attention>,
     href: impl Fn(usize) -> Option<String>,
 ) -> Markup {
     let Some(places) = places(envelope) else {
@@ -261,6 +359,11 @@ pub(crate) fn shown(
         };
     };
     let items = items(envelope);
+    let tokens: u32 = items.iter().map(|(_, item)| item.tokens).sum();
+    let ratio = |at: usize| {
+        let (_, item) = items.get(at)?;
+        attention?.ratio(at, item.tokens, tokens)
+    };
     let whole: usize = places
         .iter()
         .flat_map(|place| &place.pieces)
@@ -284,13 +387,13 @@ pub(crate) fn shown(
     }
     html! {
         p.lead {
-            (grouped(whole as u64)) " bytes of text in " (grouped(places.len() as u64)) " places. Each piece names the object that it is made of; "
+            (grouped(whole as u64)) " bytes of text in " @if places.len() == 1 { "one place" } @else { (grouped(places.len() as u64)) " places" } ". Each piece names the object that it is made of; "
             "the lines of a frame, which tell the model that what stands between them is data, are marked."
         }
         @for (place, pieces) in drawn {
             section.place aria-label=(place.at) {
                 h3 { code { (place.at) } @if let Some(role) = &place.role { " " span.role { (name(role)) } } }
-                @for (piece, shown) in pieces { (one(piece, shown, &items, &href)) }
+                @for (piece, shown) in pieces { (one(piece, shown, &items, piece.item.and_then(ratio), &href)) }
             }
         }
         @if let Some(at) = cut_at {
@@ -303,13 +406,15 @@ fn one(
     piece: &Piece,
     most: usize,
     items: &[(Section, &Item)],
+    ratio: Option<f64>,
     href: &impl Fn(usize) -> Option<String>,
 ) -> Markup {
+    let heated = ratio.map_or_else(String::new, |ratio| format!(" h{}", heat(ratio)));
     let owner = piece.item.and_then(|at| Some((at, items.get(at)?)));
     html! {
         @match owner {
             Some((at, (section, item))) => {
-                div class=(format!("piece {}", class(*section))) {
+                div class=(format!("piece {}{heated}", class(*section))) {
                     p.origin {
                         span.chip { (section) } " "
                         @match href(at) {
@@ -319,6 +424,7 @@ fn one(
                         " " span.count { (grouped(u64::from(item.tokens))) " tokens" }
                         @if let Some(form) = item.form { " " span.tag { (form) } }
                         @if item.late { " " span.tag { "late" } }
+                        @if let Some(ratio) = ratio { " " span.tag.got { (times(ratio)) } }
                     }
                     (body(&piece.text, most))
                 }

@@ -57,6 +57,6 @@ pub(crate) fn one(view: &RegistryView) -> Markup {
             li { b { (grouped(summary.operations)) } span { "operations made it" } }
         }
         @if summary.blocks == 0 { p.none { "It has no block." } } @else { (table("Blocks", head, rows)) }
-        (crate::compile::left_out(summary.blocks, MOST))
+        (crate::text::left_out(summary.blocks, MOST))
     }
 }

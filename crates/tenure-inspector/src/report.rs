@@ -1,6 +1,7 @@
 //! A report in one file: it opens offline, needs no script, and asks nobody for anything.
 
 use maud::{Markup, html};
+use tenure::session::Checkpoint;
 use tenure::{Catalogue, Ruling, Trace};
 use tenure_workspace::records::{ExchangeRecord, Talk};
 
@@ -8,6 +9,7 @@ use crate::compile::{self, Compile};
 use crate::exchange;
 use crate::items;
 use crate::links::Links;
+use crate::session;
 use crate::shell;
 use crate::text::{grouped, name};
 
@@ -114,7 +116,10 @@ fn payload(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<String>) -> Ma
     let owners = compile.verdicts_of_items();
     let href = |item: usize| owners.get(item).copied().flatten().and_then(href);
     match compile.envelope {
-        Some(envelope) => crate::payload::shown(envelope, MOST_PAYLOAD, href),
+        Some(envelope) => html! {
+        (compile::attended(compile, envelope, &href))
+                    (crate::payload::shown(envelope, MOST_PAYLOAD, compile.attention, href))
+                },
         None => html! { p.none { "There is no payload here: a trace alone keeps none." } },
     }
 }
@@ -122,13 +127,20 @@ fn payload(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<String>) -> Ma
 /// The most requests of a conversation.
 const MOST_REQUESTS: usize = 400;
 
-/// A conversation as a page in one file; `compile` is the newest request of it that could be made again.
-pub fn of_talk(talk: &Talk, catalogue: &Catalogue, compile: Option<&Compile<'_>>) -> String {
+/// A conversation as a page in one file, with its checkpoints and the numbers of their entries; `compile` is the newest
+/// request of it that could be made again.
+pub fn of_talk(
+    talk: &Talk,
+    checkpoints: &[(u64, Checkpoint)],
+    catalogue: &Catalogue,
+    compile: Option<&Compile<'_>>,
+) -> String {
     let title = talk.session.as_deref().unwrap_or("without a session");
     let body = html! {
         h1 { "Conversation " span.mono { (name(title)) } }
         (exchange::talk_head(talk, catalogue))
         h2 { "Requests" } (exchange::talk(talk, MOST_REQUESTS, catalogue, Links::File))
+        (session::checkpoints(checkpoints))
         @if let Some(compile) = compile {
             p.lead { "The newest request that could be made again:" }
             (one(compile, 0))

@@ -42,9 +42,17 @@ pub(crate) fn page(session: &SessionView, catalogue: &Catalogue) -> Markup {
             h2 { "Requests" } (exchange::talk(talk, MOST, catalogue, Links::Server))
         }
         @if !session.compiles.is_empty() { h2 { "Compiles" } (compiles(&session.compiles)) }
+        (checkpoints(&session.checkpoints))
+    }
+}
+
+/// The checkpoints of a session with the numbers of their entries, and what each stands for.
+pub(crate) fn checkpoints(all: &[(u64, Checkpoint)]) -> Markup {
+    html! {
         h2 { "Checkpoints" }
-        @if session.checkpoints.is_empty() { p.none { "No summary stands for any message." } }
-        @for (number, checkpoint) in &session.checkpoints { (one(*number, checkpoint)) }
+        @if all.is_empty() { p.none { "No summary stands for any message." } }
+        @for (number, checkpoint) in all.iter().take(MOST) { (one(*number, checkpoint)) }
+        (crate::text::left_out(all.len(), MOST))
     }
 }
 
@@ -95,7 +103,7 @@ fn compiles(lines: &[Line]) -> Markup {
             }
         }
     };
-    html! { (table("Compiles", head, rows)) (crate::compile::left_out(lines.len(), MOST)) }
+    html! { (table("Compiles", head, rows)) (crate::text::left_out(lines.len(), MOST)) }
 }
 
 fn one(number: u64, checkpoint: &Checkpoint) -> Markup {
@@ -111,7 +119,7 @@ fn one(number: u64, checkpoint: &Checkpoint) -> Markup {
                     li { "t" (statement.turn) " " (clipped(&statement.text, 600)) @if let Some(turn) = statement.corrected_in { " " span.out { "corrected in t" (turn) } } }
                 }
             }
-            (crate::compile::left_out(checkpoint.kept.len() + checkpoint.said.len(), STATEMENTS))
+            (crate::text::left_out(checkpoint.kept.len() + checkpoint.said.len(), STATEMENTS))
         }
     }
 }

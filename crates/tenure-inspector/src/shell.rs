@@ -14,7 +14,8 @@ pub const STYLE_PATH: &str = "/inspect/style.css";
 /// The path of [`SCRIPT`] on a server.
 pub const SCRIPT_PATH: &str = "/inspect/live.js";
 
-/// The only script: it puts new lines into the list of requests. Every page is read without it.
+/// The only script: it says when there are newer requests, and which instant a slider stands at. Every page is read and
+/// used without it.
 pub const SCRIPT: &str = include_str!("live.js");
 
 /// The surroundings of a page on a server.
@@ -28,6 +29,15 @@ pub struct Frame {
     pub operator: bool,
     /// True if the reader may change something.
     pub writes: bool,
+    /// True if the reader is a person who may decide on outcomes.
+    pub reviews: bool,
+}
+
+impl Frame {
+    /// Returns whether there is nothing that the reader may decide.
+    fn reads_only(&self) -> bool {
+        !self.writes && !self.reviews
+    }
 }
 
 /// A page in a file, which needs nothing but itself.
@@ -65,7 +75,7 @@ pub(crate) fn served(title: &str, frame: &Frame, at: Option<View<'_>>, body: Mar
             head {
                 (head(title))
                 link rel="stylesheet" href=(STYLE_PATH);
-                @if at == Some(View::Overview) { script src=(SCRIPT_PATH) defer {} }
+                @if matches!(at, Some(View::Overview | View::Object(_))) { script src=(SCRIPT_PATH) defer {} }
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
@@ -83,7 +93,7 @@ pub(crate) fn served(title: &str, frame: &Frame, at: Option<View<'_>>, body: Mar
                     @if let Some(reader) = &frame.reader {
                         form method="post" action=[Links::Server.to(View::SignOut)] {
                             input type="hidden" name="token" value=(frame.token);
-                            span.hint { (plain(reader, 80)) @if frame.operator { ", operator" } @if !frame.writes { ", reads only" } " " }
+                            span.hint { (plain(reader, 80)) @if frame.operator { ", operator" } @if frame.reads_only() { ", reads only" } " " }
                             button type="submit" { "Sign out" }
                         }
                     }

@@ -99,6 +99,11 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
+/// The number of lines that a list leaves out.
+pub(crate) fn left_out(all: usize, shown: usize) -> Markup {
+    html! { @if all > shown { p.more { (grouped((all - shown) as u64)) " more are left out." } } }
+}
+
 /// An instant to the second, as `2026-07-01 12:00:00`.
 pub(crate) fn second(at: impl fmt::Display) -> String {
     let at = at.to_string();

@@ -7,6 +7,7 @@ use tenure::Catalogue;
 use tenure::catalogue::Cost;
 use tenure_workspace::records::{Line, Listed};
 
+use crate::drift::{self, Versions};
 use crate::exchange;
 use crate::links::{Links, View};
 use crate::money;
@@ -42,10 +43,10 @@ struct Model {
 }
 
 /// The page over these records, the newest first; `more` is set where there are older ones.
-pub(crate) fn page(lines: &[Line], more: bool, catalogue: &Catalogue) -> Markup {
+pub(crate) fn page(tenant: &str, lines: &[Line], more: bool, catalogue: &Catalogue) -> Markup {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     let mut models: BTreeMap<String, Model> = BTreeMap::new();
-    let mut policies: BTreeMap<String, Day> = BTreeMap::new();
+    let mut policies: BTreeMap<String, Versions> = BTreeMap::new();
     for line in lines {
         let at = line.at.to_string();
         let day = days
@@ -63,13 +64,12 @@ pub(crate) fn page(lines: &[Line], more: bool, catalogue: &Catalogue) -> Markup 
                 )
             }
             Listed::Compile(compile) => {
-                let of_policy = policies.entry(compile.policy.clone()).or_default();
-                for day in [&mut *day, of_policy] {
-                    day.compiles += 1;
-                    day.used += u64::from(compile.total_tokens);
-                    day.budget += u64::from(compile.budget);
-                    day.missed += u64::from(compile.missed > 0);
-                }
+                day.compiles += 1;
+                day.used += u64::from(compile.total_tokens);
+                day.budget += u64::from(compile.budget);
+                day.missed += u64::from(compile.missed > 0);
+                let versions = policies.entry(compile.by.name.clone()).or_default();
+                versions.add(line.at, compile);
                 (Some(compile.model.clone()), compile.usage)
             }
             Listed::Unreadable(_) => continue,
@@ -96,8 +96,8 @@ pub(crate) fn page(lines: &[Line], more: bool, catalogue: &Catalogue) -> Markup 
         @if days.is_empty() { p.none { "Nothing is recorded yet." } } @else {
             h2 { "Requests a day" } (bars(&days, "requests and compiles", |day| day.requests + day.compiles))
             h2 { "By day" } (by_day(&days))
-            h2 { "Spend by model" } (by_model(&models))
-            h2 { "Quality by version of a policy" } (by_policy(&policies))
+            h2 { "Spend by model" } (by_model(tenant, &models))
+            h2 { "Drift between versions of a policy" } (drift::shown(&policies))
             h2 { "Alerts" } (alerts(lines))
         }
     }
@@ -135,30 +135,28 @@ fn by_day(days: &BTreeMap<String, Day>) -> Markup {
     table("By day", head, rows)
 }
 
-fn by_model(models: &BTreeMap<String, Model>) -> Markup {
+fn by_model(tenant: &str, models: &BTreeMap<String, Model>) -> Markup {
     if models.is_empty() {
         return html! { p.none { "No provider has reported its use yet." } };
     }
     let head = html! { th scope="col" { "Model" } th.n scope="col" { "Requests" } th.n scope="col" { "Input" } th.n scope="col" { "Cached" } th.n scope="col" { "Output" } th.n scope="col" { "Spend, $" } };
+    let mut whole = Model::default();
+    for of in models.values() {
+        whole.requests += of.requests;
+        whole.input += of.input;
+        whole.output += of.output;
+        whole.cached += of.cached;
+        let sum = whole.cost.unwrap_or_default();
+        whole.cost = of.cost.map(|cost| cost + sum).or(whole.cost);
+    }
+    let all = format!("all of tenant {tenant}");
+    let named = models.iter().map(|(model, of)| (model, of));
     let rows = html! {
-        @for (model, of) in models {
+        @for (model, of) in std::iter::once((&all, &whole)).chain(named) {
             tr { th scope="row" { (name(model)) } td.n { (grouped(of.requests)) } td.n { (grouped(of.input)) } td.n { (percent(of.cached, of.input)) } td.n { (grouped(of.output)) } td.n { @match of.cost { Some(cost) => { (cost) } None => { "–" } } } }
         }
     };
     table("Spend by model", head, rows)
-}
-
-fn by_policy(policies: &BTreeMap<String, Day>) -> Markup {
-    if policies.is_empty() {
-        return html! { p.none { "No compile is recorded." } };
-    }
-    let head = html! { th scope="col" { "Policy" } th.n scope="col" { "Compiles" } th.n scope="col" { "Budget used" } th.n scope="col" { "Missed a limit" } };
-    let rows = html! {
-        @for (policy, of) in policies {
-            tr { th scope="row" { (name(policy)) } td.n { (grouped(of.compiles)) } td.n { (percent(of.used, of.budget)) } td.n { (percent(of.missed, of.compiles)) } }
-        }
-    };
-    table("Quality by version of a policy", head, rows)
 }
 
 fn alerts(lines: &[Line]) -> Markup {
@@ -173,6 +171,6 @@ fn alerts(lines: &[Line]) -> Markup {
     html! {
         @if told.is_empty() { p.none { "There are none." } }
         ul { @for (line, what) in told.iter().take(ALERTS) { li { (second(line.at)) " " a.mono href=[Links::Server.to(View::Record(&line.id))] { (name(&line.id)) } ": " (what) } } }
-        (crate::compile::left_out(told.len(), ALERTS))
+        (crate::text::left_out(told.len(), ALERTS))
     }
 }

@@ -1,36 +1,128 @@
-//! Decisions that wait for a person: claims that cannot both hold, and entities under review.
+//! Decisions that wait for a person: claims that cannot both hold, entities under review, outcomes that were proposed,
+//! objects that await confirmation.
+//!
+//! A decision takes two steps. The first form says what is to be decided; the page that answers it says what that comes
+//! to, and its form decides.
 
 use maud::{Markup, html};
 use tenure::belief::entity::SeenEntity;
-use tenure_store::{Conflict, Party};
+use tenure::object::RetirementRule;
+use tenure_store::{Awaiting, Conflict, OutcomeLine, Party};
 
 use crate::links::{Links, View};
 use crate::shell::Frame;
-use crate::text::{clipped, name, second};
+use crate::text::{clipped, name, plain, second};
 
 /// The most of each that a page shows.
 const MOST: usize = 200;
+/// The longest note, in bytes.
+const NOTE: usize = 4_000;
+
+/// What waits, as far as the reader may see it.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// The claims that cannot both hold.
+    pub conflicts: Vec<Conflict>,
+    /// The entities.
+    pub entities: Vec<SeenEntity>,
+    /// The outcomes that are proposed.
+    pub outcomes: Vec<OutcomeLine>,
+    /// The objects that await confirmation, without the outcomes.
+    pub awaiting: Vec<Awaiting>,
+}
+
+/// A decision that is to be confirmed.
+#[derive(Clone, Debug)]
+pub struct Asking<'a> {
+    /// The decision, in words.
+    pub what: String,
+    /// What it comes to.
+    pub then: &'static str,
+    /// The path of its form.
+    pub action: &'static str,
+    /// The fields of its form.
+    pub fields: Vec<(&'static str, &'a str)>,
+}
 
 /// The page of what waits. `done` says what was decided just now.
-pub(crate) fn page(
-    conflicts: &[Conflict],
-    entities: &[SeenEntity],
-    done: Option<&str>,
-    frame: &Frame,
-) -> Markup {
+pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Markup {
+    let Waiting {
+        conflicts,
+        entities,
+        outcomes,
+        awaiting,
+    } = waiting;
     let pending: Vec<&SeenEntity> = entities.iter().filter(|entity| entity.pending).collect();
+    let counts = [
+        ("conflicts", "Claims that cannot both hold", conflicts.len()),
+        ("entities", "Entities under review", pending.len()),
+        ("outcomes", "Outcomes that were proposed", outcomes.len()),
+        ("awaiting", "What awaits confirmation", awaiting.len()),
+    ];
     html! {
         h1 { "Decisions" }
         @if let Some(done) = done { p.notice role="status" { (clipped(done, 400)) } }
-        @if !frame.writes { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
-        h2 { "Claims that cannot both hold" }
-        @if conflicts.is_empty() { p.none { "There are none." } }
-        @for conflict in conflicts.iter().take(MOST) { (one(conflict, frame)) }
-        (crate::compile::left_out(conflicts.len(), MOST))
-        h2 { "Entities under review" }
-        @if pending.is_empty() { p.none { "There are none." } }
-        @for entity in pending.iter().take(MOST) { (review(entity, frame)) }
-        (crate::compile::left_out(pending.len(), MOST))
+        @if !frame.writes && !frame.reviews { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
+        nav.toc aria-label="Kinds of decisions" { ul { @for (id, title, count) in counts { li { a href=(format!("#{id}")) { (title) } " " span.count { (count) } } } } }
+        h2 #conflicts { "Claims that cannot both hold" }
+        (each(conflicts, |conflict| one(conflict, frame)))
+        h2 #entities { "Entities under review" }
+        (each(&pending, |entity| review(entity, frame)))
+        h2 #outcomes { "Outcomes that were proposed" }
+        @if !outcomes.is_empty() && !frame.reviews {
+            p.hint { "A person decides on them: a key of a user with the role " code { "reviewer" } ", or " code { "tenure outcome accept" } "." }
+        }
+        (each(outcomes, |outcome| proposed(outcome, frame)))
+        h2 #awaiting { "What awaits confirmation" }
+        (each(awaiting, |object| confirmation(object, frame)))
+    }
+}
+
+fn each<T>(all: &[T], one: impl Fn(&T) -> Markup) -> Markup {
+    html! {
+        @if all.is_empty() { p.none { "There are none." } }
+        @for found in all.iter().take(MOST) { (one(found)) }
+        (crate::text::left_out(all.len(), MOST))
+    }
+}
+
+/// The first step of a decision: a form that unfolds.
+fn form(action: &'static str, hidden: &[(&str, &str)], frame: &Frame, asked: Markup) -> Markup {
+    html! {
+        details {
+            summary { "Decide" }
+            form.filter method="post" action=(action) {
+                input type="hidden" name="token" value=(frame.token);
+                @for (field, value) in hidden { input type="hidden" name=(field) value=(value); }
+                (asked)
+                button.act type="submit" { "Go on" }
+            }
+        }
+    }
+}
+
+/// The second step: what the decision comes to, and the form that makes it.
+pub(crate) fn sure(asking: &Asking<'_>, frame: &Frame) -> Markup {
+    html! {
+        h1 { "Are you sure?" }
+        p { (clipped(&asking.what, 1_000)) }
+        p.lead { (asking.then) }
+        form.filter method="post" action=(asking.action) {
+            input type="hidden" name="token" value=(frame.token);
+            @for (field, value) in &asking.fields { input type="hidden" name=(field) value=(value); }
+            input type="hidden" name="sure" value="yes";
+            button.act type="submit" { "Yes, decide" }
+        }
+        p { a href=[Links::Server.to(View::Waiting)] { "No, back to the decisions" } }
+    }
+}
+
+/// The answer to who decides what somebody decided meanwhile.
+pub(crate) fn meanwhile() -> Markup {
+    html! {
+        h1 { "It is decided already" }
+        p.notice role="alert" { "Somebody decided meanwhile, or what the page showed has changed. Nothing was done now." }
+        p { a href=[Links::Server.to(View::Waiting)] { "To the decisions that wait" } }
     }
 }
 
@@ -44,9 +136,10 @@ fn one(conflict: &Conflict, frame: &Frame) -> Markup {
         conflict.first.object_id.to_string(),
         conflict.second.object_id.to_string(),
     );
+    let since = conflict.tx_start.to_string();
     let waits = conflict.by.is_none() && !conflict.actions.is_empty();
     html! {
-        section.part aria-label=(format!("{} of {}", crate::text::plain(&conflict.slot, 80), crate::text::plain(&conflict.entity, 80))) {
+        section.part aria-label=(format!("{} of {}", plain(&conflict.slot, 80), plain(&conflict.entity, 80))) {
             h3 { code { (name(&conflict.slot)) } " of " (name(&conflict.entity)) @if waits { " " span.out { "waits" } } }
             dl.facts {
                 dt { "First" } dd { (party(&conflict.first)) }
@@ -55,21 +148,12 @@ fn one(conflict: &Conflict, frame: &Frame) -> Markup {
                 @if let Some(note) = &conflict.note { dt { "Note" } dd { (clipped(note, 600)) } }
             }
             @if frame.writes {
-                details {
-                    summary { "Decide" }
-                    form.filter method="post" action="/inspect/waiting/conflict" {
-                        input type="hidden" name="token" value=(frame.token);
-                        input type="hidden" name="first" value=(first);
-                        input type="hidden" name="second" value=(second_id);
-                        input type="hidden" name="since" value=(conflict.tx_start);
-                        label { "Stands" select name="stands" {
-                            option value="first" { "the first" } option value="second" { "the second" } option value="both" { "both" } option value="neither" { "neither" }
-                        } }
-                        label { "Note" input name="note" maxlength="4000"; }
-                        label.row { input type="checkbox" name="sure" value="yes" required; "I am sure: every compile follows this from now on" }
-                        button.act type="submit" { "Decide" }
-                    }
-                }
+                (form("/inspect/waiting/conflict", &[("first", &first), ("second", &second_id), ("since", &since)], frame, html! {
+                    label { "Stands" select name="stands" {
+                        option value="first" { "the first" } option value="second" { "the second" } option value="both" { "both" } option value="neither" { "neither" }
+                    } }
+                    label { "Note" input name="note" maxlength=(NOTE); }
+                }))
             }
         }
     }
@@ -77,23 +161,55 @@ fn one(conflict: &Conflict, frame: &Frame) -> Markup {
 
 fn review(entity: &SeenEntity, frame: &Frame) -> Markup {
     html! {
-        section.part aria-label=(crate::text::plain(&entity.id, 80)) {
+        section.part aria-label=(plain(&entity.id, 80)) {
             h3 { (name(&entity.profile.name)) " " span.hint.mono { (name(&entity.id)) } }
             @if !entity.candidates.is_empty() { p { "It may be " @for (number, candidate) in entity.candidates.iter().enumerate() { @if number > 0 { ", " } span.mono { (name(candidate)) } } "." } }
             @if frame.writes {
-                details {
-                    summary { "Decide" }
-                    form.filter method="post" action="/inspect/waiting/entity" {
-                        input type="hidden" name="token" value=(frame.token);
-                        input type="hidden" name="id" value=(entity.id);
-                        label { "It is" select name="into" {
-                            option value="" { "one of its own" }
-                            @for candidate in &entity.candidates { option value=(candidate) { (crate::text::plain(candidate, 80)) } }
-                        } }
-                        label.row { input type="checkbox" name="sure" value="yes" required; "I am sure" }
-                        button.act type="submit" { "Decide" }
-                    }
-                }
+                (form("/inspect/waiting/entity", &[("id", &entity.id)], frame, html! {
+                    label { "It is" select name="into" {
+                        option value="" { "one of its own" }
+                        @for candidate in &entity.candidates { option value=(candidate) { (plain(candidate, 80)) } }
+                    } }
+                }))
+            }
+        }
+    }
+}
+
+fn proposed(outcome: &OutcomeLine, frame: &Frame) -> Markup {
+    let id = outcome.object_id.to_string();
+    let since = outcome.proposed_at.to_string();
+    html! {
+        section.part aria-label=(plain(&outcome.name, 80)) {
+            h3 { a href=[Links::Server.to(View::Object(&id))] { (name(&outcome.name)) } " " span.tag { (outcome.kind) } }
+            p { (clipped(&outcome.content, 1_000)) }
+            dl.facts {
+                dt { "Proposed" } dd { (second(outcome.proposed_at)) @if let Some(by) = &outcome.proposed_by { ", by " (name(by)) } }
+                @if let Some(record) = &outcome.record { dt { "Of" } dd { a.mono href=[Links::Server.to(View::Record(record))] { (name(record)) } } }
+            }
+            @if frame.reviews {
+                (form("/inspect/waiting/outcome", &[("id", &id), ("since", &since)], frame, html! {
+                    label { "Decision" select name="decision" { option value="accept" { "accept it" } option value="reject" { "reject it" } } }
+                }))
+            }
+        }
+    }
+}
+
+fn confirmation(object: &Awaiting, frame: &Frame) -> Markup {
+    let id = object.object_id.to_string();
+    let since = object.since.to_string();
+    html! {
+        section.part aria-label=(plain(&object.name, 80)) {
+            h3 { a href=[Links::Server.to(View::Object(&id))] { (name(&object.name)) } " " span.chip { (object.object_type) } }
+            p {
+                "It is too old by its own rule, " code { (object.rule) } ", and waits since " (second(object.since)) "."
+                @if object.rule == RetirementRule::HardDelete { " The rule proposes that it is erased, which " code { "tenure store erase" } " does." }
+            }
+            @if frame.writes {
+                (form("/inspect/waiting/confirmation", &[("id", &id), ("since", &since)], frame, html! {
+                    label { "Decision" select name="decision" { option value="confirm" { "it still holds" } option value="retract" { "it holds no more" } } }
+                }))
             }
         }
     }

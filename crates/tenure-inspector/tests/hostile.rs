@@ -11,7 +11,7 @@ use tenure::{
 use tenure_inspector::{Compile, Filter, Frame, pages, read, report};
 
 /// Texts that would do something in a page that is written carelessly.
-fn hostile() -> Vec<String> {
+pub(crate) fn hostile() -> Vec<String> {
     let texts = [
         "<script>alert(1)</script>",
         "</title><script>alert(1)</script>",
@@ -29,7 +29,7 @@ fn hostile() -> Vec<String> {
     texts.map(str::to_owned).to_vec()
 }
 
-fn compiled(target: Target, names: &[String], budget: u32) -> Compiled {
+pub(crate) fn compiled(target: Target, names: &[String], budget: u32) -> Compiled {
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let at = "2026-06-01T00:00:00Z".parse().unwrap();
     // An object's name holds no control character; its content may.
@@ -58,13 +58,13 @@ fn compiled(target: Target, names: &[String], budget: u32) -> Compiled {
 }
 
 /// Everything in a page that is no text: elements, and attributes that lead somewhere or do something.
-fn check(page: &str) {
+pub(crate) fn check(page: &str) {
     let allowed: BTreeSet<&str> = [
         "a", "b", "bdi", "body", "br", "button", "caption", "code", "dd", "del", "details", "div",
         "dl", "dt", "form", "g", "h1", "h2", "h3", "head", "header", "html", "input", "ins",
-        "label", "li", "line", "link", "main", "meta", "nav", "ol", "option", "p", "pre", "rect",
-        "script", "section", "select", "span", "style", "summary", "svg", "table", "tbody", "td",
-        "text", "th", "thead", "title", "tr", "ul",
+        "label", "li", "line", "link", "main", "meta", "nav", "ol", "option", "output", "p", "pre",
+        "rect", "script", "section", "select", "span", "style", "summary", "svg", "table", "tbody",
+        "td", "text", "textarea", "th", "thead", "title", "tr", "ul",
     ]
     .into();
     // What steers a text stands by its number, not as itself, but in the value of a field, which is the reader's own.
@@ -107,7 +107,7 @@ fn check(page: &str) {
     assert!(scripts <= 1, "{scripts}");
 }
 
-fn view<'c>(compiled: &'c Compiled, named: &str) -> Compile<'c> {
+pub(crate) fn view<'c>(compiled: &'c Compiled, named: &str) -> Compile<'c> {
     Compile {
         envelope: Some(&compiled.envelope),
         ..Compile::of(named, &compiled.trace)
@@ -122,6 +122,7 @@ fn nothing_of_others_becomes_markup() {
         token: names[4].clone(),
         operator: true,
         writes: true,
+        reviews: true,
     };
     for target in [Target::Text, Target::OpenAiChat, Target::AnthropicMessages] {
         let compiled = compiled(target, &names, 3_000);

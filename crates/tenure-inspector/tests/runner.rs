@@ -2,4 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // they are tests
 
+mod attention;
 mod hostile;
+mod waiting;

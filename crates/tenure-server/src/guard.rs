@@ -153,12 +153,23 @@ fn is_page(path: &str) -> bool {
     }
 }
 
+/// Returns whether a form only changes what its reader is shown.
+fn is_shown(path: &str) -> bool {
+    #[cfg(feature = "inspector")]
+    return crate::inspect::only_shows(path);
+    #[cfg(not(feature = "inspector"))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Refuses what writes, or goes to a provider, to a key that only reads.
 fn only_reading(caller: Caller, request: &Request) -> Result<Caller, Refusal> {
     let path = request.uri().path();
     let matched = request.extensions().get::<MatchedPath>();
     let reads = !Protocol::has(path) && crate::api::only_reads(request.method(), matched);
-    if !caller.grant.read_only || reads || path == "/inspect/sign-out" {
+    if !caller.grant.read_only || reads || is_shown(path) {
         return Ok(caller);
     }
     Err(Refusal::new(StatusCode::FORBIDDEN, "the key only reads")

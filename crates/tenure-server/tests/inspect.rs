@@ -14,6 +14,8 @@ struct Scene {
     reader: String,
     ann: String,
     bob: String,
+    /// A person who decides on outcomes.
+    rita: String,
     reader_id: String,
 }
 
@@ -38,6 +40,9 @@ impl Scene {
         let (reader_key, reader) = made(grant(None, true, true));
         let (_, ann) = made(grant(Some("ann"), false, false));
         let (_, bob) = made(grant(Some("bob"), false, false));
+        let mut reviewing = grant(Some("rita"), false, false);
+        reviewing.roles = vec!["reviewer".into()];
+        let (_, rita) = made(reviewing);
         // The first key is found within a second.
         crate::support::wait_for(|| (bench.get("/api/v1/models").status == 401).then_some(()));
         Scene {
@@ -46,6 +51,7 @@ impl Scene {
             reader,
             ann,
             bob,
+            rita,
             reader_id: reader_key.id,
             keys,
         }
@@ -348,7 +354,19 @@ fn two_tabs_decide_one_conflict_once() {
         decide(&body(&scene.token(&scene.reader), "first", "yes")),
         403
     );
-    assert_eq!(decide(&body(&token, "first", "")), 400);
+    // The first step asks, and does nothing.
+    let asked = scene.form(
+        "/inspect/waiting/conflict",
+        &scene.operator,
+        &body(&token, "first", ""),
+    );
+    let asked = (asked.status, String::from_utf8(asked.body).unwrap());
+    assert!(
+        asked.0 == 200 && asked.1.contains("Are you sure?"),
+        "{}",
+        asked.1
+    );
+    assert!(asked.1.contains("name=\"sure\" value=\"yes\"") && asked.1.contains("stands, “"));
     let cookie = format!("cookie: tenure_key={}", scene.operator);
     let foreign = [
         cookie.as_str(),
@@ -444,4 +462,302 @@ fn a_page_is_told_of_new_requests_until_its_key_is_revoked() {
         assert!(read > 0, "{told}");
         told.push_str(&String::from_utf8_lossy(&buffer[..read]));
     }
+}
+
+/// The value of a field of the form on a page that has this action.
+fn field(page: &str, action: &str, name: &str) -> String {
+    let form = page
+        .split(&format!("action=\"/inspect/waiting/{action}\""))
+        .nth(1);
+    let form = form.unwrap_or_else(|| panic!("no form {action}: {page}"));
+    let after = form.split(&format!("name=\"{name}\" value=\"")).nth(1);
+    let value = after.unwrap_or_else(|| panic!("no field {name}: {page}"));
+    value.split('"').next().unwrap().replace(':', "%3A")
+}
+
+#[test]
+fn outcomes_and_confirmations_are_decided_once_by_who_may() {
+    let scene = Scene::new();
+    let proposal = json!({ "kind": "correction", "mistake": "psi in the list", "object": { "name": "bars", "content": "Valves are listed in bar." } });
+    let made = scene.api("POST", "/api/v1/outcomes", &scene.operator, &proposal);
+    assert_eq!(made.status, 200, "{}", made.json());
+    let asked = json!({ "objects": [{ "name": "asked", "object_type": "rule", "content": "The pump is warm.",
+        "decay_rule": { "half_life_days": 1, "minimum_threshold": 0.2 }, "retirement_rule": "trigger_user_confirmation" }] });
+    let written = scene.api("POST", "/api/v1/objects", &scene.operator, &asked);
+    assert_eq!(written.status, 200, "{}", written.json());
+    let tenant = scene.bench.store.tenant("acme").unwrap();
+    let far = "2100-01-01".parse().unwrap();
+    let swept = tenant.sweep(far, Default::default(), false, &Default::default());
+    assert_eq!(swept.unwrap().retired.len(), 1);
+
+    let send = |key: &str, action: &str, decision: &str, sure: &str| {
+        let page = scene.text("/inspect/waiting", key);
+        let token = scene_token(&page, key, &scene);
+        let operator = scene.text("/inspect/waiting", &scene.operator);
+        let rita = scene.text("/inspect/waiting", &scene.rita);
+        let shown = if action == "outcome" { rita } else { operator };
+        let (id, since) = (field(&shown, action, "id"), field(&shown, action, "since"));
+        let body = format!("token={token}&id={id}&since={since}&decision={decision}&sure={sure}");
+        (format!("/inspect/waiting/{action}"), body)
+    };
+    let post = |key: &str, (path, body): &(String, String)| scene.form(path, key, body);
+    // An operator's key is no person; a reviewer is no operator; who only reads decides nothing.
+    let refused = [
+        (&scene.operator, "outcome", "accept"),
+        (&scene.rita, "confirmation", "confirm"),
+        (&scene.reader, "confirmation", "confirm"),
+        (&scene.ann, "outcome", "accept"),
+    ];
+    for (key, action, decision) in refused {
+        let form = send(key, action, decision, "yes");
+        assert_eq!(post(key, &form).status, 403, "{form:?}");
+    }
+    for (key, action, decision, done) in [
+        (&scene.rita, "outcome", "accept", "accepted"),
+        (&scene.operator, "confirmation", "confirm", "active"),
+    ] {
+        // Another site's page, another reader's proof, the first step: nothing is done.
+        let form = send(key, action, decision, "yes");
+        let cookie = format!("cookie: tenure_key={key}");
+        let foreign = [
+            cookie.as_str(),
+            "content-type: application/x-www-form-urlencoded",
+            "origin: https://evil.example",
+        ];
+        let sent = scene
+            .bench
+            .ask("POST", &form.0, &foreign, form.1.as_bytes());
+        assert_eq!(sent.status, 403);
+        let stolen = form.1.replacen("token=", "token=x", 1);
+        assert_eq!(scene.form(&form.0, key, &stolen).status, 403);
+        let wrong = send(key, action, "perhaps", "yes");
+        assert_eq!(post(key, &wrong).status, 400);
+        let first = post(key, &send(key, action, decision, ""));
+        let text = String::from_utf8(first.body).unwrap();
+        assert!(
+            first.status == 200 && text.contains("Are you sure?"),
+            "{text}"
+        );
+        let before = tenant.version().unwrap();
+        // Two tabs: the second gets a page that says so, and nothing is done twice.
+        assert_eq!(post(key, &form).status, 303, "{done}");
+        let after = tenant.version().unwrap();
+        assert_eq!(after, before + 1, "{done}");
+        let late = post(key, &form);
+        let text = String::from_utf8(late.body).unwrap();
+        assert_eq!(late.status, 409);
+        assert!(
+            text.contains("decided already") && text.contains("href=\"/inspect/waiting\""),
+            "{text}"
+        );
+        assert_eq!(tenant.version().unwrap(), after);
+    }
+    let outcomes = tenant.outcomes(None).unwrap();
+    assert_eq!(outcomes[0].decided_by.as_deref(), Some("rita"));
+    assert_eq!(tenant.awaiting(None).unwrap(), []);
+    let page = scene.text("/inspect/waiting", &scene.operator);
+    assert!(!page.contains("waiting/confirmation") && !page.contains("Valves are listed"));
+}
+
+/// The proof of a reader's forms, of whichever page has one.
+fn scene_token(page: &str, key: &str, scene: &Scene) -> String {
+    if page.contains("name=\"token\"") {
+        return scene.token(key);
+    }
+    "none".to_owned()
+}
+
+#[test]
+fn weights_are_laid_over_a_payload_and_kept_nowhere() {
+    let scene = Scene::new();
+    let id = scene.compiled();
+    let path = format!("/inspect/records/{id}/payload");
+    let page = scene.text(&path, &scene.reader);
+    let digest = page.split("&quot;payload&quot;: &quot;").nth(1).unwrap();
+    let digest = digest.split("&quot;").next().unwrap().to_owned();
+    let token = scene.token(&scene.reader);
+    let tenant = scene.bench.store.tenant("acme").unwrap();
+    let version = tenant.version().unwrap();
+    let send = |key: &str, token: &str, weights: &Value| {
+        let encoded: String = weights
+            .to_string()
+            .bytes()
+            .map(|byte| format!("%{byte:02X}"))
+            .collect();
+        let body = format!("token={token}&weights={encoded}");
+        scene.form(&format!("/inspect/records/{id}/attention"), key, &body)
+    };
+    let spans = json!({ "payload": digest, "spans": [{ "start": 0, "end": 1, "weight": 1 }] });
+    let reply = send(&scene.reader, &token, &spans);
+    let text = String::from_utf8(reply.body).unwrap();
+    assert_eq!(reply.status, 200, "{text}");
+    assert!(
+        text.contains("Attention by section") && text.contains("0.00× its share"),
+        "{text}"
+    );
+    for (weights, what) in [
+        (
+            json!({ "payload": format!("sha256:{}", "0".repeat(64)), "items": [1] }),
+            "another payload",
+        ),
+        (json!({ "payload": digest, "items": [-1] }), "weights"),
+        (
+            json!({ "payload": digest, "spans": [{ "start": 5, "end": 1, "weight": 1 }] }),
+            "ends where it begins",
+        ),
+    ] {
+        let reply = send(&scene.reader, &token, &weights);
+        let text = String::from_utf8(reply.body).unwrap();
+        assert!(reply.status == 400 && text.contains(what), "{text}");
+    }
+    // Neither without the proof, nor of what one may not see.
+    assert_eq!(send(&scene.reader, "x", &spans).status, 403);
+    let bobs = scene.token(&scene.bob);
+    assert_eq!(send(&scene.bob, &bobs, &spans).status, 404);
+    let huge = scene.form(
+        &format!("/inspect/records/{id}/attention"),
+        &scene.reader,
+        &"x".repeat(9 << 20),
+    );
+    assert_eq!(huge.status, 413);
+    assert_eq!(tenant.version().unwrap(), version);
+}
+
+#[test]
+fn who_is_no_operator_sees_their_own_and_guesses_nothing() {
+    let scene = Scene::new();
+    let call = json!({
+        "record": true,
+        "request": {
+            "principal": { "tenant": "acme", "user": "ann", "session": "plant-talk", "clearance": "restricted" },
+            "task": { "objective": "Report the pressure." },
+            "budget": { "tokens": 2000 },
+        },
+        "objects": [{ "name": "units", "object_type": "rule", "content": "Report pressure in pascal." }],
+    });
+    let done = scene.api("POST", "/api/v1/compile", &scene.ann, &call);
+    let id = done.json()["record_ids"][0].as_str().unwrap().to_owned();
+    let chat = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "Hello" }] });
+    let request = scene
+        .api("POST", "/v1/chat/completions", &scene.ann, &chat)
+        .record();
+    scene.bench.record("acme", &request);
+    let object = json!({ "objects": [{ "name": "anns-rule", "object_type": "rule", "content": "Pumps are warm.", "permission_scope": { "allow_roles": ["chief"] } }] });
+    assert_eq!(
+        scene
+            .api("POST", "/api/v1/objects", &scene.operator, &object)
+            .status,
+        200
+    );
+    let registry = json!({ "label": "notes", "kind": "agent" });
+    assert_eq!(
+        scene
+            .api("POST", "/api/v1/registries", &scene.operator, &registry)
+            .status,
+        201
+    );
+
+    // Their own: the list with both, the compile in all its parts, its conversation, their request, their figures.
+    let list = scene.text("/inspect", &scene.ann);
+    assert!(list.contains(&id) && list.contains(&request), "{list}");
+    let of = |part: &str| format!("/inspect/records/{id}{part}");
+    for part in ["", "/items", "/payload", "/item?at=0"] {
+        assert!(scene.text(&of(part), &scene.ann).contains("units") || part.is_empty());
+    }
+    let payload = scene.text(&of("/payload"), &scene.ann);
+    assert!(payload.contains("Report pressure in pascal."), "{payload}");
+    let talk = scene.text("/inspect/sessions/plant-talk", &scene.ann);
+    assert!(talk.contains(&id), "{talk}");
+    let own = scene.text(&format!("/inspect/records/{request}"), &scene.ann);
+    assert!(own.contains("64.0 %"), "{own}");
+    assert!(scene.text("/inspect/trends", &scene.ann).contains("gpt-4o"));
+    assert!(
+        scene
+            .text("/inspect/waiting", &scene.ann)
+            .contains("There are none.")
+    );
+
+    // Of others: the same as what does not exist, byte for byte.
+    let list = scene.text("/inspect", &scene.bob);
+    assert!(!list.contains(&id) && !list.contains(&request));
+    let same = |real: &str, none: &str, key: &str| {
+        let (real, none) = (scene.page(real, key), scene.page(none, key));
+        assert_eq!((real.status, none.status), (404, 404));
+        assert_eq!(real.body, none.body);
+    };
+    for part in ["", "/items", "/payload", "/item?at=0"] {
+        for known in [&id, &request] {
+            let real = format!("/inspect/records/{known}{part}");
+            same(&real, &format!("/inspect/records/cmp-0{part}"), &scene.bob);
+        }
+    }
+    let diff = |before: &str| format!("/inspect/records/{id}/diff?before={before}");
+    same(
+        &diff(&id),
+        "/inspect/records/cmp-0/diff?before=cmp-1",
+        &scene.bob,
+    );
+    same(
+        "/inspect/sessions/plant-talk",
+        "/inspect/sessions/none",
+        &scene.bob,
+    );
+    same(
+        "/inspect/objects/anns-rule",
+        "/inspect/objects/none",
+        &scene.ann,
+    );
+    same(
+        "/inspect/registries/notes",
+        "/inspect/registries/none",
+        &scene.ann,
+    );
+    let token = scene.token(&scene.bob);
+    let weights = format!("token={token}&weights=%7B%7D");
+    let send = |id: &str| {
+        scene.form(
+            &format!("/inspect/records/{id}/attention"),
+            &scene.bob,
+            &weights,
+        )
+    };
+    let (real, none) = (send(&id), send("cmp-0"));
+    assert_eq!((real.status, none.status), (404, 404));
+    assert_eq!(real.body, none.body);
+}
+
+#[test]
+fn an_object_is_shown_as_of_a_step_of_the_slider() {
+    let scene = Scene::new();
+    for (from, bar) in [("2025-01-01", 3), ("2025-06-01", 4), ("2026-01-01", 6)] {
+        let said = json!({ "objects": [{ "name": "pressure", "object_type": "rule", "valid_from": from, "content": format!("The pump stands at {bar} bar.") }] });
+        let written = scene.api("POST", "/api/v1/objects", &scene.operator, &said);
+        assert_eq!(written.status, 200, "{}", written.json());
+    }
+    let then = |query: &str| {
+        let page = scene.text(
+            &format!("/inspect/objects/pressure{query}"),
+            &scene.operator,
+        );
+        let then = page.split("As of then</h2>").nth(1).unwrap();
+        let then = then.split("<h2>").next().unwrap();
+        [3, 4, 6].map(|bar| then.contains(&format!("at {bar} bar")))
+    };
+    let page = scene.text("/inspect/objects/pressure", &scene.operator);
+    assert!(
+        page.contains("type=\"range\" name=\"valid_step\" min=\"0\" max=\"3\" value=\"3\""),
+        "{page}"
+    );
+    assert_eq!(then(""), [true, true, true]);
+    assert_eq!(then("?valid_step=0&known_step=99"), [true, false, false]);
+    assert_eq!(then("?valid_step=1"), [false, true, false]);
+    assert_eq!(then("?valid_step=2"), [false, false, true]);
+    // The last place is no instant; what is no place is none, either. What is written comes first.
+    assert_eq!(then("?valid_step=3"), [true, true, true]);
+    assert_eq!(then("?valid_step=-1&known_step=x"), [true, true, true]);
+    assert_eq!(then("?valid=2025-03-01&valid_step=2"), [true, false, false]);
+    // When only the first was known, it held without an end.
+    assert_eq!(then("?known_step=0&valid_step=2"), [true, false, false]);
+    let script = scene.bench.get("/inspect/live.js");
+    assert_eq!(script.status, 200);
 }

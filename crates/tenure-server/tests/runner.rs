@@ -13,6 +13,7 @@ mod server;
 mod support;
 
 mod api;
+mod board;
 mod conditions;
 mod damage;
 mod erasing;

@@ -314,6 +314,14 @@ pub trait Read {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error>;
+    /// The same of the records of requests of this session alone. A name that JSON writes with escapes is not looked for,
+    /// and of a long one all that begin with it may be found.
+    fn records_of(
+        &mut self,
+        session: &str,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error>;
     /// A text that is found by its digest: a policy, or the original of what was condensed.
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error>;
     /// The digests of all texts that are found by them.

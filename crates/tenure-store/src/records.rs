@@ -131,6 +131,27 @@ impl Tenant {
         self.read(|rows| rows.records(Some((id, at)), most))
     }
 
+    /// The newest records of requests of a session, behind the one of this id and instant where there is one. Of a session
+    /// with a long name, records of others that begin alike may be among them. `None` where the store has no index that
+    /// could tell: JSON writes the name with escapes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::records`].
+    pub fn records_of_session(
+        &self,
+        session: &str,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Option<Vec<(String, Instant)>>, Error> {
+        let is_plain = |character: char| !character.is_control() && !"\"\\".contains(character);
+        if !session.chars().all(is_plain) {
+            return Ok(None);
+        }
+        self.read(|rows| rows.records_of(session, after, most))
+            .map(Some)
+    }
+
     /// Keeps texts by their digests: policies, and the originals of what was condensed.
     ///
     /// # Errors

@@ -21,5 +21,6 @@ mod people;
 mod postgresql;
 mod resolution;
 mod search;
+mod talks;
 mod verbs;
 mod walls;

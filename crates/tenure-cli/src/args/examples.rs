@@ -545,6 +545,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
             ("tenure report before.json -o before.html", ""),
             (
+                "tenure report before.json --attention weights.json -o seen.html",
+                "what the model looked at",
+            ),
+            (
                 "tenure report gw-4f1c -o request.html",
                 "a request of the gateway",
             ),

@@ -15,6 +15,9 @@ pub(crate) struct ReportArgs {
     /// Write the page to this file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// Lay the weights in this JSON file over the payload (`-` for standard input), and list important text that got little
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) attention: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
     /// The tenant

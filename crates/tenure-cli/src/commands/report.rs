@@ -21,11 +21,13 @@ pub(crate) fn run(_: &ReportArgs) -> Result<(), Failure> {
 #[cfg(feature = "inspector")]
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let path = Path::new(&args.what);
+    let weights = weights(args)?;
     let page = if args.what == "-" || path.exists() {
-        of_file(args, path)?
+        of_file(args, path, weights.as_deref())
     } else {
-        of_store(args)?
+        of_store(args, weights.as_deref())
     };
+    let page = page.map_err(|error| in_weights(args, error))?;
     let Some(out) = &args.out else {
         return print_bytes(page.as_bytes());
     };
@@ -38,24 +40,53 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The text of the weights that are to be laid over the payload.
+#[cfg(feature = "inspector")]
+fn weights(args: &ReportArgs) -> Result<Option<String>, Error> {
+    let Some(path) = &args.attention else {
+        return Ok(None);
+    };
+    if args.what == "-" && path.as_os_str() == "-" {
+        let what = "standard input cannot be both the trace and the weights";
+        return Err(Error::input(what).hint("write one of them to a file"));
+    }
+    read_or_stdin(path).map(Some)
+}
+
+/// A fault of the weights, with the name of their file.
+#[cfg(feature = "inspector")]
+fn in_weights(args: &ReportArgs, error: Error) -> Error {
+    let (Some(path), Some(at)) = (&args.attention, error.at.clone()) else {
+        return error;
+    };
+    match at.source.strip_prefix("attention") {
+        Some(place) => error.at(format!("{}{place}", path.display()), at.line),
+        None => error,
+    }
+}
+
 /// The page of a trace, or of the output of a compile.
 #[cfg(feature = "inspector")]
-fn of_file(args: &ReportArgs, path: &Path) -> Result<String, Error> {
+fn of_file(args: &ReportArgs, path: &Path, weights: Option<&str>) -> Result<String, Error> {
     let text = read_or_stdin(path)?;
     let workspace = super::without_key(&args.catalogue)?;
     let named = match path.file_name() {
         Some(name) if args.what != "-" => name.to_string_lossy().into_owned(),
         _ => "from standard input".to_owned(),
     };
-    tenure_inspector::report_text(&workspace, &named, &text).map_err(|error| {
-        let line = error.at.as_ref().and_then(|at| at.line);
+    tenure_inspector::report_text(&workspace, &named, &text, weights).map_err(|error| {
+        let at = error.at.as_ref();
+        if at.is_some_and(|at| at.source.starts_with("attention")) {
+            return error;
+        }
+        let line = at.and_then(|at| at.line);
         error.at(path.display().to_string(), line)
     })
 }
 
 /// The page of a record, or of a session.
 #[cfg(feature = "inspector")]
-fn of_store(args: &ReportArgs) -> Result<String, Error> {
+fn of_store(args: &ReportArgs, weights: Option<&str>) -> Result<String, Error> {
     let no_file = |error: Error| match error.kind {
         ErrorKind::NotFound => {
             error.expected("a file with a trace, or the id of a record or of a session")
@@ -75,5 +106,5 @@ fn of_store(args: &ReportArgs) -> Result<String, Error> {
         None => default_frame_key_path()?,
     };
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
-    tenure_inspector::report_stored(&workspace, &tenant, &args.what).map_err(no_file)
+    tenure_inspector::report_stored(&workspace, &tenant, &args.what, weights).map_err(no_file)
 }

@@ -14,7 +14,7 @@ mod labels;
 mod memory;
 pub(crate) mod objects;
 mod openapi;
-mod outcomes;
+pub(crate) mod outcomes;
 mod packages;
 mod parameters;
 mod query;

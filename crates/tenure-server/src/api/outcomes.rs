@@ -147,7 +147,7 @@ pub(super) async fn decide(
 }
 
 /// The person behind a key, who may decide on outcomes.
-fn reviewer(caller: &Caller) -> Result<String, Refusal> {
+pub(crate) fn reviewer(caller: &Caller) -> Result<String, Refusal> {
     let grant = &caller.grant;
     let is_reviewer = grant.roles.iter().any(|role| role == REVIEWER);
     match &grant.user {

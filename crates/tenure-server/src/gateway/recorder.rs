@@ -17,7 +17,7 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
-use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
+use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept, spent};
 use tenure_workspace::relay::{Position, Relay};
 
 use super::draft::{Draft, Inspected};
@@ -320,6 +320,12 @@ impl Desk {
             .sent
             .digest(draft.request.as_ref().zip(request_digest));
         let resolved_model = draft.sent.done.as_ref().map(|done| done.model().to_owned());
+        let priced = resolved_model.as_deref().or(model.as_deref());
+        let cost = priced.zip(usage.as_ref());
+        let cost = cost.and_then(|(model, usage)| spent(self.workspace.catalogue(), model, usage));
+        if let Some(cost) = cost {
+            self.telemetry.metrics.cost(draft.protocol.term(), cost);
+        }
         let compiled = draft.sent.compile();
         let compiled = compiled.unwrap_or_else(|_| {
             // The store is away, for one: the record says less.

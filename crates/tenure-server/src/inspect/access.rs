@@ -14,6 +14,7 @@ use tenure_inspector::Frame;
 use tenure_workspace::records::{ExchangeRecord, Line, Listed};
 
 use super::html;
+use crate::api::outcomes::reviewer;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -70,6 +71,7 @@ impl FromRequestParts<Arc<App>> for Visit {
                 token: secret.token(caller),
                 operator: caller.grant.operator,
                 writes: caller.grant.operator && !caller.grant.read_only,
+                reviews: reviewer(caller).is_ok() && !caller.grant.read_only,
             },
             caller: caller.clone(),
         })
@@ -155,22 +157,27 @@ impl Visit {
         record
     }
 
-    /// Refuses a form that did not come from a page of this server for this reader, or whose reader may not decide.
+    /// Refuses a form that did not come from a page of this server for this reader.
     pub(super) fn check_form(&self, token: &str) -> Result<(), Refusal> {
         if self.frame.token.is_empty() || token != self.frame.token {
             return Err(Refusal::new(
                 StatusCode::FORBIDDEN,
                 "the form is of no page that was made for you",
             )
-            .hint("load the page again, and decide there"));
-        }
-        if !self.frame.writes {
-            return Err(
-                Refusal::new(StatusCode::FORBIDDEN, "the key may not decide")
-                    .expected("an operator's key that does not only read"),
-            );
+            .hint("load the page again, and send its form"));
         }
         Ok(())
+    }
+
+    /// Refuses a reader who may not decide.
+    pub(super) fn check_writes(&self) -> Result<(), Refusal> {
+        if self.frame.writes {
+            return Ok(());
+        }
+        Err(
+            Refusal::new(StatusCode::FORBIDDEN, "the key may not decide")
+                .expected("an operator's key that does not only read"),
+        )
     }
 }
 
@@ -288,13 +295,7 @@ pub(super) async fn sign_out(
     headers: HeaderMap,
     Form(form): Form<Token>,
 ) -> Result<Response, Fault> {
-    if form.token != visit.frame.token {
-        return Err(Refusal::new(
-            StatusCode::FORBIDDEN,
-            "the form is of no page that was made for you",
-        )
-        .into());
-    }
+    visit.check_form(&form.token)?;
     Ok(onto("/inspect/sign-in", Some(&set_cookie("", 0, &headers))))
 }
 

@@ -1,19 +1,20 @@
-//! Decisions that wait for a person, and the forms by which an operator makes them. Each is made once: a form names the
-//! state that its page showed, and is refused where somebody decided meanwhile.
+//! Decisions that wait for a person, and the forms by which one makes them, in two steps. Each is made once: a form names
+//! the state that its page showed, and is refused where somebody decided meanwhile.
 
 use axum::extract::{Form, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use tenure::belief::entity::EntityOp;
-use tenure::object::{Decision, ObjectId};
+use tenure::object::{Decision, ObjectId, OutcomeDecision, OutcomeState, clip};
 use tenure::{Digest, Error, ErrorKind};
-use tenure_inspector::pages;
-use tenure_store::{Sees, Writing};
+use tenure_inspector::{Asking, Frame, Waiting, pages};
+use tenure_store::{Expect, Sees, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
 use crate::api::objects::Reader;
+use crate::api::outcomes::reviewer;
 use crate::api::tenant;
 use crate::error::Refusal;
 
@@ -26,19 +27,64 @@ pub(super) struct Done {
 pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
-        let reader = Reader::of(&visit.caller, None)?;
-        let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let conflicts = tenant.conflicts(None, sees)?;
-        let entities = tenant.entities(sees)?;
+        let waiting = waits(&visit, &tenant)?;
         let done = match done.done.as_str() {
             "conflict" => Some("It is decided: compiles follow it from now on."),
-            "entity" => Some("It is decided."),
+            "entity" | "outcome" | "confirmation" => Some("It is decided."),
             _ => None,
         };
-        Ok(pages::waiting(&conflicts, &entities, done, &visit.frame))
+        Ok(pages::waiting(&waiting, done, &visit.frame))
     });
     Ok(html(StatusCode::OK, page.await?))
+}
+
+/// What waits, as far as the reader may see it.
+fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
+    let reader = Reader::of(&visit.caller, None)?;
+    let sees = reader.sees();
+    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+    let mut outcomes = tenant.outcomes(sees)?;
+    outcomes.retain(|outcome| outcome.state == OutcomeState::Proposed);
+    let mut awaiting = tenant.awaiting(sees)?;
+    awaiting.retain(|object| {
+        let mut known = outcomes.iter();
+        !known.any(|outcome| outcome.object_id == object.object_id)
+    });
+    Ok(Waiting {
+        conflicts: tenant.conflicts(None, sees)?,
+        entities: tenant.entities(sees)?,
+        outcomes,
+        awaiting,
+    })
+}
+
+/// How far a decision came.
+enum Step {
+    /// It is to be confirmed, on this page.
+    Asked(String),
+    /// It is made.
+    Done,
+}
+
+/// Makes a decision, or the page that asks for it.
+async fn step(
+    frame: Frame,
+    kind: &'static str,
+    job: impl FnOnce() -> Result<Step, Refusal> + Send + 'static,
+) -> Result<Response, Fault> {
+    match crate::blocking(job).await {
+        Ok(Step::Asked(page)) => Ok(html(StatusCode::OK, page)),
+        Ok(Step::Done) => Ok(onto(&format!("/inspect/waiting?done={kind}"), None)),
+        Err(refusal) if refusal.status() == StatusCode::CONFLICT => {
+            Ok(html(StatusCode::CONFLICT, pages::meanwhile(&frame)))
+        }
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// The page of the second step, where the form is of the first.
+fn asked(sure: &str, frame: &Frame, asking: &Asking<'_>) -> Option<Step> {
+    (sure != "yes").then(|| Step::Asked(pages::sure(asking, frame)))
 }
 
 /// A decision between two claims.
@@ -58,25 +104,63 @@ pub(super) struct Deciding {
 
 pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    check_sure(&form.sure)?;
-    let decided = crate::blocking(move || {
+    visit.check_writes()?;
+    step(visit.frame.clone(), "conflict", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);
         let (first, second) = (id(&form.first)?, id(&form.second)?);
         let stands: Decision = form.stands.parse()?;
         let judged = tenant.conflict_history(first, second, None)?;
         let now = judged.iter().find(|judged| judged.tx_end.is_none());
-        if now.is_none_or(|now| now.tx_start.to_string() != form.since) {
-            return Err(meanwhile());
+        let now = now.filter(|now| now.tx_start.to_string() == form.since);
+        let now = now.ok_or_else(meanwhile)?;
+        let asking = Asking {
+            what: format!(
+                "On {} of {}: {}.",
+                quoted(&now.slot),
+                quoted(&now.entity),
+                match stands {
+                    Decision::First => format!(
+                        "{} stands, {} does not",
+                        quoted(&now.first.name),
+                        quoted(&now.second.name)
+                    ),
+                    Decision::Second => format!(
+                        "{} stands, {} does not",
+                        quoted(&now.second.name),
+                        quoted(&now.first.name)
+                    ),
+                    Decision::Both => format!(
+                        "{} and {} both stand",
+                        quoted(&now.first.name),
+                        quoted(&now.second.name)
+                    ),
+                    _ => format!(
+                        "neither {} nor {} stands",
+                        quoted(&now.first.name),
+                        quoted(&now.second.name)
+                    ),
+                },
+            ),
+            then: "Every compile follows this from now on. It can be decided anew.",
+            action: "/inspect/waiting/conflict",
+            fields: vec![
+                ("first", &form.first),
+                ("second", &form.second),
+                ("since", &form.since),
+                ("stands", &form.stands),
+                ("note", &form.note),
+            ],
+        };
+        if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
+            return Ok(step);
         }
         let note = Some(form.note.as_str()).filter(|note| !note.is_empty());
-        let of = [form.first.as_str(), &form.second, &form.since];
-        let writing = writing(&visit, &of);
-        let written = tenant.resolve_conflict(first, second, stands, note, &writing);
-        written.map(drop).map_err(same_time)
-    });
-    decided.await?;
-    Ok(onto("/inspect/waiting?done=conflict", None))
+        let writing = writing(&visit, &[&form.first, &form.second, &form.since]);
+        tenant.resolve_conflict(first, second, stands, note, &writing)?;
+        Ok(Step::Done)
+    })
+    .await
 }
 
 /// A decision on an entity under review.
@@ -93,39 +177,160 @@ pub(super) struct Reviewed {
 
 pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    check_sure(&form.sure)?;
-    let decided = crate::blocking(move || {
+    visit.check_writes()?;
+    step(visit.frame.clone(), "entity", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let entities = tenant.entities(None)?;
         let found = entities.iter().find(|entity| entity.id == form.id);
-        if found.is_none_or(|found| !found.pending) {
-            return Err(meanwhile());
-        }
+        let found = found.filter(|found| found.pending).ok_or_else(meanwhile)?;
         let id = form.id.clone();
-        let operation = match form.into.as_str() {
-            "" => EntityOp::Confirm { id },
-            into => EntityOp::Merge {
-                id,
-                into: into.to_owned(),
-            },
+        let (operation, what) = match form.into.as_str() {
+            "" => (EntityOp::Confirm { id }, "one of its own".to_owned()),
+            into => {
+                let into = into.to_owned();
+                let what = quoted(&into);
+                (EntityOp::Merge { id, into }, what)
+            }
         };
+        let asking = Asking {
+            what: format!(
+                "The entity {} ({}) is {what}.",
+                quoted(&found.profile.name),
+                clip(&found.id)
+            ),
+            then: "Names are resolved so from now on. What was merged can be split again.",
+            action: "/inspect/waiting/entity",
+            fields: vec![("id", &form.id), ("into", &form.into)],
+        };
+        if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
+            return Ok(step);
+        }
         let entries = tenant.entity_history(&form.id)?.len().to_string();
         let writing = writing(&visit, &["entity", &form.id, &entries]);
-        let written = tenant.change_entities(vec![(operation, None)], &writing);
-        written.map(drop).map_err(same_time)
-    });
-    decided.await?;
-    Ok(onto("/inspect/waiting?done=entity", None))
+        tenant.change_entities(vec![(operation, None)], &writing)?;
+        Ok(Step::Done)
+    })
+    .await
 }
 
-fn check_sure(sure: &str) -> Result<(), Refusal> {
-    if sure == "yes" {
-        return Ok(());
+/// A decision on an outcome, or on what awaits confirmation.
+#[derive(Deserialize)]
+pub(super) struct Decided {
+    token: String,
+    id: String,
+    /// The instant since which it waits, as the page showed it.
+    since: String,
+    decision: String,
+    #[serde(default)]
+    sure: String,
+}
+
+impl Decided {
+    fn fields(&self) -> Vec<(&'static str, &str)> {
+        vec![
+            ("id", &self.id),
+            ("since", &self.since),
+            ("decision", &self.decision),
+        ]
     }
-    Err(
-        Refusal::new(StatusCode::BAD_REQUEST, "the decision is not confirmed")
-            .expected("the box that says that you are sure"),
-    )
+}
+
+pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<Response, Fault> {
+    visit.check_form(&form.token)?;
+    let person = reviewer(&visit.caller)?;
+    step(visit.frame.clone(), "outcome", move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let id: ObjectId = form.id.parse().map_err(Error::input)?;
+        let decision: OutcomeDecision = form.decision.parse()?;
+        let waiting = waits(&visit, &tenant)?;
+        let mut proposed = waiting.outcomes.iter();
+        let found = proposed
+            .find(|one| one.object_id == id && one.proposed_at.to_string() == form.since)
+            .ok_or_else(meanwhile)?;
+        let asking = Asking {
+            what: format!(
+                "{} {}: {}",
+                capital(decision.term()),
+                quoted(&found.name),
+                clip(&found.content)
+            ),
+            then: match decision {
+                OutcomeDecision::Accept => "Compiles may take it from now on. It can be withdrawn.",
+                _ => "No compile takes it. It can be proposed anew.",
+            },
+            action: "/inspect/waiting/outcome",
+            fields: form.fields(),
+        };
+        if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
+            return Ok(step);
+        }
+        let writing = writing(&visit, &["outcome", &form.id, &form.since]);
+        tenant.decide_outcome(id, decision, &person, &writing)?;
+        Ok(Step::Done)
+    })
+    .await
+}
+
+pub(super) async fn confirmation(
+    visit: Visit,
+    Form(form): Form<Decided>,
+) -> Result<Response, Fault> {
+    visit.check_form(&form.token)?;
+    visit.check_writes()?;
+    step(visit.frame.clone(), "confirmation", move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let id: ObjectId = form.id.parse().map_err(Error::input)?;
+        let holds = match form.decision.as_str() {
+            "confirm" => true,
+            "retract" => false,
+            other => {
+                let what = format!("`{}` is no decision", clip(other));
+                return Err(Error::input(what).expected("confirm or retract").into());
+            }
+        };
+        let waiting = waits(&visit, &tenant)?;
+        let mut awaiting = waiting.awaiting.iter();
+        let found = awaiting
+            .find(|one| one.object_id == id && one.since.to_string() == form.since)
+            .ok_or_else(meanwhile)?;
+        let named = quoted(&found.name);
+        let asking = Asking {
+            what: if holds {
+                format!("{named} still holds.")
+            } else {
+                format!("{named} holds no more.")
+            },
+            then: if holds {
+                "It counts as confirmed now, and compiles may take it again."
+            } else {
+                "It is retracted, and with it what was made from it alone. Its history stays."
+            },
+            action: "/inspect/waiting/confirmation",
+            fields: form.fields(),
+        };
+        if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
+            return Ok(step);
+        }
+        let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
+        if holds {
+            tenant.confirm(vec![id], visit.app.now(), &writing)?;
+        } else {
+            tenant.retract(id, Expect::Any, &writing)?;
+        }
+        Ok(Step::Done)
+    })
+    .await
+}
+
+/// A name of somebody else in a sentence.
+fn quoted(name: &str) -> String {
+    format!("“{}”", clip(name))
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// A write that is done once for a state that a page showed, by this reader.
@@ -137,18 +342,11 @@ fn writing(visit: &Visit, state: &[&str]) -> Writing {
     }
 }
 
+/// The refusal of a decision on what is no longer as its page showed it.
 fn meanwhile() -> Refusal {
-    Refusal::new(
-        StatusCode::CONFLICT,
-        "somebody decided meanwhile, or the claims have changed",
+    Error::new(
+        ErrorKind::Conflict,
+        "somebody decided meanwhile, or what the page showed has changed",
     )
-    .hint("load the page again")
-}
-
-/// Another decision for the same state is a conflict.
-fn same_time(error: Error) -> Refusal {
-    match error.kind {
-        ErrorKind::Conflict => meanwhile(),
-        _ => error.into(),
-    }
+    .into()
 }

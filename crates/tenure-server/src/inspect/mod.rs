@@ -12,7 +12,7 @@ mod views;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -28,6 +28,9 @@ use access::{Fault, Secret};
 /// The policy of what a page may load and do: its own style and script, forms to its own server, and to be framed by nobody.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The most bytes of a form with weights.
+const WEIGHTS: usize = 8 << 20;
+
 /// The paths that need no key.
 const OPEN: [&str; 3] = [pages::STYLE_PATH, pages::SCRIPT_PATH, "/inspect/sign-in"];
 
@@ -40,6 +43,12 @@ pub(crate) fn has(path: &str) -> bool {
 /// Returns whether a path needs no key.
 pub(crate) fn is_open(path: &str) -> bool {
     OPEN.contains(&path)
+}
+
+/// Returns whether a form of this path keeps nothing: the end of a visit, and weights that are laid over a payload.
+pub(crate) fn only_shows(path: &str) -> bool {
+    let of_record = path.strip_prefix("/inspect/records/");
+    path == "/inspect/sign-out" || of_record.is_some_and(|rest| rest.ends_with("/attention"))
 }
 
 /// The key that a cookie shows.
@@ -80,6 +89,10 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/inspect/records/{id}", get(records::record))
         .route("/inspect/records/{id}/items", get(records::items))
         .route("/inspect/records/{id}/payload", get(records::payload))
+        .route(
+            "/inspect/records/{id}/attention",
+            post(records::attention).layer(DefaultBodyLimit::max(WEIGHTS)),
+        )
         .route("/inspect/records/{id}/item", get(records::item))
         .route("/inspect/records/{id}/diff", get(records::difference))
         .route("/inspect/sessions/{id}", get(records::session))
@@ -89,6 +102,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/inspect/waiting", get(decide::waiting))
         .route("/inspect/waiting/conflict", post(decide::conflict))
         .route("/inspect/waiting/entity", post(decide::entity))
+        .route("/inspect/waiting/outcome", post(decide::outcome))
+        .route("/inspect/waiting/confirmation", post(decide::confirmation))
         .route("/inspect/trends", get(views::trends))
         .route(pages::STYLE_PATH, get(style))
         .route(pages::SCRIPT_PATH, get(script))

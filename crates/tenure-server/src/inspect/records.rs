@@ -1,6 +1,6 @@
 //! Pages of records: the list, one compile, one request, a difference, a conversation.
 
-use axum::extract::{Path, Query};
+use axum::extract::{Form, Path, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -10,7 +10,8 @@ use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::{Envelope, Error, Trace};
 use tenure_inspector::{
-    Bodies, Depth, Filter, Gathered, ListFilter, SessionView, before, compile_of, pages,
+    Attention, Bodies, Compile, Depth, Filter, Gathered, ListFilter, SessionView, before,
+    compile_of, pages,
 };
 use tenure_workspace::records::{ExchangeReplay, Line, Listed, Records, Talk};
 use tenure_workspace::sessions::Session;
@@ -215,6 +216,38 @@ pub(super) async fn payload(visit: Visit, Path(id): Path<String>) -> Result<Resp
         let records = visit.app.workspace.records(&tenant);
         let of = Of::find(&visit, &records, &id, Depth::Payload)?;
         of.page(|compile| pages::payload(compile, &visit.frame))
+    })
+    .await
+}
+
+/// Weights that are laid over a payload.
+#[derive(Deserialize)]
+pub(super) struct Weights {
+    token: String,
+    weights: String,
+}
+
+pub(super) async fn attention(
+    visit: Visit,
+    Path(id): Path<String>,
+    Form(form): Form<Weights>,
+) -> Result<Response, Fault> {
+    visit.check_form(&form.token)?;
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let of = Of::find(&visit, &records, &id, Depth::Payload)?;
+        let envelope = of.envelope().ok_or_else(|| {
+            Error::input("the payload could not be made again, so no weights are laid over it")
+        })?;
+        let weights = Attention::read(&form.weights, envelope)?;
+        of.page(|compile| {
+            let compile = Compile {
+                attention: Some(&weights),
+                ..compile.clone()
+            };
+            pages::payload(&compile, &visit.frame)
+        })
     })
     .await
 }

@@ -4,7 +4,6 @@ use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::registry::Summary;
-use tenure::time::Instant;
 use tenure_inspector::{AsOf, pages};
 
 use super::access::{Fault, Visit, nothing};
@@ -32,32 +31,17 @@ pub(super) async fn object(
             return Err(nothing());
         }
         let beliefs = reader.shown(&history)?;
-        let (valid, known) = (instant(&asked.valid), instant(&asked.known));
-        let fault = [&valid, &known]
-            .into_iter()
-            .find_map(|read| read.as_ref().err().cloned());
-        let at = (valid.unwrap_or(None), known.unwrap_or(None));
+        let then = asked.read(&beliefs);
         Ok(pages::object(
             &id.to_string(),
             &beliefs,
             next.is_some(),
             &asked,
-            at,
-            fault.as_deref(),
+            &then,
             &visit.frame,
         ))
     });
     Ok(html(StatusCode::OK, page.await?))
-}
-
-fn instant(text: &str) -> Result<Option<Instant>, String> {
-    match text.trim() {
-        "" => Ok(None),
-        text => text
-            .parse()
-            .map(Some)
-            .map_err(|error: tenure::Error| error.to_string()),
-    }
 }
 
 pub(super) async fn registries(visit: Visit) -> Result<Response, Fault> {
@@ -100,6 +84,7 @@ pub(super) async fn trends(visit: Visit) -> Result<Response, Fault> {
         let records = visit.app.workspace.records(&tenant);
         let (lines, next) = listed(&visit, &records, None, TRENDS, |_| true)?;
         Ok(pages::trends(
+            &visit.caller.tenant,
             &lines,
             next.is_some(),
             visit.app.workspace.catalogue(),

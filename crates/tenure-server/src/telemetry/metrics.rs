@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use tenure::catalogue::Cost;
 use tenure::trace::ProviderUsage;
 
 /// Times, in seconds: from a tenth of a millisecond to the patience of a client.
@@ -42,6 +43,11 @@ pub(crate) struct Routed {
 pub(crate) struct Spent {
     pub(crate) protocol: Word,
     pub(crate) kind: Word,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct Priced {
+    protocol: Word,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -94,6 +100,7 @@ pub(crate) struct Metrics {
     pub(crate) learned: Counter,
     pub(crate) sessions: Gauge,
     pub(crate) tokens: Family<Spent, Counter>,
+    dollars: Family<Priced, Counter<f64, AtomicU64>>,
     pub(crate) recorded: Counter,
     pub(crate) dropped: Family<What, Counter>,
     pub(crate) queued: Gauge,
@@ -141,6 +148,7 @@ impl Metrics {
             learned: Counter::default(),
             sessions: Gauge::default(),
             tokens: Family::default(),
+            dollars: Family::default(),
             recorded: Counter::default(),
             dropped: Family::default(),
             queued: Gauge::default(),
@@ -217,6 +225,12 @@ impl Metrics {
             "Tokens that providers say were used",
             metrics.tokens.clone(),
         );
+        registry.register_with_unit(
+            "gateway_spend",
+            "What the usage that providers report costs, where the model's prices are known",
+            Unit::Other("dollars".into()),
+            metrics.dollars.clone(),
+        );
         registry.register(
             "records_kept",
             "Exchanges whose record is stored",
@@ -284,6 +298,19 @@ impl Metrics {
             Unit::Bytes,
             metrics.resident.clone(),
         );
+        // What should stay at nothing is there from the start, so that a board can tell nothing from unknown.
+        for what in ["record", "contents", "compile", "turns"] {
+            metrics
+                .dropped
+                .get_or_create(&What { what: Word(what) })
+                .inc_by(0);
+        }
+        for what in ["revision", "answer", "store"] {
+            metrics
+                .damaged
+                .get_or_create(&What { what: Word(what) })
+                .inc_by(0);
+        }
         Metrics {
             registry,
             ..metrics
@@ -362,6 +389,15 @@ impl Metrics {
             };
             self.tokens.get_or_create(&label).inc_by(tokens);
         }
+    }
+
+    /// Counts what an exchange costs.
+    pub(crate) fn cost(&self, protocol: &'static str, cost: Cost) {
+        let label = Priced {
+            protocol: Word(protocol),
+        };
+        let dollars = cost.picos() as f64 / 1e12;
+        self.dollars.get_or_create(&label).inc_by(dollars);
     }
 
     /// The text that Prometheus reads.

@@ -713,6 +713,22 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn records_of(
+        &mut self,
+        session: &str,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error> {
+        let sql = r#"SELECT record, compiled_at FROM records WHERE tenant = $1 AND record >= 'gw-' AND record < 'gw.'
+                   AND left(substring(body from '"session":"([^"\\]*)"'), 200) = left($5::text, 200)
+                   AND compiled_at <= $3 AND (compiled_at < $3 OR record > $4)
+                   ORDER BY compiled_at DESC, record LIMIT $2"#;
+        let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
+        self.all(sql, &[&i64::from(most), &at, &id, &session], |row| {
+            Ok((get(row, 0)?, Instant::from_micros(get(row, 1)?)))
+        })
+    }
+
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         let sql = "SELECT bytes FROM blobs WHERE tenant = $1 AND digest = $2";
         self.one(sql, &[&bytes(&digest)], |row| get(row, 0))

@@ -838,6 +838,24 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn records_of(
+        &mut self,
+        session: &str,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error> {
+        let from = "FROM records WHERE tenant = ?1 AND record >= 'gw-' AND record < 'gw.' \
+                    AND (CASE WHEN json_valid(body) THEN json_extract(body, '$.session') END) = ?5 \
+                    AND compiled_at <= ?3 AND (compiled_at < ?3 OR record > ?4) \
+                    ORDER BY compiled_at DESC, record LIMIT ?2";
+        let sql = summed("SELECT record, compiled_at", from, sum::RECORD);
+        let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
+        self.all(&sql, params![self.tenant, most, at, id, session], |row| {
+            whole(row, 2)?;
+            Ok((row.get(0)?, Instant::from_micros(row.get(1)?)))
+        })
+    }
+
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         let sql = "SELECT bytes FROM blobs WHERE tenant = ?1 AND digest = ?2";
         self.one(sql, params![self.tenant, digest.bytes()], |row| row.get(0))

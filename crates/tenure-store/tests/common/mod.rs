@@ -69,7 +69,7 @@ impl Home {
         server.create(&database);
         let url = server.url(&database);
         let store = Store::open(&url).unwrap();
-        assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7]);
         Home {
             store,
             url,

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tenure::inspect::QualityMetric;
+use tenure::num::Score;
 use tenure::time::Instant;
-use tenure::trace::{EpochCause, ProviderUsage, Ruling, View};
+use tenure::trace::{EpochCause, PolicyReport, ProviderUsage, Ruling, View};
 use tenure::{ContextObject, Error, Principal, Trace};
 
 use super::{EXCHANGE_PREFIX, ExchangeRecord, Records, StoredRecord};
@@ -39,6 +41,10 @@ pub struct CompileLine {
     pub model: String,
     /// The policy's name and version.
     pub policy: String,
+    /// The policy itself.
+    pub by: PolicyReport,
+    /// The quality metrics of the payload.
+    pub quality: BTreeMap<QualityMetric, Score>,
     /// The budget.
     pub budget: u32,
     /// The tokens of the payload.
@@ -74,7 +80,7 @@ struct StoredCompile {
 
 #[derive(Deserialize)]
 struct StoredTrace {
-    policy: tenure::trace::PolicyReport,
+    policy: PolicyReport,
     model: String,
     budget: u32,
     total_tokens: u32,
@@ -91,6 +97,8 @@ struct StoredPlan {
 
 #[derive(Deserialize)]
 struct StoredMetric {
+    metric: String,
+    value: Score,
     #[serde(default)]
     missed: bool,
 }
@@ -118,6 +126,13 @@ impl CompileLine {
             cause: trace.plan.cause,
             latency_us: record.compilation_latency_us,
             missed: trace.quality.iter().filter(|metric| metric.missed).count(),
+            // A metric of another version of the trace is none of these.
+            quality: {
+                let known = trace.quality.iter();
+                let known = known.filter_map(|one| Some((one.metric.parse().ok()?, one.value)));
+                known.collect()
+            },
+            by: trace.policy,
             usage: record.usage,
             principal: inputs.request.principal,
         })

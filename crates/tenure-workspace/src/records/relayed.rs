@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tenure::Error;
 use tenure::object::ObjectId;
+use tenure::time::Instant;
 use tenure_store::Tenant;
 
 use super::forms::cache_hit;
@@ -33,6 +34,67 @@ impl Records<'_> {
     ///
     /// As [`Records::exchange`].
     pub fn conversation(&self, session: Option<&str>) -> Result<Option<Talk>, Error> {
+        // The newest request says which session is meant.
+        let newest = match session {
+            Some(_) => None,
+            None => self.newest_request()?,
+        };
+        let named = session.map(str::to_owned);
+        let named = named.or(newest.and_then(|record| record.session));
+        match named {
+            Some(session) => self.of_session(&session),
+            None => self.looked_through(session),
+        }
+    }
+
+    /// The newest record of a request.
+    fn newest_request(&self) -> Result<Option<ExchangeRecord>, Error> {
+        let mut listed = self.tenant.records(CHUNK)?;
+        let mut seen = 0;
+        while let Some(last) = listed.last().cloned() {
+            let mut ids = listed.iter().map(|(id, _)| id);
+            if let Some(id) = ids.find(|id| id.starts_with(EXCHANGE_PREFIX)) {
+                return self.exchange(id);
+            }
+            seen += listed.len();
+            if seen >= MAX_RECORDS {
+                break;
+            }
+            listed = self.tenant.records_after((&last.0, last.1), CHUNK)?;
+        }
+        Ok(None)
+    }
+
+    /// The conversation of a session, by the store's index.
+    fn of_session(&self, session: &str) -> Result<Option<Talk>, Error> {
+        let mut talk = Talk {
+            session: Some(session.to_owned()),
+            requests: Vec::new(),
+            more: false,
+        };
+        let mut last: Option<(String, Instant)> = None;
+        loop {
+            let after = last.as_ref().map(|(id, at)| (id.as_str(), *at));
+            let Some(listed) = self.tenant.records_of_session(session, after, CHUNK)? else {
+                return self.looked_through(Some(session));
+            };
+            for (id, _) in &listed {
+                let record = self.exchange(id)?;
+                talk.requests
+                    .extend(record.filter(|record| talk.has(record)));
+            }
+            last = listed.last().cloned();
+            talk.more = talk.requests.len() >= MAX_REQUESTS;
+            if listed.len() < CHUNK as usize || talk.more {
+                break;
+            }
+        }
+        talk.requests.reverse();
+        Ok((!talk.requests.is_empty()).then_some(talk))
+    }
+
+    /// A conversation that no index finds: all records are looked through for it.
+    fn looked_through(&self, session: Option<&str>) -> Result<Option<Talk>, Error> {
         let mut talk: Option<Talk> = None;
         let mut listed = self.tenant.records(CHUNK)?;
         let mut seen = 0;
@@ -74,16 +136,12 @@ impl Records<'_> {
 
 impl Talk {
     fn has(&self, record: &ExchangeRecord) -> bool {
-        let Some(first) = self.requests.first() else {
-            return false;
-        };
-        match &self.session {
-            Some(_) => record.session == self.session,
-            None => {
-                record.session.is_none()
-                    && (&record.key, &record.client) == (&first.key, &first.client)
-            }
+        if self.session.is_some() {
+            return record.session == self.session;
         }
+        self.requests.first().is_some_and(|first| {
+            record.session.is_none() && (&record.key, &record.client) == (&first.key, &first.client)
+        })
     }
 }
 
@@ -181,5 +239,74 @@ impl ExchangeRecord {
         } else {
             "CLEAN"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::FrameKey;
+    use tenure_store::Store;
+    use tenure_store::engine::RecordRow;
+
+    use super::*;
+    use crate::workspace::Workspace;
+
+    /// The least record of a request that can be read.
+    fn record(at: i64, session: Option<&str>) -> RecordRow {
+        let id = format!("{EXCHANGE_PREFIX}{at:06}");
+        let compiled_at = Instant::from_micros(at);
+        let mut body = json!({
+            "version": 1, "record_id": id, "at": compiled_at, "mode": "observe", "protocol": "openai", "path": "/v1/chat/completions",
+            "streamed": false, "request_bytes": 1, "response_bytes": 1, "latency_us": 1, "ending": "whole",
+        });
+        if let Some(session) = session {
+            body["session"] = session.into();
+        }
+        RecordRow {
+            id,
+            compiled_at,
+            body: body.to_string(),
+            objects: Vec::new(),
+        }
+    }
+
+    /// The number of records, among which those of a session are looked for.
+    const MANY: i64 = 1_200;
+
+    #[test]
+    fn the_index_finds_what_looking_through_all_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let tenant = store.tenant("acme").unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let long = "x".repeat(300);
+        let sessions = [
+            "one",
+            "two",
+            "say \"x\"",
+            &format!("{long}a"),
+            &format!("{long}b"),
+        ];
+        let of = |at: i64| sessions.get((at % 6) as usize).copied();
+        let rows = (0..MANY).map(|at| record(at, of(at)));
+        tenant.put_records(rows.collect()).unwrap();
+        let records = workspace.records(&tenant);
+        for session in sessions {
+            let looked = records.looked_through(Some(session)).unwrap().unwrap();
+            assert_eq!(looked.requests.len(), (MANY / 6) as usize, "{session}");
+            let found = records.conversation(Some(session)).unwrap().unwrap();
+            assert_eq!(found, looked, "{session}");
+        }
+        assert_eq!(records.conversation(Some("none")).unwrap(), None);
+        // The newest request says which is meant: here those without a session.
+        let talk = records.conversation(None).unwrap().unwrap();
+        assert_eq!(
+            (talk.session, talk.requests.len()),
+            (None, (MANY / 6) as usize)
+        );
+        tenant.put_records(vec![record(MANY, Some("two"))]).unwrap();
+        let talk = records.conversation(None).unwrap().unwrap();
+        assert_eq!(talk.requests.len(), (MANY / 6) as usize + 1);
+        assert_eq!(talk.session.as_deref(), Some("two"));
     }
 }
