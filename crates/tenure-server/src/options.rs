@@ -4,6 +4,7 @@ mod bounds;
 mod mode;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tenure::answer::OutputFault;
 use tenure::object::{LOCAL_TENANT, clip};
@@ -11,6 +12,8 @@ use tenure::package::LabelTable;
 use tenure::{Error, ErrorKind};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
+use tenure_workspace::clients::Handle;
+use tenure_workspace::packages::Packages;
 
 use crate::http::Upstream;
 use crate::jwt::Jwt;
@@ -57,6 +60,12 @@ pub struct Options {
     pub otlp: Option<Upstream>,
     /// The thresholds that payloads are held to.
     pub thresholds: Vec<Threshold>,
+    /// The handle by which the tools of the agent beside it find the conversation that the gateway is at.
+    pub conversation: Option<Handle>,
+    /// A key that opens this server alone, and is in no store: that of an agent which is started with it.
+    pub own_key: Option<String>,
+    /// The folder whose packages operators of the server's own tenant pack and activate at `/mcp`.
+    pub packages: Option<PathBuf>,
 }
 
 impl Options {
@@ -80,6 +89,9 @@ impl Options {
             log: LogLevel::Off,
             otlp: None,
             thresholds: Vec::new(),
+            conversation: None,
+            own_key: None,
+            packages: None,
         }
     }
 
@@ -116,6 +128,12 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) originals: Option<PathBuf>,
     pub(crate) labels: LabelTable,
+    pub(crate) conversation: Option<Handle>,
+    /// The server's own tenant, and the packages of its folder: for the tools of agents.
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code))]
+    pub(crate) tenant: String,
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code))]
+    pub(crate) packages: Option<Arc<Packages>>,
 }
 
 /// Refuses a name that a `Host` header never has.
