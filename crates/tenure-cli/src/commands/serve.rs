@@ -5,10 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::Error;
 use tenure::object::Classification;
+#[cfg(feature = "server")]
 use tenure::package::LabelTable;
 use tenure::time::Instant;
 #[cfg(feature = "server")]
 use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
+#[cfg(feature = "server")]
 use tenure_workspace::clients::Handle;
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
@@ -39,6 +41,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// The options of a server that has an agent beside it.
+#[cfg(feature = "server")]
 #[derive(Default)]
 pub(super) struct Beside {
     /// A key that opens this server alone.
