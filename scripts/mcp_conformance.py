@@ -212,7 +212,7 @@ def inspect(folder, target, label):
         return json.loads(said)["result"]
 
     tools = [tool["name"] for tool in ask("--method", "tools/list")["tools"]]
-    if tools != ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback"]:
+    if tools != ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback", "propose"]:
         fail(f"{label}: the inspector lists {tools}")
     found = ask("--method", "tools/call", "--tool-name", "search", "--tool-arg", "query=boiler")
     if found["structuredContent"]["passages"][0]["name"] != "manual":

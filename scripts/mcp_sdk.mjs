@@ -19,7 +19,7 @@ const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("TE
 const env = { ...Object.fromEntries(kept), XDG_STATE_HOME: `${folder}/state`, XDG_CONFIG_HOME: `${folder}/config` };
 const run = (...args) => execFileSync(tenure, args, { cwd: folder, env, encoding: "utf8" });
 
-const ALL = ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback"];
+const ALL = ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback", "propose"];
 const PACKAGES = ["pack", "activate"];
 
 async function loop(transport, mode, wanted) {

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 
-from .wire import Block, Call, Say, Think, View, event, need, pieces, plain
+from .wire import Block, Call, Say, Think, View, event, need, pieces, plain, text_of
 
 FIELDS = set(
     "model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences stream metadata thinking "
@@ -300,6 +300,7 @@ def view(body):
                 seen.calls.append(part["id"])
             elif kind == "result":
                 seen.results.append(part["tool_use_id"])
+                seen.answers[part["tool_use_id"]] = text_of(part.get("content"))
     if body.get("cache_control") and seen.blocks:
         seen.blocks[-1].mark = body["cache_control"].get("ttl", "5m")
     return seen

@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-from .wire import Block, Call, Say, Think, View, event, need, pieces, plain
+from .wire import Block, Call, Say, Think, View, event, need, pieces, plain, text_of
 
 FIELDS = set(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens max_tool_calls temperature top_p "
@@ -116,11 +116,26 @@ def check_reasoning(given):
             )
 
 
+def namespaced(tool):
+    """The tools of a namespace, as Codex offers those of an MCP server."""
+    return tool.get("tools") or [] if tool["type"] == "namespace" else []
+
+
+def called(body, name):
+    """The fields by which a call names its tool: one of a namespace has its own name, and the namespace's."""
+    for tool in body.get("tools") or []:
+        for one in namespaced(tool):
+            if name == f"{tool['name']}__{one['name']}":
+                return {"name": one["name"], "namespace": tool["name"]}
+    return {"name": name}
+
+
 def view(body):
     seen = View(body["model"], bool(body.get("stream")), cache_key=body.get("prompt_cache_key") or "")
     seen.settings = plain([(body.get("text") or {}).get("format")])
     for tool in body.get("tools") or []:
         seen.tools.append((tool.get("name", tool["type"]), tool.get("parameters") or {}, tool["type"] == "custom"))
+        seen.tools += [(f"{tool['name']}__{one['name']}", one.get("parameters") or {}, False) for one in namespaced(tool)]
         seen.blocks.append(Block("tools", "system", "tool", plain(tool)))
     if body.get("instructions"):
         seen.blocks.append(Block("system", "system", "text", plain(["system", body["instructions"]]), body["instructions"]))
@@ -139,6 +154,7 @@ def view(body):
             seen.blocks.append(Block("messages", "assistant", "call", plain(bare)))
         elif kind in CALLS.values():
             seen.results.append(item["call_id"])
+            seen.answers[item["call_id"]] = text_of(item["output"])
             seen.blocks.append(Block("messages", "tool", "result", plain(bare)))
         else:
             seen.blocks.append(Block("messages", "assistant", kind, plain(bare)))
@@ -171,7 +187,7 @@ def output(body, said, id):
             found.append({"type": "message", "id": f"msg_{reason}_{at}", "role": "assistant", "status": "completed", "content": [text]})
         else:
             own = f"fc_r{reason}_{at}" if thought else f"fc_{reason}_{at}"
-            head = {"id": own, "call_id": one.id, "name": one.name, "status": "completed"}
+            head = {"id": own, "call_id": one.id, **called(body, one.name), "status": "completed"}
             if isinstance(one.arguments, str):
                 found.append({"type": "custom_tool_call", **head, "id": own.replace("fc_", "ctc_", 1), "input": one.arguments})
             else:

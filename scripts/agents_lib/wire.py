@@ -39,6 +39,7 @@ class View:
     blocks: list = field(default_factory=list)
     calls: list = field(default_factory=list)  # ids of all calls in it
     results: list = field(default_factory=list)  # ids of all results in it
+    answers: dict = field(default_factory=dict)  # the text of each of them
     settings: str = ""  # what is rendered before the messages though it is no block
     cache_key: str = ""
 
@@ -81,6 +82,11 @@ def event(name, value):
     """An event of a stream (`name` empty: data alone)."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode()
+
+
+def text_of(content):
+    """The text of a result, in one part or in several."""
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content or [])
 
 
 def pieces(text, size=400):

@@ -164,6 +164,93 @@ fn what_belongs_to_others_cannot_be_named() {
 }
 
 #[test]
+fn a_proposal_waits_for_a_person() {
+    let bench = Bench::new();
+    let lines = [
+        hello(0).to_string(),
+        called(
+            1,
+            "propose",
+            &json!({ "content": "The plugh opens at two bar.", "name": "plugh" }),
+        ),
+        called(2, "propose", &json!({ "content": " " })),
+    ];
+    let found = answers(&bench, &[], &lines);
+    let said = &answer_to(&found, 1)["result"]["structuredContent"];
+    assert_eq!(
+        (&said["name"], &said["state"]),
+        (&json!("plugh"), &json!("proposed"))
+    );
+    assert_eq!(answer_to(&found, 2)["result"]["isError"], true, "{found:?}");
+    let listed = || bench.json(&["outcome", "list", "--format", "json"])[0].clone();
+    assert_eq!(listed()["proposed_by"], "tenure mcp");
+    let compile = [
+        hello(0).to_string(),
+        called(
+            1,
+            "compile",
+            &json!({ "task": "At what pressure does the plugh open?" }),
+        ),
+    ];
+    let compiled = || {
+        let found = answers(&bench, &[], &compile);
+        answer_to(&found, 1)["result"]["structuredContent"]["payloads"].to_string()
+    };
+    assert!(!compiled().contains("two bar"));
+    bench.ok(&["outcome", "accept", "plugh", "--by", "ada"]);
+    assert_eq!(listed()["decided_by"], "ada");
+    assert!(compiled().contains("two bar"));
+}
+
+#[test]
+fn a_handle_leads_to_the_conversation_of_the_gateway() {
+    let bench = Bench::new();
+    bench.ok(&["session", "new", "ours"]);
+    let said = bench.json(&[
+        "session", "append", "ours", "--text", "Hi.", "--format", "json",
+    ]);
+    let message = said["messages"][0].as_str().unwrap();
+    let lines = [
+        hello(0).to_string(),
+        called(1, "rehydrate", &json!({ "id": message })),
+    ];
+    let asked = |args: &[&str]| {
+        let args = [&["--conversation", "handle.json"], args].concat();
+        let found = answers(&bench, &args, &lines);
+        answer_to(&found, 1)["result"].clone()
+    };
+    let refused = |args: &[&str], what: &str| {
+        let result = asked(args);
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(result.to_string().contains(what), "{result}");
+    };
+    let handle = |tenant: &str, session: &str| {
+        let held = json!({ "version": 1, "tenant": tenant, "session": session });
+        bench.file("handle.json", held.to_string());
+    };
+    // Before the first request of the gateway there is no conversation.
+    refused(&[], "is not the id of an original");
+    handle("local", "ours");
+    assert_eq!(
+        asked(&[])["structuredContent"]["originals"][0]["text"],
+        "Hi."
+    );
+    // Who is said to be less than the owner has no conversation of the gateway, nor has another tenant.
+    refused(&["--user", "ada"], "there is no session `ours`");
+    refused(&["--tenant", "acme"], "of another tenant");
+    handle("acme", "ours");
+    refused(&[], "of another tenant");
+    handle("local", "theirs");
+    refused(&[], "there is no session `theirs`");
+    assert_eq!(
+        asked(&["--session", "ours"])["structuredContent"]["originals"][0]["text"],
+        "Hi."
+    );
+    bench.file("handle.json", "<script>");
+    refused(&[], "the handle of the conversation is none");
+}
+
+#[test]
 fn what_cannot_be_offered_is_refused_at_once() {
     let bench = Bench::new();
     let refused = |args: &[&'static str]| {
@@ -184,7 +271,7 @@ fn the_tokens_in_the_docs_are_those_of_the_tools() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
     let docs = fs::read_to_string(docs).unwrap();
     let tools = listed["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 8);
+    assert_eq!(tools.len(), 9);
     for tool in tools {
         let name = tool["tool"]["name"].as_str().unwrap();
         let row = format!("| `{name}` | {} |", tool["tokens"]);

@@ -20,6 +20,8 @@ fn command(bench: &Bench, args: &[&str]) -> Command {
         "ANTHROPIC_BASE_URL",
         "OPENAI_BASE_URL",
         "OPENAI_API_KEY",
+        "ANTHROPIC_CUSTOM_HEADERS",
+        "TENURE_KEY",
     ] {
         command.env_remove(name);
     }
@@ -343,11 +345,127 @@ fn a_client_runs_beside_the_gateway_and_its_end_is_ours() {
     let content: Value = serde_json::from_str(&out).unwrap();
     assert!(content["provider"]["openai"]["options"]["baseURL"].is_string());
 
-    // A client that would need a key is not started.
-    bench.ok(&["keys", "create", "--tenant", "acme", "--operator"]);
-    let (out, said) = ends(&bench, 4, &["run", "claude"]);
-    assert!(out.is_empty() && said.contains("--no-store"), "{said}");
     ends(&bench, 1, &["run", "claude", "--mode", "fitt"]);
+    // A login with ChatGPT goes to another address.
+    bench.file(
+        "home/.codex/auth.json",
+        r#"{"OPENAI_API_KEY":null,"tokens":{"id_token":"hush"}}"#,
+    );
+    let (out, said) = ends(&bench, 6, &["run", "codex", "--no-store"]);
+    assert!(
+        out.is_empty() && said.contains("signed in with ChatGPT") && !said.contains("hush"),
+        "{said}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_client_beside_a_store_with_keys_has_one_that_no_argument_shows() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = bench();
+    let client = |name: &str, script: &str| {
+        bench.file(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+        let path = bench.folder.path().join("bin").join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let key = bench.ok(&["keys", "create", "--tenant", "acme", "--operator"]);
+    let key = key.trim();
+    // Asks the gateway for the tenants' objects, as whoever it is.
+    let ask = r#"exec python3 - "$@" <<'END'
+import os, sys, urllib.request
+lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines()
+headers = dict(line.split(": ", 1) for line in lines)
+secret = headers["x-tenure-key"]
+assert not any(secret in argument for argument in sys.argv), sys.argv
+for shown in (headers, {}):
+    asked = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/api/v1/objects", headers=shown)
+    try:
+        print(urllib.request.urlopen(asked).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+print(secret == os.environ.get("GIVEN"), headers.get("x-team"))
+END"#;
+    client("claude", ask);
+    let (out, said) = ends(&bench, 0, &["run", "claude"]);
+    assert_eq!(out, "200\n401\nFalse None\n", "{said}");
+    assert!(!said.contains("tnr_"), "{said}");
+    let keys = bench.json(&["keys", "list", "--format", "json"]);
+    assert_eq!(keys.as_array().unwrap().len(), 1);
+    let given = |key: &str| {
+        let mut running = command(&bench, &["run", "claude"]);
+        let running = running.env("TENURE_KEY", key).env("GIVEN", key);
+        running
+            .env("ANTHROPIC_CUSTOM_HEADERS", "x-team: pumps")
+            .output()
+            .unwrap()
+    };
+    let output = given(key);
+    assert_eq!(
+        text(&output.stdout),
+        "200\n401\nTrue pumps\n",
+        "{}",
+        text(&output.stderr)
+    );
+    for none in ["tnr_000000000000_00", "two words"] {
+        let output = given(none);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && !said.contains(none), "{said}");
+    }
+    // Settings that would take the place of the header are refused, with their file.
+    let settings = r#"{"env":{"ANTHROPIC_CUSTOM_HEADERS":"x-team: pumps"}}"#;
+    bench.file("home/.claude/settings.json", settings);
+    let (_, said) = ends(&bench, 4, &["run", "claude"]);
+    assert!(said.contains(".claude/settings.json"), "{said}");
+
+    client("codex", "echo \"$*\"; test -n \"$TENURE_KEY\"");
+    let (out, _) = ends(&bench, 0, &["run", "codex"]);
+    assert!(
+        out.contains(r#"env_http_headers={"x-tenure-key"="TENURE_KEY"}"#) && !out.contains("tnr_"),
+        "{out}"
+    );
+    client("opencode", "echo \"$OPENCODE_CONFIG_CONTENT\"");
+    let (out, _) = ends(&bench, 0, &["run", "opencode"]);
+    let content: Value = serde_json::from_str(&out).unwrap();
+    let headers = &content["provider"]["anthropic"]["options"]["headers"];
+    assert!(
+        headers["x-tenure-key"]
+            .as_str()
+            .unwrap()
+            .starts_with("tnr_run_"),
+        "{out}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_client_beside_a_gateway_that_keeps_conversations_passes_its_handle_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = bench();
+    for name in ["claude", "codex"] {
+        let script = "#!/bin/sh\necho \"$TENURE_CONVERSATION|$*\"\n";
+        bench.file(&format!("bin/{name}"), script);
+        let path = bench.folder.path().join("bin").join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let handle = |args: &[&str]| {
+        let (out, _) = ends(&bench, 0, &[&["run"], args].concat());
+        let (path, rest) = out.split_once('|').unwrap();
+        (path.to_owned(), rest.to_owned())
+    };
+    assert_eq!(handle(&["claude"]).0, "");
+    let (path, _) = handle(&["claude", "--mode", "fit"]);
+    assert!(path.ends_with("/conversation.json"), "{path}");
+    assert!(!std::path::Path::new(&path).parent().unwrap().exists());
+    // Codex passes on what is named to it, and only where it has the tools.
+    let named = r#"mcp_servers.tenure.env_vars=["MINE","TENURE_CONVERSATION"]"#;
+    let (_, arguments) = handle(&["codex", "--mode", "fit"]);
+    assert!(!arguments.contains("mcp_servers"), "{arguments}");
+    bench.file(
+        "home/.codex/config.toml",
+        "[mcp_servers.tenure]\ncommand = \"tenure\"\nargs = [\"mcp\"]\nenv_vars = [\"MINE\"]\n",
+    );
+    let (_, arguments) = handle(&["codex", "--mode", "fit"]);
+    assert!(arguments.contains(named), "{arguments}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod errors;
 mod objects;
+mod scorer;
 mod work;
 mod workspace;
 

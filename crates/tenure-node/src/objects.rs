@@ -122,7 +122,7 @@ impl Registries {
         let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
         let drawn = self
             .0
-            .draw(workspace.0.workspace(), &label, &files)
+            .draw(workspace.embedded.workspace(), &label, &files)
             .throw()?;
         Ok(u32::try_from(drawn).unwrap_or(u32::MAX))
     }

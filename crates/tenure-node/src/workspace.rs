@@ -2,18 +2,23 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use napi::bindgen_prelude::{AbortSignal, AsyncTask, Buffer};
+use napi::bindgen_prelude::{AbortSignal, AsyncTask, Buffer, Function};
 use napi_derive::napi;
 use tenure::wire::Format;
 use tenure::{Candidates, Error, Principal};
 use tenure_workspace::embedded::{self, Embedded, Ran, originals, parsed, sealed};
 use tenure_workspace::sessions::{Session as Kept, Wanted};
-use tenure_workspace::{Condensing, Reader, check_body};
+use tenure_workspace::{Condensing, Reader, RelevanceScorer, check_body};
 
 use crate::errors::{Throw, written};
 use crate::objects::{Registries, Store};
+use crate::scorer::{self, FunctionScorer, Question, Questions, at_once};
 use crate::work::Work;
+
+/// The longest time that an answer of a scorer may take where none is named, in milliseconds.
+const LONGEST: u64 = 120_000;
 
 /// Objects that were read and sealed once, to be compiled often.
 #[napi]
@@ -117,16 +122,50 @@ fn format_of(name: Option<&str>) -> Result<Option<Format>, Error> {
 
 /// The models, the frame key and the files of one user.
 #[napi]
-pub struct Workspace(pub(crate) Arc<Embedded>);
+pub struct Workspace {
+    pub(crate) embedded: Arc<Embedded>,
+    /// The questions to the scorer, where there is one.
+    questions: Option<Arc<Questions>>,
+}
 
 #[napi]
 impl Workspace {
-    /// Opens the workspace of the user, or one with the frame key in this file.
+    /// Opens the workspace of the user, or one with the frame key in this file. A scorer is called with the number of a
+    /// question, a task and texts, and answers by `scored`.
     #[napi(constructor)]
-    pub fn new(frame_key: Option<String>, catalogue: Option<String>) -> napi::Result<Workspace> {
+    pub fn new(
+        frame_key: Option<String>,
+        catalogue: Option<String>,
+        scorer: Option<Function<'_, Question, ()>>,
+        limit: Option<u32>,
+    ) -> napi::Result<Workspace> {
         let (key, catalogue) = (frame_key.map(PathBuf::from), catalogue.map(PathBuf::from));
-        let opened = Embedded::open(key, catalogue.as_deref(), None).throw()?;
-        Ok(Workspace(Arc::new(opened)))
+        let limit = Duration::from_millis(limit.map_or(LONGEST, u64::from));
+        let questions = scorer.is_some().then(Arc::<Questions>::default);
+        let scorer = match (&scorer, &questions) {
+            (Some(function), Some(questions)) => {
+                let scorer = FunctionScorer::new(function, Arc::clone(questions), limit)?;
+                Some(Box::new(scorer) as Box<dyn RelevanceScorer>)
+            }
+            _ => None,
+        };
+        let opened = Embedded::open(key, catalogue.as_deref(), scorer).throw()?;
+        Ok(Workspace {
+            embedded: Arc::new(opened),
+            questions,
+        })
+    }
+
+    /// Answers a question to the scorer: its scores as JSON, or how it failed.
+    #[napi]
+    pub fn scored(&self, question: u32, scores: Option<String>, failure: Option<String>) {
+        let answer = match (scores, failure) {
+            (Some(scores), None) => scorer::read(&scores),
+            (_, failure) => Err(failure.unwrap_or_default()),
+        };
+        if let Some(questions) = &self.questions {
+            questions.answer(question, answer);
+        }
     }
 
     /// The principal of the local owner: who runs the process sees everything.
@@ -155,7 +194,7 @@ impl Workspace {
         store: Option<&Store>,
         signal: Option<AbortSignal>,
     ) -> AsyncTask<Work<Compiled>> {
-        let embedded = Arc::clone(&self.0);
+        let embedded = Arc::clone(&self.embedded);
         let kept = kept.map(|kept| Arc::clone(&kept.0));
         let store = store.map(|store| store.0.clone());
         Work::promised(signal, move || {
@@ -171,7 +210,7 @@ impl Workspace {
     /// Says which objects of a call its gate lets pass.
     #[napi]
     pub fn gate(&self, call: String, kept: Option<&Objects>) -> AsyncTask<Work<String>> {
-        let embedded = Arc::clone(&self.0);
+        let embedded = Arc::clone(&self.embedded);
         let kept = kept.map(|kept| Arc::clone(&kept.0));
         Work::promised(None, move || {
             written(&embedded.gate(parsed(&call, "call")?, kept)?)
@@ -182,7 +221,7 @@ impl Workspace {
     #[napi]
     pub fn tokens(&self, text: String, model: String) -> napi::Result<String> {
         let count = || {
-            let world = self.0.world(&model)?;
+            let world = self.embedded.world(&model)?;
             let tokenizer = world.tokenizer();
             written(&serde_json::json!({
                 "tokens": tokenizer.count(&text), "tokenizer": tokenizer.name(), "kind": tokenizer.kind_of(&text),
@@ -215,7 +254,7 @@ impl Workspace {
         keep: Option<String>,
         store: Option<&Store>,
     ) -> AsyncTask<Work<String>> {
-        let embedded = Arc::clone(&self.0);
+        let embedded = Arc::clone(&self.embedded);
         let store = store.map(|store| store.0.clone());
         Work::promised(None, move || {
             let originals = originals(keep.map(PathBuf::from), store.as_deref())?;
@@ -239,7 +278,7 @@ impl Workspace {
         keep: Option<String>,
         store: Option<&Store>,
     ) -> AsyncTask<Work<Buffer>> {
-        let embedded = Arc::clone(&self.0);
+        let embedded = Arc::clone(&self.embedded);
         let store = store.map(|store| store.0.clone());
         Work::promised(None, move || {
             let bytes = embedded.rehydrate(&id, keep.map(PathBuf::from), store.as_deref())?;
@@ -250,7 +289,7 @@ impl Workspace {
     /// The known models.
     #[napi]
     pub fn models(&self) -> Vec<String> {
-        let names = self.0.workspace().catalogue().names();
+        let names = self.embedded.workspace().catalogue().names();
         names.map(str::to_owned).collect()
     }
 
@@ -272,12 +311,15 @@ impl Workspace {
         user: Option<String>,
         project: Option<String>,
     ) -> AsyncTask<Work<Session>> {
-        let (embedded, store) = (Arc::clone(&self.0), store.0.clone());
+        let (embedded, store) = (Arc::clone(&self.embedded), store.0.clone());
+        let is_scored = self.questions.is_some();
         Work::promised(None, move || {
             let format = format_of(format.as_deref())?;
             let session = embedded.session(&store, id.as_deref(), format, (user, project))?;
             Ok(Session {
                 embedded,
+                id: session.id().to_owned(),
+                is_scored,
                 inner: Arc::new(Mutex::new(session)),
             })
         })
@@ -287,7 +329,7 @@ impl Workspace {
     #[napi]
     pub fn registries(&self, snapshot: Option<String>) -> napi::Result<Registries> {
         let path = snapshot.map(PathBuf::from);
-        Registries::open(self.0.workspace(), path.as_deref()).throw()
+        Registries::open(self.embedded.workspace(), path.as_deref()).throw()
     }
 }
 
@@ -295,6 +337,9 @@ impl Workspace {
 #[napi]
 pub struct Session {
     embedded: Arc<Embedded>,
+    id: String,
+    /// Whether a compile of it may wait for the thread that its verbs are called on.
+    is_scored: bool,
     inner: Arc<Mutex<Kept>>,
 }
 
@@ -307,13 +352,14 @@ impl Session {
     /// Its id.
     #[napi]
     pub fn id(&self) -> String {
-        locked(&self.inner).id().to_owned()
+        self.id.clone()
     }
 
     /// The number of its messages.
     #[napi]
-    pub fn len(&self) -> u32 {
-        u32::try_from(locked(&self.inner).len()).unwrap_or(u32::MAX)
+    pub fn len(&self) -> napi::Result<u32> {
+        let session = at_once(&self.inner, self.is_scored)?;
+        Ok(u32::try_from(session.len()).unwrap_or(u32::MAX))
     }
 
     /// Adds messages; gives their numbers as JSON.
@@ -374,7 +420,7 @@ impl Session {
     /// Keeps a message whole from the next epoch on, or no longer.
     #[napi]
     pub fn pin(&self, message: u32, pins: bool) -> napi::Result<()> {
-        let mut session = locked(&self.inner);
+        let mut session = at_once(&self.inner, self.is_scored)?;
         let message = u64::from(message);
         if pins {
             session.pin(message).throw()

@@ -175,3 +175,90 @@ test("the loop goes on, threads work, a call can be taken back", async () => {
   const said = await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject));
   assert.ok(said > 0);
 });
+
+const BLOCKS = [
+  { name: "long", content: "x ".repeat(50) },
+  { name: "short", content: "pressure" },
+];
+const NEAREST = { task: "What is the pressure?", objects: BLOCKS, policy: "ordered", topK: 1, budget: 900 };
+const scored = (scorer) => new tenure.Workspace({ frameKey: join(folder, "key"), scorer });
+const byLength = (task, texts) => texts.map((text) => Math.min(1, text.length / 100));
+
+test("a function scores, and so does one that is async", async () => {
+  const asked = [];
+  const own = scored((task, texts) => {
+    asked.push(task);
+    return byLength(task, texts);
+  });
+  const names = async (workspace) => (await workspace.compile(NEAREST)).included.map((verdict) => verdict.name);
+  assert.deepEqual(await names(own), ["long"]);
+  assert.ok(asked.length > 0 && asked.every((task) => task === NEAREST.task), String(asked));
+  assert.deepEqual(await names(workspace), ["short"]);
+  // It may take its time: the loop goes on, and more compiles wait for it than Node has threads.
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, 1);
+  const slow = scored(async (task, texts) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return byLength(task, texts);
+  });
+  const all = await Promise.all(Array.from({ length: 32 }, () => names(slow)));
+  clearInterval(ticking);
+  assert.ok(all.every((found) => found[0] === "long") && ticks > 10);
+  // Where it knows nothing, the built-in ranker decides.
+  assert.deepEqual(await names(scored((task, texts) => texts.map(() => null))), ["short"]);
+  const registry = own.registries().create("a");
+  registry.writeBlock("long", BLOCKS[0].content);
+  registry.writeBlock("short", BLOCKS[1].content);
+  assert.equal((await registry.findRelevant("pressure", 1))[0].name, "long");
+});
+
+test("a scorer that fails is named, and one that would wait for itself is refused", async () => {
+  const refused = (scorer, what) => assert.rejects(scored(scorer).compile(NEAREST), (error) => error instanceof tenure.TenureError && error.where === "scorer" && what.test(error.message));
+  await refused(() => { throw new Error("no pump"); }, /the scorer failed: no pump/);
+  await refused(async () => { throw "a word"; }, /the scorer failed: a word/);
+  await refused(() => [], /gave 0 numbers for 2 texts/);
+  await refused(() => [7, 7], /gave 7/);
+  await refused(() => [NaN, 0], /NaN/);
+  await refused(() => undefined, /undefined/);
+  await refused(() => "half", /no list of numbers/);
+  await refused(() => ["a", "b"], /no list of numbers/);
+  await refused(async (task, texts) => ((await workspace.compile({ task, budget: 400 })) ? byLength(task, texts) : []), /may not wait for Tenure/);
+  assert.throws(() => scored("no function"), /no function/);
+  const silent = new tenure.Workspace({ frameKey: join(folder, "key"), scorer: () => new Promise(() => {}), scorerTimeout: 50 });
+  await assert.rejects(silent.compile(NEAREST), /no answer in 50 ms/);
+  // Afterwards all goes on.
+  assert.equal((await scored(byLength).compile(NEAREST)).included[0].name, "long");
+});
+
+test("a session whose compile waits for a scorer is not waited for on the scorer's thread", async () => {
+  let session;
+  const within = [];
+  const own = scored(async (task, texts) => {
+    try {
+      within.push(session.length);
+    } catch (error) {
+      within.push(error.kind);
+    }
+    await session.append({ role: "user", content: "Again." }).catch((error) => within.push(error.kind));
+    return byLength(task, texts);
+  });
+  const store = await own.store(join(folder, "scored.db"));
+  session = await own.session(store, undefined, { format: "openai-chat" });
+  await session.append(CONVERSATION);
+  const compiling = session.compile({ objects: BLOCKS, policy: "standard", model: "gpt-4o" });
+  assert.ok(session.id.length > 0);
+  assert.ok((await compiling).tokens > 0);
+  assert.equal(session.length, CONVERSATION.length);
+  assert.ok(within.length > 0 && within.every((kind) => kind === "conflict" || kind === "usage"), String(within));
+});
+
+test("a worker that is ended in the middle of a score ends", async () => {
+  const code = `const { parentPort, workerData } = require("node:worker_threads");
+    const tenure = require(workerData.tenure);
+    const scorer = () => { parentPort.postMessage("asked"); return new Promise(() => {}); };
+    setInterval(() => {}, 1000);
+    new tenure.Workspace({ frameKey: workerData.key, scorer, scorerTimeout: 700 }).compile(workerData.call);`;
+  const worker = new Worker(code, { eval: true, workerData: { key: join(folder, "key"), tenure: createRequire(import.meta.url).resolve("tenure"), call: NEAREST } });
+  await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject));
+  await worker.terminate();
+});

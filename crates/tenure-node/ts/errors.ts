@@ -1,5 +1,7 @@
 /** The errors of Tenure: what happened, where, what was expected, a hint. */
 
+import { AsyncLocalStorage } from "node:async_hooks";
+
 /** What kind of failure it is. */
 export type Kind =
   | "usage"
@@ -76,10 +78,17 @@ export function run<T>(work: () => T): T {
   }
 }
 
-/** The same for a promise. */
-export async function settled<T>(work: Promise<T>): Promise<T> {
+/** Set within a scorer, and in all that it awaits. */
+export const within = new AsyncLocalStorage<true>();
+
+/** The same for a promise. A compile waits for its scorer, so what is asked for there would wait for itself. */
+export async function settled<T>(work: () => Promise<T>): Promise<T> {
+  if (within.getStore() === true) {
+    const what = "a scorer may not wait for Tenure: a compile is waiting for the scorer";
+    throw new TenureError({ kind: "usage", what, message: what });
+  }
   try {
-    return await work;
+    return await work();
   } catch (error) {
     throw known(error);
   }

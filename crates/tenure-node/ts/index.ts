@@ -16,7 +16,7 @@
 import { createHash } from "node:crypto";
 import { renameSync, writeFileSync } from "node:fs";
 
-import { input, run, settled, TenureError } from "./errors.js";
+import { input, run, settled, TenureError, within } from "./errors.js";
 import type { Kind } from "./errors.js";
 import { native } from "./native.js";
 import type { NativeCompiled, NativeObjects, NativeRegistries, NativeSession, NativeStore, NativeWorkspace } from "./native.js";
@@ -56,6 +56,12 @@ export interface Verdict {
   score?: { relevance: number; composite: number; [field: string]: unknown } | null;
   [field: string]: unknown;
 }
+
+/**
+ * Says how near texts are to a task: a number from 0 to 1 for each, or null where it knows none. It may be async. What it
+ * awaits may not be of Tenure, since a compile is waiting for it.
+ */
+export type Scorer = (task: string, texts: string[]) => readonly (number | null)[] | Promise<readonly (number | null)[]>;
 
 /** What a compile takes. */
 export interface CompileOptions {
@@ -383,7 +389,7 @@ export class Compiled {
 
   /** Explains why an object is in or out, and what would have let it in. */
   async why(name: string): Promise<Record<string, Json>> {
-    return JSON.parse(await settled(this.inner.why(name, this.page))) as Record<string, Json>;
+    return JSON.parse(await settled(() => this.inner.why(name, this.page))) as Record<string, Json>;
   }
 }
 
@@ -396,29 +402,29 @@ export class Store {
   async put(objects: ContextObject | readonly ContextObject[], options: { tenant?: string; key?: string; author?: string } = {}): Promise<Record<string, Json>> {
     const all: readonly ContextObject[] = Array.isArray(objects) ? objects : [objects as ContextObject];
     const text = dumps(all.map((object) => ({ object })), "objects");
-    return JSON.parse(await settled(this.inner.put(text, options.tenant ?? "local", options.key, options.author))) as Record<string, Json>;
+    return JSON.parse(await settled(() => this.inner.put(text, options.tenant ?? "local", options.key, options.author))) as Record<string, Json>;
   }
 
   /** What is believed of the object of this name or id, now or at an instant. */
   async get(name: string, options: { tenant?: string; knownAt?: Date | string } = {}): Promise<Record<string, Json>[]> {
     const known = options.knownAt === undefined ? undefined : instant(options.knownAt);
-    return JSON.parse(await settled(this.inner.get(name, options.tenant ?? "local", known))) as Record<string, Json>[];
+    return JSON.parse(await settled(() => this.inner.get(name, options.tenant ?? "local", known))) as Record<string, Json>[];
   }
 
   /** All that was ever believed of it, the first first. */
   async history(name: string, options: { tenant?: string } = {}): Promise<Record<string, Json>[]> {
-    return JSON.parse(await settled(this.inner.history(name, options.tenant ?? "local"))) as Record<string, Json>[];
+    return JSON.parse(await settled(() => this.inner.history(name, options.tenant ?? "local"))) as Record<string, Json>[];
   }
 
   /** Finds objects by words. */
   async search(query: string, options: { most?: number; tenant?: string } = {}): Promise<ContextObject[]> {
-    const found = await settled(this.inner.search(query, options.most ?? 20, options.tenant ?? "local"));
+    const found = await settled(() => this.inner.search(query, options.most ?? 20, options.tenant ?? "local"));
     return JSON.parse(found) as ContextObject[];
   }
 
   /** Says that an object is believed no more; its history stays. */
   async retract(name: string, options: { tenant?: string } = {}): Promise<Record<string, Json>> {
-    return JSON.parse(await settled(this.inner.retract(name, options.tenant ?? "local"))) as Record<string, Json>;
+    return JSON.parse(await settled(() => this.inner.retract(name, options.tenant ?? "local"))) as Record<string, Json>;
   }
 }
 
@@ -434,26 +440,26 @@ export class Session {
 
   /** The number of its messages. */
   get length(): number {
-    return this.inner.len();
+    return run(() => this.inner.len());
   }
 
   /** Adds messages, or one, in the provider's own form; the model's answers as well. Gives their numbers. */
   async append(messages: unknown, options: { format?: string } = {}): Promise<number[]> {
     const text = dumps(Array.isArray(messages) ? messages : [messages], "messages");
     const format = options.format && (TARGETS[options.format] ?? options.format);
-    return JSON.parse(await settled(this.inner.append(text, format))) as number[];
+    return JSON.parse(await settled(() => this.inner.append(text, format))) as number[];
   }
 
   /** Compiles the next request. */
   async compile(options: Omit<CompileOptions, "messages" | "system" | "tools"> = {}): Promise<Compiled> {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call(options), "call");
-    return new Compiled(await settled(this.inner.compile(text, kept, options.store?.inner, options.signal)));
+    return new Compiled(await settled(() => this.inner.compile(text, kept, options.store?.inner, options.signal)));
   }
 
   /** Reads back what was summarized: of an id, or what a query asks about, within so many tokens. */
   async rehydrate(wanted: { id?: string; query?: string; tokens?: number; model?: string }): Promise<Record<string, Json>> {
-    const found = this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1000, wanted.model ?? "gpt-4o");
+    const found = () => this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1000, wanted.model ?? "gpt-4o");
     return JSON.parse(await settled(found)) as Record<string, Json>;
   }
 
@@ -469,7 +475,7 @@ export class Session {
 
   /** All messages in a provider's form. */
   async export(format = "openai-chat"): Promise<Record<string, Json>[]> {
-    return JSON.parse(await settled(this.inner.export(TARGETS[format] ?? format))) as Record<string, Json>[];
+    return JSON.parse(await settled(() => this.inner.export(TARGETS[format] ?? format))) as Record<string, Json>[];
   }
 }
 
@@ -609,10 +615,25 @@ export class Workspace {
 
   /**
    * @param options `frameKey` is the file of the key that frames around data are made with; the user's own where none is
-   * named. `catalogue` is a file with further models.
+   * named. `catalogue` is a file with further models. `scorer` is asked how near texts are to a task, in the place of
+   * the built-in ranker, and has `scorerTimeout` milliseconds for it (120,000 where none are named).
    */
-  constructor(options: { frameKey?: string; catalogue?: string } = {}) {
-    this.inner = run(() => new native.Workspace(options.frameKey, options.catalogue));
+  constructor(options: { frameKey?: string; catalogue?: string; scorer?: Scorer; scorerTimeout?: number } = {}) {
+    const { scorer } = options;
+    if (scorer !== undefined && typeof scorer !== "function") throw input("the scorer is no function", { where: "scorer" });
+    const asked = scorer && ((question: number, task: string, texts: string[]) => void this.#score(scorer, question, task, texts));
+    this.inner = run(() => new native.Workspace(options.frameKey, options.catalogue, asked, options.scorerTimeout));
+  }
+
+  /** Asks a scorer, and answers for it. */
+  async #score(scorer: Scorer, question: number, task: string, texts: string[]): Promise<void> {
+    let scores: string;
+    try {
+      scores = dumps(await within.run(true, async () => scorer(task, texts)), "scorer");
+    } catch (error) {
+      return this.inner.scored(question, undefined, error instanceof Error ? error.message : String(error));
+    }
+    this.inner.scored(question, scores);
   }
 
   /** Compiles a task and everything that may matter to it into what the model sees, within the budget. */
@@ -624,20 +645,20 @@ export class Workspace {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const messages = said === undefined ? undefined : dumps(said, "messages");
     const text = dumps(asked, "call");
-    const work = run(() => this.inner.compile(text, kept, messages, undefined, options.store?.inner, options.signal));
+    const work = () => this.inner.compile(text, kept, messages, undefined, options.store?.inner, options.signal);
     return new Compiled(await settled(work));
   }
 
   /** Reads and seals objects once, to be compiled often. */
   async objects(objects: readonly ContextObject[], options: { tenant?: string } = {}): Promise<Objects> {
-    return new Objects(await settled(this.inner.objects(dumps(objects, "objects"), options.tenant ?? "local")));
+    return new Objects(await settled(() => this.inner.objects(dumps(objects, "objects"), options.tenant ?? "local")));
   }
 
   /** Says which blocks are near enough to a task. */
   async gate(options: Pick<CompileOptions, "task" | "objects" | "files" | "topK" | "threshold">): Promise<Gated> {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call({ ...options, policy: "ordered" }), "call");
-    return JSON.parse(await settled(this.inner.gate(text, kept))) as Gated;
+    return JSON.parse(await settled(() => this.inner.gate(text, kept))) as Gated;
   }
 
   /** Counts the tokens of a text. */
@@ -660,12 +681,12 @@ export class Workspace {
   /** Condenses a text to so many tokens by the least harmful means. */
   async condense(text: string, to: number, options: CondenseOptions = {}): Promise<Record<string, Json>> {
     const { model = "gpt-4o", task = "", name = "", lossless = false, keep, store } = options;
-    return JSON.parse(await settled(this.inner.condense(text, to, model, task, name, lossless, keep, store?.inner))) as Record<string, Json>;
+    return JSON.parse(await settled(() => this.inner.condense(text, to, model, task, name, lossless, keep, store?.inner))) as Record<string, Json>;
   }
 
   /** Reads back the original that a pointer names, byte for byte. */
   async rehydrate(pointer: string, options: { keep?: string; store?: Store } = {}): Promise<Buffer> {
-    return settled(this.inner.rehydrate(pointer, options.keep, options.store?.inner));
+    return settled(() => this.inner.rehydrate(pointer, options.keep, options.store?.inner));
   }
 
   /** The known models. */
@@ -675,13 +696,13 @@ export class Workspace {
 
   /** Opens a store: `sqlite://PATH`, or the path alone. It is made where it is not there. */
   async store(url: string): Promise<Store> {
-    return new Store(await settled(this.inner.store(url.includes("://") ? url : `sqlite://${url}`)));
+    return new Store(await settled(() => this.inner.store(url.includes("://") ? url : `sqlite://${url}`)));
   }
 
   /** Opens the session of this id in a store, or begins one. */
   async session(store: Store, id?: string, options: { format?: string; user?: string; project?: string } = {}): Promise<Session> {
     const format = options.format && (TARGETS[options.format] ?? options.format);
-    return new Session(await settled(this.inner.session(store.inner, id, format, options.user, options.project)));
+    return new Session(await settled(() => this.inner.session(store.inner, id, format, options.user, options.project)));
   }
 
   /** Makes registries, agents' working sets of blocks; or reads those of a snapshot. */

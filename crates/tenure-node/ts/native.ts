@@ -81,11 +81,12 @@ export interface NativeWorkspace {
   store(url: string): Promise<NativeStore>;
   session(store: NativeStore, id?: string, format?: string, user?: string, project?: string): Promise<NativeSession>;
   registries(snapshot?: string): NativeRegistries;
+  scored(question: number, scores?: string, failure?: string): void;
 }
 
 interface Native {
   VERSION: string;
-  Workspace: { new (frameKey?: string, catalogue?: string): NativeWorkspace; owner(): string };
+  Workspace: { new (frameKey?: string, catalogue?: string, scorer?: (question: number, task: string, texts: string[]) => void, limit?: number): NativeWorkspace; owner(): string };
 }
 
 declare const __dirname: string | undefined;

@@ -10,6 +10,7 @@ use tenure::object::RevisionId;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
+use tenure_workspace::packages::Packages;
 use tenure_workspace::relay::Relay;
 use tenure_workspace::{Reach, ReadRegistry, Reader, RegistryRef, Workspace};
 
@@ -54,7 +55,13 @@ impl App {
     /// As [`Server::bind`](crate::Server::bind).
     pub(crate) fn new(options: Options) -> Result<App, Error> {
         options.check()?;
-        let access = Access::open(options.store.as_ref(), options.jwt, options.tenant)?;
+        let access = Access::open(
+            options.store.as_ref(),
+            options.jwt,
+            options.tenant.clone(),
+            options.own_key.as_deref(),
+        )?;
+        let packages = options.packages.as_deref().map(Packages::of).transpose()?;
         let workspace = Arc::new(options.workspace);
         let telemetry = Telemetry::start(TelemetryOptions {
             clock: workspace.clock().clone(),
@@ -75,6 +82,9 @@ impl App {
                 originals: options.originals,
                 labels: options.labels,
                 warm: options.warm,
+                tenant: options.tenant,
+                conversation: options.conversation,
+                packages: packages.map(Arc::new),
             },
             workspace,
             store: options.store,

@@ -4,6 +4,7 @@ mod bounds;
 mod mode;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::answer::OutputFault;
@@ -12,6 +13,8 @@ use tenure::package::LabelTable;
 use tenure::{Error, ErrorKind};
 use tenure_store::{HardDelete, Store};
 use tenure_workspace::Workspace;
+use tenure_workspace::clients::Handle;
+use tenure_workspace::packages::Packages;
 
 use crate::http::Upstream;
 use crate::jwt::Jwt;
@@ -71,6 +74,12 @@ pub struct Options {
     pub thresholds: Vec<Threshold>,
     /// The schedule by which what has become too old in the store is retired; none for no such sweeps.
     pub sweeps: Option<Sweeping>,
+    /// The handle by which the tools of the agent beside it find the conversation that the gateway is at.
+    pub conversation: Option<Handle>,
+    /// A key that opens this server alone, and is in no store: that of an agent which is started with it.
+    pub own_key: Option<String>,
+    /// The folder whose packages operators of the server's own tenant pack and activate at `/mcp`.
+    pub packages: Option<PathBuf>,
 }
 
 impl Options {
@@ -96,6 +105,9 @@ impl Options {
             otlp: None,
             thresholds: Vec::new(),
             sweeps: None,
+            conversation: None,
+            own_key: None,
+            packages: None,
         }
     }
 
@@ -133,6 +145,12 @@ pub(crate) struct Settings {
     pub(crate) originals: Option<PathBuf>,
     pub(crate) labels: LabelTable,
     pub(crate) warm: bool,
+    pub(crate) conversation: Option<Handle>,
+    /// The server's own tenant, and the packages of its folder: for the tools of agents.
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code))]
+    pub(crate) tenant: String,
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code))]
+    pub(crate) packages: Option<Arc<Packages>>,
 }
 
 /// Refuses a name that a `Host` header never has.

@@ -116,6 +116,12 @@ impl Server {
         self.gateway.app.access.is_locked()
     }
 
+    /// Returns whether this is a key of the store that opens something now.
+    pub fn knows_key(&self, shown: &str) -> bool {
+        let app = &self.gateway.app;
+        app.access.knows(shown, app.now())
+    }
+
     /// Answers until the process is told to stop (SIGTERM, or SIGINT), then lets what is under way
     /// come to its end.
     ///

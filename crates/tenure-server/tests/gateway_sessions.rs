@@ -10,7 +10,9 @@ use tenure::Policy;
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure_server::{Mode, Options};
+use tenure_store::Store;
 use tenure_workspace::Policies;
+use tenure_workspace::clients::Handle;
 use tenure_workspace::keys::{Grant, Keys};
 use tenure_workspace::sessions::Session;
 
@@ -1130,4 +1132,73 @@ fn what_was_asked_is_durable_when_the_upstream_fails() {
         let found = messages(&bench, &session(&reply), Format::OpenAiChat);
         assert_eq!(found, [asked]);
     }
+}
+
+#[test]
+fn a_handle_leads_to_the_conversation_that_offers_the_tools() {
+    let upstream = Upstream::saying("application/json", r#"{"content":[]}"#);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("conversation.json");
+    let handle = Handle::at(&path);
+    let bench = compiling(&upstream, Mode::Fit, |options| Options {
+        conversation: Some(Handle::at(&path)),
+        ..options
+    });
+    let asked = |about: &str, tool: &str| {
+        let body = json!({
+            "model": "claude-small", "max_tokens": 100,
+            "messages": [{ "role": "user", "content": format!("Look after {about}.") }],
+            "tools": [{ "name": tool, "input_schema": { "type": "object" } }],
+        });
+        session(&ask(&bench, "/v1/messages", &body))
+    };
+    let read = || {
+        handle
+            .read()
+            .unwrap()
+            .map(|found| (found.tenant, found.session))
+    };
+    // A title is asked for, then the task, then another title.
+    asked("the title", "look");
+    assert_eq!(read(), None);
+    let task = asked("pump 7", "mcp__tenure__rehydrate");
+    assert_eq!(read(), Some(("local".to_owned(), task.clone())));
+    let title = asked("another title", "look");
+    assert_ne!(title, task);
+    assert_eq!(read(), Some(("local".to_owned(), task.clone())));
+    let next = asked("pump 8", "mcp__tenure__rehydrate");
+    assert_ne!(next, task);
+    assert_eq!(read(), Some(("local".to_owned(), next)));
+}
+
+#[test]
+fn a_key_of_its_own_opens_one_server_and_is_in_no_store() {
+    let upstream = Upstream::saying("application/json", r#"{"content":[]}"#);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let keys = Keys::of(&store).unwrap();
+    keys.create(
+        Grant::owner("acme"),
+        Instant::from_micros(1_700_000_000_000_000),
+    )
+    .unwrap();
+    let bench = Bench::over(folder, store, &[upstream.url()], |options| Options {
+        own_key: Some("tnr_run_5ec1e7".into()),
+        ..options
+    });
+    let body = json!({ "model": "claude-opus-4-5", "max_tokens": 9, "messages": [{ "role": "user", "content": "Hi." }] });
+    let asked = |key: &str| {
+        let own = format!("x-tenure-key: {key}");
+        let head = [HEAD[0], &own];
+        bench
+            .ask("POST", "/v1/messages", &head, body.to_string().as_bytes())
+            .status
+    };
+    assert_eq!(asked("tnr_run_5ec1e7"), 200);
+    for other in ["", "tnr_run_5ec1e", "tnr_run_5ec1e78", "run", "tnr_run"] {
+        assert_eq!(asked(other), 401, "{other}");
+    }
+    assert_eq!(keys.load().unwrap().iter().count(), 1);
+    // It does not go to the provider.
+    assert!(!format!("{:?}", upstream.seen()[0].headers).contains("5ec1e7"));
 }

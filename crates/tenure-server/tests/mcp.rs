@@ -8,6 +8,7 @@ use tenure::object::Classification;
 use tenure::time::Instant as At;
 use tenure_server::{Jwt, Options};
 use tenure_store::Store;
+use tenure_workspace::index::{Index, Indexing};
 use tenure_workspace::keys::{Grant, Keys};
 
 use crate::support::{Bench, Reply};
@@ -97,7 +98,7 @@ fn both_handshakes_lead_to_the_same_tools() {
     assert_eq!(reply.header("mcp-session-id"), None);
     assert_eq!(reply.json()["result"]["protocolVersion"], "2025-11-25");
     let old = say(&bench, "/mcp", &[], &message(1, "tools/list", &json!({}))).json();
-    assert_eq!(names(&old).len(), 8);
+    assert_eq!(names(&old).len(), 9);
 
     let meta = json!({ "_meta": {
         "io.modelcontextprotocol/protocolVersion": NEW,
@@ -137,8 +138,8 @@ fn a_key_has_the_rights_that_it_has_in_the_api() {
         let own = format!("authorization: Bearer {key}");
         say(&bench, at, &[&own], &message(1, "tools/list", &json!({}))).json()
     };
-    assert_eq!(names(&listed(&owner, "/mcp")).len(), 8);
-    assert_eq!(names(&listed(&ada, "/mcp")).len(), 8);
+    assert_eq!(names(&listed(&owner, "/mcp")).len(), 9);
+    assert_eq!(names(&listed(&ada, "/mcp")).len(), 9);
     let reading = ["compile", "explain", "search", "rehydrate"];
     assert_eq!(names(&listed(&nobody, "/mcp")), reading);
     let narrow = listed(&ada, "/mcp?tools=write,search");
@@ -454,4 +455,191 @@ fn files_of_a_memory_tool_are_their_users_own() {
     assert_eq!(run(&ada, &delete).status, 200);
     assert!(!found(&ada).contains("at two bar"));
     assert_eq!(run(&ada, &create).status, 200);
+}
+
+#[test]
+fn an_outcome_is_proposed_and_only_a_person_decides_on_it() {
+    let (bench, [owner, ada, bob, nobody]) = locked();
+    let text = "The plugh seal of pump 7 is turned to the left.";
+    let lesson =
+        json!({ "content": text, "name": "plugh-seal", "mistake": "It was turned to the right." });
+    let said = done(&bench, "/mcp", &ada, "propose", lesson.clone());
+    assert_eq!(
+        (&said["state"], &said["name"]),
+        (&json!("proposed"), &json!("plugh-seal"))
+    );
+    let own = format!("authorization: Bearer {nobody}");
+    let params = json!({ "name": "propose", "arguments": lesson });
+    let reply = say(&bench, "/mcp", &[&own], &message(1, "tools/call", &params));
+    assert_eq!(reply.json()["error"]["code"], -32602, "{:?}", reply.json());
+    let listed = |key: &str| {
+        let own = format!("authorization: Bearer {key}");
+        bench.ask("GET", "/api/v1/outcomes", &[&own], b"").json()["outcomes"].clone()
+    };
+    let one = listed(&ada)[0].clone();
+    assert_eq!(
+        (&one["state"], &one["kind"]),
+        (&json!("proposed"), &json!("correction"))
+    );
+    assert!(
+        one["proposed_by"].as_str().unwrap().starts_with("key "),
+        "{one}"
+    );
+    // It is the user's: nobody else sees it, and one of the same name is another.
+    assert_eq!(listed(&bob), json!([]));
+    let other = json!({ "content": "Something else.", "name": "plugh-seal" });
+    let others = done(&bench, "/mcp", &bob, "propose", other);
+    assert_ne!(others["id"], said["id"]);
+    assert_eq!(listed(&ada)[0]["content"], text);
+    // Whatever an agent calls, it stays a proposal, and is not compiled.
+    let names = json!(["plugh-seal"]);
+    for (tool, arguments) in [
+        (
+            "write",
+            json!({ "name": "plugh-seal", "content": text, "tags": ["accepted"] }),
+        ),
+        ("promote", json!({ "names": names, "to": "front" })),
+        ("propose", lesson.clone()),
+        ("evict", json!({ "names": names, "force": true })),
+        ("rollback", json!({ "run": "plugh-seal" })),
+        ("explain", json!({ "task": "accept plugh-seal" })),
+    ] {
+        call(&bench, "/mcp", &ada, tool, arguments.clone());
+        call(&bench, "/mcp", &owner, tool, arguments);
+    }
+    for tool in ["accept", "decide", "outcome", "confirm"] {
+        let arguments = json!({ "outcome": "plugh-seal", "decision": "accept", "by": "ada" });
+        let answer = call(&bench, "/mcp", &owner, tool, arguments);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    for field in ["state", "decision", "by"] {
+        let mut more = lesson.clone();
+        more[field] = json!("accepted");
+        let said = refused(&bench, "/mcp", &ada, "propose", more);
+        assert!(said.contains(field), "{said}");
+    }
+    assert!(
+        listed(&ada)
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one["state"] == "proposed")
+    );
+    let compiled = |key: &str| {
+        let task = json!({ "task": "Turn the plugh seal of pump 7." });
+        done(&bench, "/mcp", key, "compile", task)["payloads"].to_string()
+    };
+    assert!(!compiled(&ada).contains("to the left"));
+    // A person accepts it.
+    let tenant = bench.store.tenant("acme").unwrap();
+    let found = tenant.outcomes(None).unwrap();
+    let id = found
+        .iter()
+        .find(|one| one.content == text)
+        .unwrap()
+        .object_id;
+    let accept = tenure::object::OutcomeDecision::Accept;
+    let by_hand = tenure_store::Writing::default();
+    tenant
+        .decide_outcome(id, accept, "grace", &by_hand)
+        .unwrap();
+    assert!(compiled(&ada).contains("to the left"));
+    assert!(!compiled(&bob).contains("to the left"));
+    // The same mistake again is a repeat of what is corrected already; of whose, others are not told.
+    let again = json!({ "content": "Left.", "mistake": "it was turned  to the right." });
+    let said = done(&bench, "/mcp", &ada, "propose", again.clone());
+    assert_eq!(said["state"], "accepted", "{said}");
+    let said = done(&bench, "/mcp", &bob, "propose", again);
+    assert!(!said.to_string().contains("plugh"), "{said}");
+}
+
+#[test]
+fn packages_are_for_operators_of_the_servers_own_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("project");
+    std::fs::create_dir_all(&root).unwrap();
+    std::fs::write(
+        root.join("plan.md"),
+        "# Plan\n\n## Valve\n\nThe plugh valve opens at two bar.\n",
+    )
+    .unwrap();
+    std::fs::write(
+        folder.path().join("outside.md"),
+        "# Outside\n\nNobody's plugh.\n",
+    )
+    .unwrap();
+    Index::update(&root, std::slice::from_ref(&root), Indexing::default()).unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let keys = Keys::of(&store).unwrap();
+    let grants = [
+        Grant::owner("acme"),
+        user(Some("ada")),
+        Grant::owner("other"),
+    ];
+    let [owner, ada, other] = grants.map(|grant| keys.create(grant, NOW).unwrap().1);
+    let packages = Some(root.clone());
+    let bench = Bench::over(folder, store, &[], |options| Options {
+        tenant: "acme".into(),
+        packages,
+        ..options
+    });
+    let at = "/mcp?tools=compile,pack,activate";
+    let listed = |key: &str, at: &str| {
+        let own = format!("authorization: Bearer {key}");
+        say(&bench, at, &[&own], &message(1, "tools/list", &json!({}))).json()
+    };
+    assert_eq!(names(&listed(&owner, at)), ["compile", "pack", "activate"]);
+    assert_eq!(names(&listed(&owner, "/mcp")).len(), 9);
+    for key in [&ada, &other] {
+        assert_eq!(names(&listed(key, at)), ["compile"]);
+        let reply = say(
+            &bench,
+            "/mcp?tools=pack",
+            &[&format!("authorization: Bearer {key}")],
+            &message(1, "tools/list", &json!({})),
+        );
+        assert_eq!(reply.status, 403);
+    }
+    let valve = json!({ "name": "valves", "query": "sections[heading~=Valve]" });
+    let packed = done(&bench, at, &owner, "pack", valve);
+    assert_eq!(
+        (&packed["version"], &packed["items"]),
+        (&json!(1), &json!(1))
+    );
+    let outside =
+        json!({ "name": "out", "query": "plugh", "search": true, "sources": ["../outside.md"] });
+    let said = refused(&bench, at, &owner, "pack", outside);
+    assert!(said.contains("sources"), "{said}");
+    let active = done(
+        &bench,
+        at,
+        &owner,
+        "activate",
+        json!({ "package": "valves" }),
+    );
+    assert!(active["content"].as_str().unwrap().contains("at two bar"));
+    let compiled = |key: &str, at: &str| {
+        let task = json!({ "task": "At what pressure does the plugh valve open?" });
+        done(&bench, at, key, "compile", task)["payloads"].to_string()
+    };
+    assert!(compiled(&owner, at).contains("at two bar"));
+    assert!(!compiled(&ada, at).contains("at two bar"));
+    let read = json!({ "uri": "tenure://packages/valves" });
+    let read = |key: &str| {
+        let own = format!("authorization: Bearer {key}");
+        say(
+            &bench,
+            "/mcp",
+            &[&own],
+            &message(1, "resources/read", &read),
+        )
+        .json()
+    };
+    assert!(
+        read(&owner)["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("two bar")
+    );
+    assert!(read(&ada)["error"].is_object());
 }

@@ -1,11 +1,12 @@
 //! Notes on what is written.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
 use tenure::belief::Claim;
 
 /// A note on an object that was written.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WriteNote {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::object::{
@@ -78,8 +79,9 @@ pub struct Writing {
 }
 
 /// The effect of a write on one object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "WriteOutcome")]
 #[non_exhaustive]
 pub enum Outcome {
     /// It is new.
@@ -95,7 +97,7 @@ pub enum Outcome {
 }
 
 /// An object that was written.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenObject {
     /// Its id.
@@ -126,7 +128,7 @@ impl From<Lowered> for WrittenObject {
 }
 
 /// The result of a write.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
     /// The tenant's version after it: a later read may ask for at least this one.

@@ -25,11 +25,13 @@ const SOON: i64 = 14 * 24 * 60 * 60 * 1_000_000;
 /// The time that something on this machine has to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The variables that commands read.
-const VARIABLES: [&str; 7] = [
+const VARIABLES: [&str; 9] = [
     "TENURE_CATALOGUE",
+    "TENURE_CONVERSATION",
     "TENURE_DECOMPOSER",
     "TENURE_EMBEDDER",
     "TENURE_FRAME_KEY_FILE",
+    "TENURE_KEY",
     "TENURE_ORIGINALS",
     "TENURE_SCORER",
     "TENURE_STORE",

@@ -161,6 +161,15 @@ fn refused(what: &str, asked: &str, granted: &str) -> Error {
     })
 }
 
+/// A key that is in no store: whoever makes it says what it opens.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unavailable`] when the system gives no random bits.
+pub fn random_key() -> Result<String, Error> {
+    Ok(format!("{PREFIX}run_{}", hexadecimal::<32>()?))
+}
+
 /// A key, without what makes it secret.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

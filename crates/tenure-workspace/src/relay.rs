@@ -155,6 +155,8 @@ pub struct Relayed {
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
     /// reason, as traces have it.
     pub left_out: BTreeMap<String, &'static str>,
+    /// Whether it offers its model the tool that reads originals.
+    pub reads_originals: bool,
     /// Notices for its operator.
     pub notices: Vec<Notice>,
     /// The most tokens that its provider counts for a hundred of the vocabulary's, where reports of its usage say so:
@@ -184,6 +186,7 @@ impl Relayed {
             stand: Vec::new(),
             relaxed: Vec::new(),
             left_out: BTreeMap::new(),
+            reads_originals: false,
             notices: Vec::new(),
             calibrated: None,
             done: None,
@@ -439,7 +442,10 @@ impl Relay {
             renewed,
         } = *work;
         let beside = asked.side;
-        let mut relayed = Relayed::as_it_came();
+        let mut relayed = Relayed {
+            reads_originals: session.reading_tool().is_some(),
+            ..Relayed::as_it_came()
+        };
         let begins = prefill.map_or(0, |prefill| prefill.price(world));
         let renews = room::renewed(renewed, world);
         let around = room::around(conversation, world).saturating_add(begins);

@@ -79,6 +79,7 @@ fn wanted() -> Wanted {
         gateway: GATEWAY.to_owned(),
         command: "/opt/tenure".to_owned(),
         arguments: vec!["mcp".to_owned()],
+        key: None,
     }
 }
 
@@ -266,6 +267,75 @@ fn one_way_after_the_other_is_undone_at_once() {
     let left = fs::read_to_string(&path).unwrap();
     let expected = format!("{}\n[tui]\nanimations = false\n", changed(Form::Toml, text));
     assert_eq!(left, expected);
+}
+
+#[test]
+fn a_gateways_key_goes_into_the_configuration_and_out_again() {
+    const KEY: &str = "tnr_00ff00ff00ff_5ec1e7";
+    for (client, way, name, text) in fixtures() {
+        if !client.takes(Way::Gateway) || (client == Client::ClaudeCode && way == Way::Mcp) {
+            continue;
+        }
+        let (home, path) = home_of(client, way, &name, &text);
+        let before = home.all();
+        let wanted = Wanted {
+            key: Some(KEY.to_owned()),
+            ..wanted()
+        };
+        let plan = || Plan::setup(&home.places, client, &[Way::Gateway], &wanted).unwrap();
+        // It is written, and not shown.
+        let shown: String = plan().changes.iter().map(|change| change.diff()).collect();
+        assert!(
+            shown.contains("(hidden)") && !shown.contains(KEY),
+            "{name}: {shown}"
+        );
+        plan().apply(&home.places).unwrap();
+        let set = fs::read_to_string(&path).unwrap();
+        assert!(set.contains(KEY), "{name}: {set}");
+        assert!(plan().is_nothing(), "{name}");
+        // The user goes on with the file; the key goes all the same.
+        home.write(&path, &changed(client.form(), &set));
+        assert_eq!(home.undo(client), Vec::<String>::new(), "{name}");
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(
+            !left.contains(KEY) && !left.contains("x-tenure-key"),
+            "{name}: {left}"
+        );
+        home.write(&path, &text);
+        plan().apply(&home.places).unwrap();
+        home.undo(client);
+        assert_eq!(home.all(), before, "{name}");
+    }
+}
+
+#[test]
+fn headers_of_the_user_stay_beside_the_key() {
+    let home = Home::new();
+    let path = home.places.file(Client::ClaudeCode, Way::Gateway);
+    let text = "{\n  \"env\": {\n    \"ANTHROPIC_CUSTOM_HEADERS\": \"x-team: pumps\"\n  }\n}\n";
+    home.write(&path, text);
+    let wanted = Wanted {
+        key: Some("tnr_a_b".to_owned()),
+        ..wanted()
+    };
+    let set_up = || {
+        let plan = Plan::setup(&home.places, Client::ClaudeCode, &[Way::Gateway], &wanted);
+        plan.unwrap().apply(&home.places).unwrap();
+        fs::read_to_string(&path).unwrap()
+    };
+    assert!(set_up().contains(r#""x-team: pumps\nx-tenure-key: tnr_a_b""#));
+    home.undo(Client::ClaudeCode);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    // One that was added since stays, and the key's line goes.
+    let set = set_up();
+    home.write(
+        &path,
+        &set.replace("x-team: pumps", "x-team: pumps\\nx-more: 1"),
+    );
+    assert_eq!(home.undo(Client::ClaudeCode), Vec::<String>::new());
+    let left = fs::read_to_string(&path).unwrap();
+    assert!(left.contains(r#""x-team: pumps\nx-more: 1""#), "{left}");
+    assert!(!left.contains("tnr_a_b"), "{left}");
 }
 
 #[test]

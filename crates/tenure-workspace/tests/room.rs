@@ -159,17 +159,71 @@ fn a_pointer_names_the_tool_only_where_it_is_offered() {
         body["tools"] = json!([{ "name": name, "input_schema": { "type": "object" } }]);
         bench.ask("local", &body, None).body.unwrap()
     };
-    for tool in ["rehydrate", "mcp__tenure__rehydrate"] {
-        assert!(
-            offered(tool).contains("The originals: rehydrate c"),
-            "{tool}"
-        );
+    for tool in ["rehydrate", "mcp__tenure__rehydrate", "tenure_rehydrate"] {
+        let named = format!("The originals: {tool} c");
+        assert!(offered(tool).contains(&named), "{tool}");
     }
     for tool in ["run", "dehydrate", "unrehydrate"] {
         let sent = offered(tool);
         assert!(sent.contains("Summary of turns"), "{sent}");
         assert!(!sent.contains("The originals"), "{tool}");
     }
+}
+
+#[test]
+fn a_pointer_names_the_tool_of_a_namespace_as_codex_offers_it() {
+    let bench = Bench::new(20_000, true);
+    let offered = |name: &str, kind: &str, inner: &str| {
+        let said = (0..29).map(|at| {
+            let (role, part) = [("user", "input_text"), ("assistant", "output_text")][at % 2];
+            let text = format!("Turn {at} of {name}. {}", "so many words ".repeat(150));
+            json!({ "type": "message", "role": role, "content": [{ "type": part, "text": text }] })
+        });
+        let tool = json!({ "type": "function", "name": inner, "parameters": { "type": "object" } });
+        let body = json!({
+            "model": "mine", "max_output_tokens": 1_000, "input": said.collect::<Vec<_>>(),
+            "tools": [{ "type": kind, "name": "mcp__tenure", "description": "Tools.", "tools": [tool] }],
+        });
+        let text = body.to_string();
+        let asked = relaying(Format::OpenAiResponses, "mine", &text);
+        let tenant = bench.tenant("local");
+        let relayed = bench
+            .relay
+            .relay(&bench.workspace, &tenant, &bench.world, &asked);
+        let relayed = relayed.unwrap();
+        (relayed.reads_originals, relayed.body.unwrap())
+    };
+    let (reads, sent) = offered("one", "namespace", "rehydrate");
+    assert!(
+        reads && sent.contains("The originals: mcp__tenure.rehydrate c"),
+        "{sent}"
+    );
+    for (name, kind, inner) in [
+        ("two", "namespace", "search"),
+        ("three", "mcp", "rehydrate"),
+    ] {
+        let (reads, sent) = offered(name, kind, inner);
+        assert!(sent.contains("Summary of turns"), "{sent}");
+        assert!(!reads && !sent.contains("The originals"), "{name}");
+    }
+}
+
+#[test]
+fn another_node_names_the_tool_as_the_epoch_began() {
+    let bench = Bench::new(20_000, true);
+    let ask = |bench: &Bench, turns: usize| {
+        let mut body = conversation("one", turns, 900);
+        body["tools"] =
+            json!([{ "name": "mcp__tenure__rehydrate", "input_schema": { "type": "object" } }]);
+        bench.ask("local", &body, None).body.unwrap()
+    };
+    let named = "The originals: mcp__tenure__rehydrate c";
+    assert!(ask(&bench, 14).contains(named));
+    let bench = Bench {
+        relay: Relay::default(),
+        ..bench
+    };
+    assert!(ask(&bench, 15).contains(named));
 }
 
 #[test]

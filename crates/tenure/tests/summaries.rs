@@ -103,7 +103,7 @@ fn summary(blocks: &[&Block]) -> String {
     };
     let made = Checkpoint::of_turns(&said, from, &how).unwrap();
     let demands = made.demands().map(|statement| statement.line() + "\n");
-    demands.collect::<String>() + &made.text(Some(9))
+    demands.collect::<String>() + &made.text(Some(("rehydrate", 9)))
 }
 
 #[test]
@@ -183,12 +183,12 @@ fn check(said: &[Said<'_>], task: &str) {
     assert!(
         cost(&made.said) <= policy.most as usize,
         "{}",
-        made.text(Some(1))
+        made.text(Some(("rehydrate", 1)))
     );
     assert!(
         cost(&made.kept) <= policy.kept_most as usize,
         "{}",
-        made.text(Some(1))
+        made.text(Some(("rehydrate", 1)))
     );
     for statement in made.kept.iter().chain(&made.said) {
         assert!(!statement.text.contains(['\n', '\r']), "{statement:?}");

@@ -24,6 +24,9 @@ pub(crate) struct McpArgs {
     pub(crate) tenant: String,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
+    /// A file that leads to the conversation which a gateway keeps, where --session names none; `tenure run` makes one
+    #[arg(long, value_name = "FILE", env = "TENURE_CONVERSATION", value_hint = ValueHint::FilePath)]
+    pub(crate) conversation: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     /// The folder that keeps the originals of what is condensed with loss [default: the store]

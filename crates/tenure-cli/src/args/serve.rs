@@ -54,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
-    /// The tenant while there are no keys
+    /// The tenant while there are no keys; that of an agent which `tenure run` starts
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
     /// A host name that requests may use (may be repeated), in addition to addresses and `localhost`
@@ -115,6 +115,9 @@ pub(crate) struct ServeArgs {
     /// The meaning of the labels of packages, a TOML file as for `tenure context`: it narrows what a caller may read of one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) labels: Option<PathBuf>,
+    /// A folder whose packages operators of --tenant pack and activate at /mcp; its files are read for them
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) packages: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -22,11 +22,16 @@ pub(crate) struct SetupArgs {
     ///
     /// A file that has not been changed since is restored byte for byte. Of one that was changed, the entries go and the
     /// change stays.
-    #[arg(long, conflicts_with_all = ["gateway", "mcp", "url", "store", "force"])]
+    #[arg(long, conflicts_with_all = ["gateway", "key", "mcp", "url", "store", "force"])]
     pub(crate) undo: bool,
     /// The gateway's address, without /v1 [default: http://127.0.0.1:7878]
     #[arg(long, value_name = "URL", requires = "gateway")]
     pub(crate) url: Option<String>,
+    /// The key that the gateway asks for [default: TENURE_KEY]
+    ///
+    /// It goes into the client's configuration beside the provider's own, and is never shown; `--undo` takes it out.
+    #[arg(long, value_name = "KEY", requires = "gateway")]
+    pub(crate) key: Option<String>,
     /// The store of the tools [default: that of the folder in which the client starts them]
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
@@ -49,6 +54,11 @@ pub(crate) struct RunArgs {
     /// The client's own arguments, after `--`
     #[arg(value_name = "ARGS", last = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) arguments: Vec<OsString>,
+    /// Where the store has keys: the one that the client shows [default: one that opens this gateway alone]
+    ///
+    /// Without it the client speaks for the store's owner, as whoever starts this could, in --tenant.
+    #[arg(long, value_name = "KEY", env = "TENURE_KEY", hide_env_values = true)]
+    pub(crate) key: Option<String>,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }

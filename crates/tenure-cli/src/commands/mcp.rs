@@ -7,6 +7,7 @@ use serde_json::json;
 use tenure::{Error, ErrorKind, Principal};
 #[cfg(feature = "server")]
 use tenure_server::{McpOptions, McpTool, Options, serve_mcp};
+use tenure_workspace::clients::Handle;
 use tenure_workspace::packages::Packages;
 use tenure_workspace::{DEFAULT_MODEL, Workspace, default_frame_key_path, load_frame_key};
 
@@ -62,6 +63,10 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
         registry: args.registry.clone(),
         tools,
         packages: Some(packages),
+        conversation: match &args.caller.session {
+            Some(_) => None,
+            None => args.conversation.as_deref().map(Handle::at),
+        },
     };
     Ok(serve_mcp(options)?)
 }

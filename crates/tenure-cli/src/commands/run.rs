@@ -9,12 +9,18 @@ use std::process::{Command, ExitStatus};
 use tenure::{Error, ErrorKind};
 #[cfg(feature = "server")]
 use tenure_server::{Ended, Tally};
-use tenure_workspace::clients::{Agent, GATEWAY, Launch, Places, Use};
+use tenure_workspace::clients::{
+    Agent, Beside, GATEWAY, Handle, Launch, Places, Use, check_key, codex_is_signed_in,
+};
+use tenure_workspace::keys::random_key;
 
+use super::flagged;
 use super::models::grouped;
 use crate::args::{RunArgs, ServeArgs};
 use crate::failure::{Failure, cell, warning};
 
+/// What is said where Codex would send a login that goes to another address.
+pub(super) const SIGNED_IN: &str = "codex is signed in with ChatGPT: such requests go to an address of their own, and cannot go through the gateway; it would need OPENAI_API_KEY";
 /// The seconds that requests may take once the agent has ended.
 const DRAIN: u64 = 5;
 
@@ -29,25 +35,65 @@ pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
     let RunArgs {
         client,
         arguments,
+        key,
         mut serve,
     } = args;
     let agent: Agent = client.parse()?;
     let places = Places::of_process()?;
+    let key = key.filter(|key| !key.is_empty());
+    if let Some(key) = &key {
+        flagged("--key", check_key(key))?;
+    }
     // One that is not installed is named before anything is made.
-    Launch::of(agent, &places, GATEWAY, arguments.clone())?;
+    let nowhere = Beside {
+        url: GATEWAY.to_owned(),
+        ..Beside::default()
+    };
+    let missing = Launch::of(agent, &places, &nowhere, arguments.clone())?.needs;
+    let missing = missing.filter(|name| std::env::var_os(name).is_none());
+    if missing.is_some() && codex_is_signed_in(&places) {
+        let error = Error::new(ErrorKind::Unavailable, SIGNED_IN);
+        return Err(error
+            .hint("set OPENAI_API_KEY; or run codex by itself: `tenure setup codex` gives it the tools")
+            .into());
+    }
     if serve.upstreams.is_empty() {
         serve.upstreams = upstreams(agent, &places)?;
     }
     serve.drain = serve.drain.min(DRAIN);
-    let (server, store) = super::serve::bound(&serve)?;
-    if server.is_locked() {
-        let what = "the gateway would ask the agent for a key, and it has none";
-        return Err(Error::new(ErrorKind::Policy, what)
-            .hint("--no-store keeps nothing and has no keys; or start `tenure serve`, and give the agent a key: docs/agents.md")
-            .into());
-    }
-    let launch = Launch::of(agent, &places, &server.url(), arguments)?;
-    if let Some(missing) = launch.needs.filter(|name| std::env::var_os(name).is_none()) {
+    // Only these keep conversations that its tools could be asked about.
+    let keeps = serve.mode != "observe";
+    let handle = keeps.then(Handle::make).transpose()?;
+    // The folder of the handle goes when this ends.
+    let (handle, _folder) = handle.unzip();
+    let path = handle.as_ref().map(|handle| handle.path().to_owned());
+    let own = random_key()?;
+    let beside = super::serve::Beside {
+        own_key: Some(own.clone()),
+        conversation: handle,
+    };
+    let (server, store) = super::serve::bound(&serve, beside)?;
+    let key = match key {
+        _ if !server.is_locked() => None,
+        None => Some(own),
+        Some(key) => {
+            // Of a token the issuer knows, and says so at the first request.
+            if !key.contains('.') && !server.knows_key(&key) {
+                let error = Error::new(ErrorKind::Policy, "the key opens nothing in this store");
+                return Err(error
+                    .hint("`tenure keys list` shows those that there are; without --key the client has one for this run")
+                    .into());
+            }
+            Some(key)
+        }
+    };
+    let gateway = Beside {
+        url: server.url(),
+        key,
+        handle: path,
+    };
+    let launch = Launch::of(agent, &places, &gateway, arguments)?;
+    if let Some(missing) = missing {
         warning(&format!(
             "{client} reads the key of its provider from {missing}, which is not set"
         ));

@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::object::Classification;
+#[cfg(feature = "server")]
+use tenure::package::LabelTable;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 #[cfg(feature = "server")]
 use tenure_server::{Jwt, Limits, Mode, Options, Server, Sweeping, Upstream};
 #[cfg(feature = "server")]
 use tenure_store::HardDelete;
+use tenure_workspace::clients::Handle;
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
@@ -29,7 +32,7 @@ pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
 /// Answers until the process is told to stop.
 #[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    let (server, store) = bound(args)?;
+    let (server, store) = bound(args, Beside::default())?;
     match store {
         Some(store) => anstream::eprintln!("store: {}", cell(&store)),
         None => anstream::eprintln!("note: without a store, nothing is recorded"),
@@ -38,9 +41,19 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     Ok(server.run()?)
 }
 
+/// The options of a server that has an agent beside it.
+#[cfg(feature = "server")]
+#[derive(Default)]
+pub(super) struct Beside {
+    /// A key that opens this server alone.
+    pub(super) own_key: Option<String>,
+    /// The handle of the conversation that its gateway is at.
+    pub(super) conversation: Option<Handle>,
+}
+
 /// Makes the server that the arguments describe, with the address of its store.
 #[cfg(feature = "server")]
-pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failure> {
+pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<String>), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
     let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
@@ -104,12 +117,14 @@ pub(super) fn bound(args: &ServeArgs) -> Result<(Server, Option<String>), Failur
         sweeps: sweeping(args)?,
         originals: args.originals.clone(),
         warm: args.warm,
-        labels: args
-            .labels
-            .as_deref()
-            .map(super::context::labels_of)
-            .transpose()?
-            .unwrap_or_default(),
+        labels: match (&args.labels, &args.packages) {
+            (Some(path), _) => super::context::labels_of(path)?,
+            (None, Some(folder)) => super::context::labels(None, folder)?,
+            (None, None) => LabelTable::default(),
+        },
+        packages: args.packages.clone(),
+        own_key: beside.own_key,
+        conversation: beside.conversation,
         ..Options::new(workspace)
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);

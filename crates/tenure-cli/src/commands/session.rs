@@ -347,7 +347,7 @@ fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
     let texts = session.checkpoints().iter();
     print(
         &texts
-            .map(|(number, found)| printable(&found.text(Some(*number))))
+            .map(|(number, found)| printable(&found.text(Some(("rehydrate", *number)))))
             .collect::<String>(),
     )
 }

@@ -3,9 +3,11 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use tenure::{Error, ErrorKind};
-use tenure_workspace::clients::{Client, GATEWAY, Places, Plan, Wanted, Way};
+use tenure_workspace::clients::{
+    Client, GATEWAY, KEY_VARIABLE, Places, Plan, Wanted, Way, check_key, codex_is_signed_in,
+};
 
-use super::print;
+use super::{flagged, print};
 use crate::args::SetupArgs;
 use crate::failure::{Failure, printable, warning};
 
@@ -47,17 +49,20 @@ pub(crate) fn run(args: &SetupArgs) -> Result<(), Failure> {
     for copy in copies {
         anstream::eprintln!("what it was: {}", printable(&copy.display().to_string()));
     }
-    told(args, client);
+    told(args, client, &places);
     Ok(())
 }
 
-fn told(args: &SetupArgs, client: Client) {
+fn told(args: &SetupArgs, client: Client, places: &Places) {
     let name = client.term();
     if args.undo {
         anstream::eprintln!("{name}: undone");
         return;
     }
     anstream::eprintln!("{name}: set up; `tenure setup {name} --undo` takes it out again");
+    if args.gateway && client == Client::Codex && codex_is_signed_in(places) {
+        warning(super::run::SIGNED_IN);
+    }
     if args.gateway {
         let url = address(args);
         anstream::eprintln!(
@@ -97,12 +102,22 @@ fn wanted(args: &SetupArgs, ways: &[Way]) -> Result<Wanted, Error> {
     let command = command.into_os_string().into_string().map_err(|_| {
         Error::input("the path of this program is no UTF-8, which a configuration needs")
     })?;
+    let key = args.gateway.then(|| {
+        args.key
+            .clone()
+            .or_else(|| std::env::var(KEY_VARIABLE).ok())
+    });
+    let key = key.flatten().filter(|key| !key.is_empty());
+    if let Some(key) = &key {
+        flagged("--key", check_key(key))?;
+    }
     let store = args.store.iter();
     let store = store.flat_map(|url| ["--store".to_owned(), url.clone()]);
     Ok(Wanted {
         gateway,
         command,
         arguments: std::iter::once("mcp".to_owned()).chain(store).collect(),
+        key,
     })
 }
 

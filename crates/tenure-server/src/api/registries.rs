@@ -31,10 +31,32 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
 
+/// A registry that there is.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ListedRegistry {
+    /// Its label.
+    registry: String,
+    /// Whose it is.
+    kind: Kind,
+    /// The number of its blocks.
+    blocks: usize,
+}
+
+/// A registry that was made.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MadeRegistry {
+    /// Its label.
+    registry: String,
+    /// Whose it is.
+    kind: Kind,
+    /// The registries that it may write to.
+    writes_to: Vec<String>,
+}
+
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-) -> Result<Said<Vec<Value>>, Refusal> {
+) -> Result<Said<Vec<ListedRegistry>>, Refusal> {
     let shown = crate::blocking(move || {
         let mut kept = app
             .workspace
@@ -43,7 +65,11 @@ pub(super) async fn list(
         let labels: Vec<String> = kept.labels().map(str::to_owned).collect();
         let line = |label: &String| {
             let (kind, blocks) = (kept.kind(label)?, kept.view(label)?.len());
-            Ok(json!({ "registry": label, "kind": kind, "blocks": blocks }))
+            Ok(ListedRegistry {
+                registry: label.clone(),
+                kind,
+                blocks,
+            })
         };
         labels.iter().map(line).collect()
     });
@@ -112,7 +138,11 @@ pub(super) async fn create(
             }
             save(kept, key.as_ref(), 0)?;
         }
-        Ok(json!({ "registry": new.label, "kind": new.kind, "writes_to": new.writes_to }))
+        Ok(MadeRegistry {
+            registry: new.label,
+            kind: new.kind,
+            writes_to: new.writes_to,
+        })
     });
     let made = made.await?;
     Ok((StatusCode::CREATED, [tag(0)], Said(made)).into_response())

@@ -689,9 +689,34 @@ async fn pinned(
     write(app, caller, id, &headers, move |session| {
         apply(session, turn).in_field("message")?;
         let pinned = session.pinned().iter().map(|turn| format!("t{turn}"));
-        Ok(json!({ "id": session.id(), "pinned": pinned.collect::<Vec<_>>() }))
+        as_json(&Pinned {
+            id: session.id().to_owned(),
+            pinned: pinned.collect(),
+        })
     })
     .await
+}
+
+/// The messages that are pinned now.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Pinned {
+    /// The session.
+    id: String,
+    /// The messages: `t17`.
+    pinned: Vec<String>,
+}
+
+/// What was learned of a model's window.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Learned {
+    /// The session.
+    id: String,
+    /// The tokens of the window; none where the error does not say.
+    window: Option<u32>,
+}
+
+fn as_json(said: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(said).map_err(Error::assertion)
 }
 
 /// What a provider said.
@@ -711,7 +736,10 @@ pub(super) async fn learn(
 ) -> Result<Response, Refusal> {
     write(app, caller, id, &headers, move |session| {
         let window = session.learn(&lesson.error)?;
-        Ok(json!({ "id": session.id(), "window": window }))
+        as_json(&Learned {
+            id: session.id().to_owned(),
+            window,
+        })
     })
     .await
 }

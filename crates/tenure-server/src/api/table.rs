@@ -345,6 +345,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<objects::Writes>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/objects",
@@ -370,6 +371,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[OBJECT, IF_MATCH, IF_NONE, ONCE],
                 body: Some(openapi::shape::<tenure::ObjectDocument>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "put",
                     "/api/v1/objects/{object}",
@@ -382,6 +384,7 @@ pub(super) fn table() -> Vec<Entry> {
         (
             Operation {
                 parameters: &[OBJECT, IF_MATCH, ONCE],
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "delete",
                     "/api/v1/objects/{object}",
@@ -395,6 +398,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[OBJECT, ONCE],
                 body: Some(openapi::shape::<objects::Judgement>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/objects/{object}/judgement",
@@ -421,6 +425,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<outcomes::Proposing>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/outcomes",
@@ -434,6 +439,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<outcomes::Deciding>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operation(
                     "post",
                     "/api/v1/outcomes/decision",
@@ -447,6 +453,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<outcomes::Repeating>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/outcomes/repeat",
@@ -499,6 +506,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<conflicts::Deciding>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/conflicts",
@@ -552,6 +560,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<entities::Changes>),
+                answer: openapi::shape::<tenure_store::Written>,
                 ..operators(
                     "post",
                     "/api/v1/entities",
@@ -626,18 +635,22 @@ pub(super) fn table() -> Vec<Entry> {
             post(erase::erase),
         ),
         (
-            operators(
-                "get",
-                "/api/v1/registries",
-                "listRegistries",
-                "List the registries",
-            ),
+            Operation {
+                answer: openapi::shape::<Vec<registries::ListedRegistry>>,
+                ..operators(
+                    "get",
+                    "/api/v1/registries",
+                    "listRegistries",
+                    "List the registries",
+                )
+            },
             get(registries::list),
         ),
         (
             Operation {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<registries::New>),
+                answer: openapi::shape::<registries::MadeRegistry>,
                 ..operators(
                     "post",
                     "/api/v1/registries",
@@ -782,6 +795,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[SESSION, IF_STATE],
                 body: Some(openapi::shape::<sessions::Pin>),
+                answer: openapi::shape::<sessions::Pinned>,
                 ..operation(
                     "post",
                     "/api/v1/sessions/{session}/pin",
@@ -795,6 +809,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[SESSION, IF_STATE],
                 body: Some(openapi::shape::<sessions::Pin>),
+                answer: openapi::shape::<sessions::Pinned>,
                 ..operation(
                     "post",
                     "/api/v1/sessions/{session}/unpin",
@@ -808,6 +823,7 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[SESSION, IF_STATE],
                 body: Some(openapi::shape::<sessions::Lesson>),
+                answer: openapi::shape::<sessions::Learned>,
                 ..operation(
                     "post",
                     "/api/v1/sessions/{session}/learn",

@@ -10,7 +10,7 @@ use tenure::trace::View;
 use tenure::wire::Format;
 use tenure::{Candidates, Error, ErrorKind, Request, World};
 use tenure_store::{Resident, Tenant};
-use tenure_workspace::relay::{Relaying, SideInput, Unmanaged};
+use tenure_workspace::relay::{Position, Relaying, SideInput, Unmanaged};
 use tenure_workspace::{Ask, Choice, Job, Reach, Reader, StoreAsk};
 
 use super::fitted::{Fitted, Learner};
@@ -192,6 +192,9 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
     let (relayed, turns) =
         app.relay
             .relay_ahead(&app.workspace, &tenant, &target.world, &relaying)?;
+    if relayed.reads_originals && !turn.counted {
+        note(app, &tenant, relayed.position.as_ref());
+    }
     let constraints = context.iter().flat_map(|context| &context.constraints);
     let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
     let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
@@ -219,6 +222,16 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         calibrated: relayed.calibrated,
         fault: relayed.unmanaged.and_then(Unmanaged::fault),
     })
+}
+
+/// Notes for the tools of the agent which conversation this is: a call of them comes from one that offers them.
+fn note(app: &App, tenant: &Tenant, position: Option<&Position>) {
+    let handle = app.settings.conversation.as_ref();
+    if let Some((handle, position)) = handle.zip(position)
+        && handle.note(tenant.name(), &position.session).is_err()
+    {
+        app.telemetry.metrics.dropped("conversation");
+    }
 }
 
 /// A model as far as it is known.

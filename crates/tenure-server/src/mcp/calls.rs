@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectType, Provenance};
+use tenure::object::{Authority, ObjectType, OutcomeKind, OutcomeState, Provenance};
 use tenure::trace::Verdict;
 use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
+use tenure_store::{Proposal, Writing};
 use tenure_workspace::archive::Ask;
 use tenure_workspace::sessions::{Original, Wanted};
 use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
 
 use super::forms::{
     Changed, Compile, CompiledForm, Evict, Explain, Explained, OmittedForm, OriginalForm,
-    PayloadForm, Promote, Rehydrate, RehydratedForm, Rollback, Search, VerdictForm, Write,
+    PayloadForm, Promote, Propose, ProposedForm, Rehydrate, RehydratedForm, Rollback, Search,
+    VerdictForm, Write,
 };
 use super::{Bound, McpTool, packages};
 use crate::api::compile::{Call, prepare};
@@ -47,6 +49,7 @@ pub(super) fn call(
         McpTool::Promote => return promote(bound, read_field(arguments, "")?),
         McpTool::Evict => return evict(bound, read_field(arguments, "")?),
         McpTool::Rollback => return rollback(bound, read_field(arguments, "")?),
+        McpTool::Propose => propose(bound, read_field(arguments, "")?),
         McpTool::Pack => {
             packages::pack(bound, read_field(arguments, "")?).and_then(|form| to_value(&form))
         }
@@ -521,4 +524,47 @@ fn rollback(bound: &Bound, asked: Rollback) -> Result<Value, Refusal> {
         false,
         |_| json!({ "op": "rollback", "trajectory": asked.run }),
     )
+}
+
+/// The author of what is written by a process that has no key.
+const AUTHOR: &str = "tenure mcp";
+
+/// Proposes an outcome. Nothing here decides on one: that is for a person, by `tenure outcome` or the API.
+fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
+    let named = asked.name.unwrap_or_default();
+    let kind = match asked.mistake {
+        Some(_) => OutcomeKind::Correction,
+        None => OutcomeKind::Outcome,
+    };
+    let proposal = Proposal {
+        // It is for whom the caller speaks for, as what they write is.
+        document: ObjectDocument {
+            user_id: bound.principal.user.clone(),
+            project_id: bound.principal.project.clone(),
+            ..ObjectDocument::named(named, asked.content)
+        },
+        kind,
+        record: None,
+        mistake: asked.mistake,
+    };
+    let key = bound.caller.key.as_ref();
+    let writing = Writing {
+        idempotency_key: None,
+        author: Some(key.map_or_else(|| AUTHOR.to_owned(), |key| format!("key {key}"))),
+    };
+    let tenant = tenant(&bound.app, &bound.caller)?;
+    let written = tenant.propose_outcome(proposal, &writing)?;
+    let object = written.objects.first();
+    let object = object.ok_or_else(|| Error::assertion("a proposal is an object"))?;
+    let mut outcomes = tenant.outcomes(None)?.into_iter();
+    let found = outcomes.find(|one| one.object_id == object.object_id);
+    let state = found.map_or(OutcomeState::Proposed, |one| one.state);
+    let is_repeat = state != OutcomeState::Proposed;
+    // The correction that there is may be of somebody else.
+    let is_shown = !(is_repeat && bound.is_one_of_many());
+    to_value(&ProposedForm {
+        state: state.term(),
+        id: is_shown.then(|| object.object_id.to_string()),
+        name: object.name.clone().filter(|_| is_shown),
+    })
 }

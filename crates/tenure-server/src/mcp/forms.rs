@@ -183,6 +183,17 @@ pub(super) struct Rollback {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(super) struct Propose {
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// What went wrong, in words
+    #[serde(default)]
+    pub(super) mistake: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Activate {
     /// Name or id
     pub(super) package: String,
@@ -216,6 +227,19 @@ pub(super) struct ActivatedForm {
     pub(super) tokens: u32,
     /// How many items its labels keep from this caller.
     pub(super) withheld: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ProposedForm {
+    /// `proposed`: nothing of it is compiled until a person accepts it. `accepted`: there is a correction of this mistake
+    /// already, and that it was made again was counted.
+    pub(super) state: &'static str,
+    /// The id of the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    /// Its name: one that is made from its content, where none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]

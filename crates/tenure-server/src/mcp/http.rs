@@ -74,16 +74,22 @@ impl Bound {
                 })?
             }
         };
-        // Without a user there is no working memory of one's own; that of others is for operators. Packages lie in a
-        // folder, and no file is read for a caller.
-        tools.retain(|tool| (may_write || tool.reads()) && !tool.needs_packages());
+        // Packages lie in a folder, which is of no tenant: they are for those who could read it all the same.
+        let is_own = *caller.tenant == *app.settings.tenant;
+        let packages = app.settings.packages.as_ref();
+        let packages = packages
+            .filter(|_| grant.operator && is_own)
+            .map(Arc::clone);
+        // Without a user there is no working memory of one's own; that of others is for operators.
+        tools.retain(|tool| {
+            (may_write || tool.reads()) && (packages.is_some() || !tool.needs_packages())
+        });
         tools.sort_unstable();
         tools.dedup();
         if tools.is_empty() {
             let what = "none of these tools is for this key";
             let error = Error::new(ErrorKind::Policy, what).at("tools", None);
-            let hint =
-                "a key without a user has the tools that read; packages are for `tenure mcp`";
+            let hint = "a key without a user has the tools that read; packages are for operators of a server with --packages";
             return Err(Refusal::from(error).hint(hint));
         }
         let label = named.registry.as_deref().unwrap_or(REGISTRY);
@@ -103,7 +109,8 @@ impl Bound {
             principal,
             registry,
             tools,
-            packages: None,
+            packages,
+            conversation: None,
             reached: Reached::ByKey,
         })
     }

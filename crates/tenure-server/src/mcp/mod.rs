@@ -35,12 +35,14 @@ mod server;
 mod stdio;
 mod tools;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tenure::object::clip;
 use tenure::registry::Kind;
 use tenure::{Error, ErrorKind, Principal};
 use tenure_workspace::Workspace;
+use tenure_workspace::clients::Handle;
 use tenure_workspace::keys::Grant;
 use tenure_workspace::packages::Packages;
 
@@ -73,16 +75,21 @@ pub struct McpOptions {
     pub tools: Vec<McpTool>,
     /// The packages that clients read, pack and activate.
     pub packages: Option<Packages>,
+    /// The handle of the conversation that a gateway keeps, where the caller names none.
+    pub conversation: Option<Handle>,
 }
 
 /// The things that calls are bound to.
+#[derive(Clone)]
 pub(crate) struct Bound {
     app: Arc<App>,
     caller: Caller,
     principal: Principal,
     registry: String,
     tools: Vec<McpTool>,
-    packages: Option<Packages>,
+    packages: Option<Arc<Packages>>,
+    /// What leads to the conversation, where that is not known before a call.
+    conversation: Option<Arc<Handle>>,
     reached: Reached,
 }
 
@@ -109,6 +116,7 @@ impl Bound {
             registry,
             mut tools,
             packages,
+            conversation,
         } = options;
         // A label that none can have is refused now, not at the first write.
         check_label(&options.workspace, &registry)?;
@@ -147,9 +155,26 @@ impl Bound {
             principal,
             registry,
             tools,
-            packages,
+            packages: packages.map(Arc::new),
+            conversation: conversation.map(Arc::new),
             reached: Reached::ByProcess,
         })
+    }
+
+    /// What a call is bound to: the conversation that the gateway is at now, where a handle leads to one.
+    fn at_call(&self) -> Result<Cow<'_, Bound>, Error> {
+        let handle = self.conversation.as_ref();
+        let Some(found) = handle.map(|handle| handle.read()).transpose()?.flatten() else {
+            return Ok(Cow::Borrowed(self));
+        };
+        if *found.tenant != *self.caller.tenant {
+            let what = "the conversation of the gateway is of another tenant";
+            let error = Error::new(ErrorKind::Policy, what).expected(clip(&self.caller.tenant));
+            return Err(error.hint("`tenure mcp --tenant T` names the one that the gateway has"));
+        }
+        let mut bound = self.clone();
+        bound.principal.session = Some(found.session);
+        Ok(Cow::Owned(bound))
     }
 
     /// Whether the caller is one of several, and has what is its own alone.

@@ -16,7 +16,7 @@ use super::{Bound, McpTool};
 use crate::api::InField;
 
 fn all(bound: &Bound) -> Result<&Packages, Error> {
-    bound.packages.as_ref().ok_or_else(|| {
+    bound.packages.as_deref().ok_or_else(|| {
         let what = "there are no packages here: this server reads no files";
         Error::new(ErrorKind::Unavailable, what)
     })

@@ -146,7 +146,8 @@ impl Handler {
             tenant: Arc::clone(&bound.caller.tenant),
             reads,
         };
-        let work = WHOSE.scope(whose, crate::blocking(move || job(&bound)));
+        let job = move || job(&*bound.at_call()?);
+        let work = WHOSE.scope(whose, crate::blocking(job));
         let mut work = std::pin::pin!(work);
         let token = context.meta.get_progress_token();
         let started = tokio::time::Instant::now();

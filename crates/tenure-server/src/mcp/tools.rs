@@ -9,7 +9,8 @@ use tenure::{Error, ErrorKind};
 
 use super::forms::{
     Activate, ActivatedForm, Changed, Compile, CompiledForm, Evict, Explain, Explained, FoundForm,
-    Pack, PackedForm, Promote, Rehydrate, RehydratedForm, Rollback, Search, Write, schema_of,
+    Pack, PackedForm, Promote, Propose, ProposedForm, Rehydrate, RehydratedForm, Rollback, Search,
+    Write, schema_of,
 };
 
 /// A tool that agents call.
@@ -31,6 +32,8 @@ pub enum McpTool {
     Evict,
     /// Takes out what was written in a run.
     Rollback,
+    /// Proposes an outcome or a correction, which a person decides on.
+    Propose,
     /// Packs what a query finds in the files of the project.
     Pack,
     /// Activates a package.
@@ -39,7 +42,7 @@ pub enum McpTool {
 
 impl McpTool {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [McpTool; 10] = [
+    pub const ALL: [McpTool; 11] = [
         McpTool::Compile,
         McpTool::Explain,
         McpTool::Search,
@@ -48,6 +51,7 @@ impl McpTool {
         McpTool::Promote,
         McpTool::Evict,
         McpTool::Rollback,
+        McpTool::Propose,
         McpTool::Pack,
         McpTool::Activate,
     ];
@@ -74,6 +78,7 @@ impl McpTool {
             McpTool::Promote => "promote",
             McpTool::Evict => "evict",
             McpTool::Rollback => "rollback",
+            McpTool::Propose => "propose",
             McpTool::Pack => "pack",
             McpTool::Activate => "activate",
         }
@@ -105,6 +110,9 @@ impl McpTool {
             McpTool::Promote => "Move blocks of working memory, as one unit in the order given.",
             McpTool::Evict => "Take blocks out of working memory for good.",
             McpTool::Rollback => "Take out every block that you wrote in a run.",
+            McpTool::Propose => {
+                "Propose an outcome of the work, or with `mistake` a correction, to be remembered once a person accepts it."
+            }
             McpTool::Pack => {
                 "Pack what a query finds in the project's files into a named package that others can activate."
             }
@@ -136,6 +144,7 @@ impl McpTool {
             McpTool::Promote => schema_of::<Promote>(),
             McpTool::Evict => schema_of::<Evict>(),
             McpTool::Rollback => schema_of::<Rollback>(),
+            McpTool::Propose => schema_of::<Propose>(),
             McpTool::Pack => schema_of::<Pack>(),
             McpTool::Activate => schema_of::<Activate>(),
         }
@@ -148,6 +157,7 @@ impl McpTool {
             McpTool::Explain => schema_of::<Explained>(),
             McpTool::Search => schema_of::<FoundForm>(),
             McpTool::Rehydrate => schema_of::<RehydratedForm>(),
+            McpTool::Propose => schema_of::<ProposedForm>(),
             McpTool::Pack => schema_of::<PackedForm>(),
             McpTool::Activate => schema_of::<ActivatedForm>(),
             _ => schema_of::<Changed>(),

@@ -232,6 +232,44 @@ pub struct Wanted {
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// The key that the gateway asks for.
+    pub key: Option<String>,
+}
+
+/// The header in which a gateway's key goes, beside the provider's own.
+pub(super) const KEY_HEADER: &str = "x-tenure-key";
+/// The variable that holds the headers which Claude Code sends, a line each.
+pub(super) const CLAUDE_HEADERS: &str = "ANTHROPIC_CUSTOM_HEADERS";
+/// The longest key, in bytes.
+const LONGEST_KEY: usize = 4096;
+
+/// Checks that a text can be a key. What it is stands in no error.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] when it could not go in a header.
+pub fn check_key(key: &str) -> Result<(), Error> {
+    let is_one = |c: u8| c.is_ascii_graphic() && !matches!(c, b'\"' | b'\\');
+    if !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(is_one) {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::Usage, "the key is none");
+    Err(error.expected("a line as `tenure keys create` prints it"))
+}
+
+/// Returns headers of Claude Code with the gateway's key among them, in the place of one that was there.
+pub(super) fn with_key(headers: &str, key: &str) -> String {
+    let is_other = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default().trim();
+        !line.trim().is_empty() && !name.eq_ignore_ascii_case(KEY_HEADER)
+    };
+    let mut lines: Vec<String> = headers
+        .lines()
+        .filter(is_other)
+        .map(str::to_owned)
+        .collect();
+    lines.push(format!("{KEY_HEADER}: {key}"));
+    lines.join("\n")
 }
 
 /// An entry of a configuration.
@@ -250,6 +288,32 @@ impl Entry {
             path: path.iter().map(|&name| name.to_owned()).collect(),
             value,
         }
+    }
+
+    /// Returns the value that it has where this one stands already: headers of the user stay beside the key's.
+    pub(super) fn beside(&self, there: Option<&Value>) -> Value {
+        match (self.key_line(), there.and_then(Value::as_str)) {
+            (Some((_, key)), Some(there)) => json!(with_key(there, key)),
+            _ => self.value.clone(),
+        }
+    }
+
+    /// Returns what is left of a value that was changed since, without the key; none where the key is not in it.
+    pub(super) fn taken_from(&self, there: &Value) -> Option<Value> {
+        let (line, _) = self.key_line()?;
+        let lines = there.as_str()?.lines();
+        let left: Vec<&str> = lines.clone().filter(|one| *one != line).collect();
+        (left.len() < lines.count()).then(|| json!(left.join("\n")))
+    }
+
+    /// Returns the header with the gateway's key, and the key, of an entry of such headers.
+    fn key_line(&self) -> Option<(&str, &str)> {
+        let is_own = self.path.last().is_some_and(|name| name == CLAUDE_HEADERS);
+        let mut lines = self.value.as_str().filter(|_| is_own)?.lines();
+        lines.find_map(|line| {
+            let key = line.strip_prefix(KEY_HEADER)?.strip_prefix(": ")?;
+            Some((line, key))
+        })
     }
 
     /// Returns its path as one word, for messages.
@@ -284,26 +348,39 @@ impl Client {
         let versioned = format!("{gateway}/v1");
         Ok(match (self, way) {
             (Client::ClaudeCode, Way::Gateway) => {
-                vec![Entry::new(&["env", "ANTHROPIC_BASE_URL"], json!(gateway))]
+                let address = Entry::new(&["env", "ANTHROPIC_BASE_URL"], json!(gateway));
+                let key = wanted.key.as_ref();
+                let key =
+                    key.map(|key| Entry::new(&["env", CLAUDE_HEADERS], json!(with_key("", key))));
+                std::iter::once(address).chain(key).collect()
             }
-            (Client::Codex, Way::Gateway) => vec![
-                Entry::new(&["model_provider"], json!(ENTRY)),
-                Entry::new(
-                    &["model_providers", ENTRY],
-                    json!({
-                        "name": "Tenure",
-                        "base_url": versioned,
-                        "env_key": "OPENAI_API_KEY",
-                        "wire_api": "responses",
-                    }),
-                ),
-            ],
-            (_, Way::Gateway) => ["anthropic", "openai"]
-                .map(|provider| {
-                    let path = ["provider", provider, "options", "baseURL"];
-                    Entry::new(&path, json!(versioned))
-                })
-                .into(),
+            (Client::Codex, Way::Gateway) => {
+                let mut provider = json!({
+                    "name": "Tenure",
+                    "base_url": versioned,
+                    "env_key": "OPENAI_API_KEY",
+                    "wire_api": "responses",
+                });
+                if let Some(key) = &wanted.key {
+                    provider["http_headers"] = json!({ KEY_HEADER: key });
+                }
+                vec![
+                    Entry::new(&["model_provider"], json!(ENTRY)),
+                    Entry::new(&["model_providers", ENTRY], provider),
+                ]
+            }
+            (_, Way::Gateway) => {
+                let options = |provider| ["provider", provider, "options"];
+                let entries = ["anthropic", "openai"].map(|provider| {
+                    let [first, second, third] = options(provider);
+                    let address = [first, second, third, "baseURL"];
+                    let header = [first, second, third, "headers", KEY_HEADER];
+                    let key = wanted.key.as_ref();
+                    let key = key.map(|key| Entry::new(&header, json!(key)));
+                    std::iter::once(Entry::new(&address, json!(versioned))).chain(key)
+                });
+                entries.into_iter().flatten().collect()
+            }
             (Client::ClaudeCode, Way::Mcp) => vec![Entry::new(
                 &["mcpServers", ENTRY],
                 json!({ "type": "stdio", "command": command, "args": arguments }),
@@ -376,6 +453,7 @@ mod tests {
             gateway: GATEWAY.into(),
             command: "tenure".into(),
             arguments: vec!["mcp".into()],
+            key: None,
         };
         for client in Client::ALL {
             assert!(!client.entries(Way::Mcp, &wanted).unwrap().is_empty());
@@ -384,5 +462,20 @@ mod tests {
         }
         let error = Client::Cursor.entries(Way::Gateway, &wanted).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Usage);
+    }
+
+    #[test]
+    fn a_key_stands_beside_the_headers_of_the_user() {
+        assert_eq!(with_key("", "k"), "x-tenure-key: k");
+        let own = "x-team: pumps\nX-Tenure-Key: old\n";
+        assert_eq!(with_key(own, "k"), "x-team: pumps\nx-tenure-key: k");
+        for none in ["", "a b", "a\nx-evil: 1", "a\"", "ä", &"k".repeat(5000)] {
+            let error = check_key(none).unwrap_err();
+            assert!(
+                none.is_empty() || !error.to_string().contains(none),
+                "{error}"
+            );
+        }
+        check_key("tnr_00ff_aa").unwrap();
     }
 }

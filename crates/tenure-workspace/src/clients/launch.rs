@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure::error::unknown_name;
 use tenure::{Error, ErrorKind};
 use tenure_adapters::read::read_text;
 
-use super::known::{Client, ENTRY, Entry, Places, Wanted, Way};
+use super::document::at;
+use super::handle::HANDLE_VARIABLE;
+use super::known::{
+    CLAUDE_HEADERS, Client, ENTRY, Entry, KEY_HEADER, Places, Wanted, Way, with_key,
+};
 
 /// A client that can be started with the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,32 +79,43 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Returns how to start a client with these arguments so that its requests go to this address.
+    /// Returns how to start a client with these arguments so that its requests go to this gateway. A key goes by variables
+    /// alone: arguments can be read by whoever lists processes.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] when the client is not installed; [`ErrorKind::Input`] when settings that the user gives it
-    /// cannot be read.
+    /// cannot be read; [`ErrorKind::Policy`] when its settings would take the place of the key.
     pub fn of(
         agent: Agent,
         places: &Places,
-        gateway: &str,
+        gateway: &Beside,
         arguments: Vec<OsString>,
     ) -> Result<Launch, Error> {
+        let Beside { url, key, .. } = gateway;
         let name = agent.client().program();
         let program = places.program(name).ok_or_else(|| {
             Error::not_found(format!(
                 "`{name}` is not installed: no folder of PATH has it"
             ))
         })?;
-        let (arguments, variables) = match agent {
+        let mut variables = Vec::new();
+        let arguments = match agent {
             // The variable alone would lose against an address in the user's settings.
-            Agent::Claude => (
-                with_settings(gateway, arguments)?,
-                vec![("ANTHROPIC_BASE_URL", gateway.to_owned())],
-            ),
+            Agent::Claude => {
+                variables.push(("ANTHROPIC_BASE_URL", url.clone()));
+                if let Some(key) = key {
+                    let own = std::env::var(CLAUDE_HEADERS).unwrap_or_default();
+                    variables.push((CLAUDE_HEADERS, with_key(&own, key)));
+                }
+                let (arguments, settings) = with_settings(url, arguments)?;
+                if key.is_some() {
+                    check_headers(places, &settings)?;
+                }
+                arguments
+            }
             Agent::Codex => {
-                let versioned = format!("{gateway}/v1");
+                let versioned = format!("{url}/v1");
                 let provider = [
                     ("name", "Tenure"),
                     ("base_url", &versioned),
@@ -111,17 +126,31 @@ impl Launch {
                     format!("model_providers.{ENTRY}.{name}={}", json!(value))
                 });
                 let named = format!("model_provider=\"{ENTRY}\"");
-                let settings = std::iter::once(named).chain(settings);
+                let mut settings: Vec<String> = std::iter::once(named).chain(settings).collect();
+                if let Some(key) = key {
+                    variables.push((KEY_VARIABLE, key.clone()));
+                    let header = format!("{{{}={}}}", json!(KEY_HEADER), json!(KEY_VARIABLE));
+                    settings.push(format!("model_providers.{ENTRY}.env_http_headers={header}"));
+                }
+                settings.extend(gateway.handle.as_ref().and_then(|_| passed_on(places)));
+                let settings = settings.into_iter();
                 let settings = settings.flat_map(|setting| ["-c".into(), setting.into()]);
-                (settings.chain(arguments).collect(), Vec::new())
+                settings.chain(arguments).collect()
             }
             Agent::Opencode => {
                 let own = std::env::var(OPENCODE).unwrap_or_default();
-                let content = with_gateway(Client::Opencode, gateway, &own);
+                let content = with_gateway(Client::Opencode, url, key.as_deref(), &own);
                 let content = content.map_err(|error| error.at(OPENCODE, None))?;
-                (arguments, vec![(OPENCODE, content)])
+                variables.push((OPENCODE, content));
+                arguments
             }
         };
+        if let Some(handle) = &gateway.handle {
+            let path = handle.to_str().ok_or_else(|| {
+                Error::input("the folder of temporary files has no path in UTF-8")
+            })?;
+            variables.push((HANDLE_VARIABLE, path.to_owned()));
+        }
         Ok(Launch {
             program,
             arguments,
@@ -131,15 +160,86 @@ impl Launch {
     }
 }
 
+/// The gateway that a client is started with.
+#[derive(Clone, Default, Debug)]
+pub struct Beside {
+    /// Its address, without `/v1`.
+    pub url: String,
+    /// The key that it asks for.
+    pub key: Option<String>,
+    /// The file by which the client's tools find the conversation that the gateway is at.
+    pub handle: Option<PathBuf>,
+}
+
 /// The variable that holds a configuration of opencode.
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
+/// The variable that holds the key of a gateway.
+pub const KEY_VARIABLE: &str = "TENURE_KEY";
+
+/// Returns whether Codex has no key of OpenAI's but a login with ChatGPT, whose requests go to an address of their own.
+pub fn codex_is_signed_in(places: &Places) -> bool {
+    let file = places.folder(Client::Codex).join("auth.json");
+    let text = read_text(&file).unwrap_or_default();
+    let login: Value = serde_json::from_str(&text).unwrap_or_default();
+    login["tokens"].is_object() && !login["OPENAI_API_KEY"].is_string()
+}
+
+/// Returns the setting by which Codex passes the handle on to Tenure's tools, where it has them: to the servers that it
+/// starts it passes the variables alone that are named to it.
+fn passed_on(places: &Places) -> Option<String> {
+    let text = read_text(&places.file(Client::Codex, Way::Mcp)).ok()?;
+    let value = Client::Codex.form().value(&text).ok()?;
+    let server = value.get("mcp_servers")?.get(ENTRY)?;
+    let named = server.get("env_vars").and_then(Value::as_array);
+    let mut named = named.cloned().unwrap_or_default();
+    // Others are written in a form of their own, which is left alone.
+    if !named.iter().all(Value::is_string) {
+        return None;
+    }
+    named.push(json!(HANDLE_VARIABLE));
+    let named = Value::Array(named);
+    Some(format!("mcp_servers.{ENTRY}.env_vars={named}"))
+}
+
+/// Refuses settings of Claude Code that name headers: those would take the place of the variable with the key.
+fn check_headers(places: &Places, given: &str) -> Result<(), Error> {
+    let own = places.file(Client::ClaudeCode, Way::Gateway);
+    let here = ["settings.json", "settings.local.json"].map(|name| Path::new(".claude").join(name));
+    let files = std::iter::once(own).chain(here);
+    let texts = files.map(|file| {
+        (
+            file.display().to_string(),
+            read_text(&file).unwrap_or_default(),
+        )
+    });
+    for (name, text) in texts.chain([("--settings".to_owned(), given.to_owned())]) {
+        let value = Client::ClaudeCode.form().value(&text).unwrap_or_default();
+        let path = ["env".to_owned(), CLAUDE_HEADERS.to_owned()];
+        if at(&value, &path).is_some() {
+            let what = format!(
+                "the settings of Claude Code name {CLAUDE_HEADERS}, which would take the place of the gateway's key"
+            );
+            let error = Error::new(ErrorKind::Policy, what).at(name, None);
+            return Err(error.hint(format!(
+                "set {CLAUDE_HEADERS} as a variable for this run: it goes beside the key"
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// Returns a configuration in which the client's requests go through the gateway.
-fn with_gateway(client: Client, gateway: &str, text: &str) -> Result<String, Error> {
+fn with_gateway(
+    client: Client,
+    gateway: &str,
+    key: Option<&str>,
+    text: &str,
+) -> Result<String, Error> {
     let wanted = Wanted {
         gateway: gateway.to_owned(),
         command: String::new(),
         arguments: Vec::new(),
+        key: key.map(str::to_owned),
     };
     let entries = client.entries(Way::Gateway, &wanted)?;
     let set = |text: String, entry: &Entry| client.form().set(&text, &entry.path, &entry.value);
@@ -147,9 +247,12 @@ fn with_gateway(client: Client, gateway: &str, text: &str) -> Result<String, Err
     Ok(client.form().value(&text)?.to_string())
 }
 
-/// Returns the arguments of Claude Code with settings that name the gateway. Of two settings it takes the last, so those of
-/// the user, a text or a file, become part of these.
-fn with_settings(gateway: &str, arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
+/// Returns the arguments of Claude Code with settings that name the gateway, and the settings. Of two settings it takes the
+/// last, so those of the user, a text or a file, become part of these.
+fn with_settings(
+    gateway: &str,
+    arguments: Vec<OsString>,
+) -> Result<(Vec<OsString>, String), Error> {
     const OPTION: &str = "--settings";
     let mut own = None;
     let mut others = Vec::new();
@@ -169,10 +272,10 @@ fn with_settings(gateway: &str, arguments: Vec<OsString>) -> Result<Vec<OsString
             _ => read_text(Path::new(own))?,
         },
     };
-    let settings = with_gateway(Client::ClaudeCode, gateway, &text);
+    let settings = with_gateway(Client::ClaudeCode, gateway, None, &text);
     let settings = settings.map_err(|error| error.at(OPTION, None))?;
-    let first = [OPTION.into(), settings.into()];
-    Ok(first.into_iter().chain(others).collect())
+    let first = [OPTION.into(), settings.clone().into()];
+    Ok((first.into_iter().chain(others).collect(), settings))
 }
 
 #[cfg(test)]
@@ -182,7 +285,7 @@ mod tests {
     #[test]
     fn who_is_not_installed_is_named() {
         let places = Places::at(Path::new("/nowhere"));
-        let launch = Launch::of(Agent::Codex, &places, "http://127.0.0.1:1", Vec::new());
+        let launch = Launch::of(Agent::Codex, &places, &Beside::default(), Vec::new());
         let error = launch.unwrap_err();
         assert_eq!(error.kind, ErrorKind::NotFound);
         assert!(error.what.contains("`codex`"), "{error}");
@@ -198,7 +301,7 @@ mod tests {
         let file = file.display().to_string();
         let given = |arguments: &[&str]| {
             let arguments = arguments.iter().map(OsString::from).collect();
-            with_settings("http://h", arguments).map(|all| {
+            with_settings("http://h", arguments).map(|(all, _)| {
                 let all = all.into_iter().map(|one| one.into_string().unwrap());
                 all.collect::<Vec<_>>()
             })

@@ -8,11 +8,13 @@
 //! setup.rs      the plan of a setup or an undo, and doing it
 //! diff.rs       the plan, as lines
 //! launch.rs     a client started with its provider's address, without a configuration
+//! handle.rs     by which its tools find the gateway's conversation
 //! ```
 
 mod diff;
 mod document;
 mod faults;
+mod handle;
 mod journal;
 mod json;
 mod known;
@@ -26,8 +28,9 @@ use serde::Serialize;
 use tenure::Error;
 
 pub use document::{Form, at};
-pub use known::{Client, ENTRY, Entry, GATEWAY, Places, Wanted, Way};
-pub use launch::{Agent, Launch};
+pub use handle::{Conversation, HANDLE_VARIABLE, Handle};
+pub use known::{Client, ENTRY, Entry, GATEWAY, Places, Wanted, Way, check_key};
+pub use launch::{Agent, Beside, KEY_VARIABLE, Launch, codex_is_signed_in};
 pub use setup::{Change, Plan};
 
 /// How a client uses Tenure, as its configuration says.

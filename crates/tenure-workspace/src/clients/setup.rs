@@ -134,9 +134,10 @@ impl Plan {
         let text = text_of(before.as_deref())?;
         let value = form.value(text)?;
         if before.is_some()
-            && entries
-                .iter()
-                .all(|entry| at(&value, &entry.path) == Some(&entry.value))
+            && entries.iter().all(|entry| {
+                let there = at(&value, &entry.path);
+                there == Some(&entry.beside(there))
+            })
         {
             return Ok(None);
         }
@@ -154,8 +155,9 @@ impl Plan {
         let all: Vec<Entry> = earlier.chain(entries.iter().cloned()).collect();
         let mut text = text_of(original.as_deref())?.to_owned();
         let mut set = Vec::new();
-        for entry in all {
+        for mut entry in all {
             let value = form.value(&text)?;
+            entry.value = entry.beside(at(&value, &entry.path));
             text = form.set(&text, &entry.path, &entry.value)?;
             set.push(SetEntry {
                 replaced: at(&value, &entry.path).cloned(),
@@ -308,11 +310,14 @@ fn undone(
                     None => form.take(&text, &entry.path, *stays)?,
                 };
             }
-            Some(_) => notes.push(format!(
-                "`{}` in {} was changed since, and stays",
-                entry.name(),
-                kept.path.display()
-            )),
+            Some(found) => match entry.taken_from(found) {
+                Some(left) => text = form.set(&text, &entry.path, &left)?,
+                None => notes.push(format!(
+                    "`{}` in {} was changed since, and stays",
+                    entry.name(),
+                    kept.path.display()
+                )),
+            },
             None => {}
         }
     }

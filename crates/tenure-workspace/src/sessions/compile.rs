@@ -17,7 +17,7 @@ use tenure::{
 };
 
 use super::Session;
-use super::draft::{AGAIN, Draft, Ending, reads_originals};
+use super::draft::{AGAIN, Draft, Ending, reading_tool, reading_tool_of};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled, Served};
 use crate::stored::Gathered;
@@ -146,6 +146,7 @@ impl Workspace {
         let limit = job.policy.document().limits.data_tokens;
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
+        let own = session.reading_tool();
         let recalled: Vec<Recalled>;
         let mut how = DraftInputs {
             world: job.world,
@@ -156,7 +157,9 @@ impl Workspace {
             task: &request.task.objective,
             most: limit.min(budget / 4).max(64),
             gated: request.tools.is_some(),
-            reads: session.offers_originals() || offered.iter().any(|tool| reads_originals(tool)),
+            reads: own
+                .as_deref()
+                .or_else(|| reading_tool(offered.iter().copied())),
             recalled: &[],
         };
         // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
@@ -330,10 +333,12 @@ impl Unnoted {
 }
 
 impl Session {
-    /// Returns whether a tool of its own reads originals.
-    fn offers_originals(&self) -> bool {
-        let mut own = self.opening.tools.iter();
-        own.any(|tool| reads_originals(&tool.name))
+    /// Returns the tool of its own that reads originals, as its model calls it.
+    pub(crate) fn reading_tool(&self) -> Option<String> {
+        let own = self.opening.tools.iter().map(|tool| &*tool.name);
+        let own = reading_tool(own).map(str::to_owned);
+        let mut servers = self.opening.server_tools.iter();
+        own.or_else(|| servers.find_map(|json| reading_tool_of(json)))
     }
 
     /// Ends the epoch: summaries take the place of the oldest messages, until those that stay cost no more than
@@ -350,6 +355,7 @@ impl Session {
         keep: u64,
     ) -> Result<Vec<u64>, Error> {
         let document = policy.document();
+        let own = self.reading_tool();
         let how = DraftInputs {
             world,
             policy: &document.session,
@@ -359,7 +365,7 @@ impl Session {
             offered: &[],
             most: document.limits.data_tokens,
             gated: false,
-            reads: self.offers_originals(),
+            reads: own.as_deref(),
             recalled: &[],
         };
         let ending = Ending {

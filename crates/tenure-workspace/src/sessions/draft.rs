@@ -58,10 +58,52 @@ pub(super) struct Draft {
     pub(super) cut: bool,
 }
 
+/// The longest name of a tool that a pointer names as it is.
+const LONGEST_NAME: usize = 128;
+
 /// Returns whether a tool reads originals.
 pub(super) fn reads_originals(tool: &str) -> bool {
     let before = tool.strip_suffix(READS);
     before.is_some_and(|before| !before.ends_with(|last: char| last.is_ascii_alphanumeric()))
+}
+
+/// Returns the name of a tool that reads originals as a pointer has it: one that providers would not take is no part of
+/// a text.
+fn as_named(tool: &str) -> &str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if tool.len() <= LONGEST_NAME && tool.chars().all(is_plain) {
+        tool
+    } else {
+        READS
+    }
+}
+
+/// Returns the first of these tools that reads originals, as a pointer names it.
+pub(super) fn reading_tool<'t>(mut tools: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    tools.find(|tool| reads_originals(tool)).map(as_named)
+}
+
+/// Returns the tool of a namespace that reads originals: Codex offers those of an MCP server as one.
+pub(super) fn reading_tool_of(namespace: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Namespace {
+        r#type: String,
+        name: String,
+        tools: Vec<Named>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    // Nearly all others are no namespaces, and are not read.
+    if !namespace.contains(READS) {
+        return None;
+    }
+    let read: Namespace = serde_json::from_str(namespace).ok()?;
+    let mut tools = read.tools.iter().filter(|_| read.r#type == "namespace");
+    let tool = tools.find(|tool| reads_originals(&tool.name))?;
+    let whole = format!("{}.{}", read.name, tool.name);
+    Some(as_named(&whole).to_owned())
 }
 
 impl DraftInputs<'_> {
@@ -182,7 +224,8 @@ impl Session {
                 learned: self.learned,
                 messages: self.messages,
                 ledger: draft.ledger.clone(),
-                names_no_tool: !how.reads,
+                names_no_tool: how.reads.is_none(),
+                names_tool: how.reads.filter(|tool| *tool != READS).map(str::to_owned),
                 recalled: recalled.clone(),
                 shortened: shortened
                     .iter()
@@ -206,7 +249,8 @@ impl Session {
         // What stands for turns keeps its words until the epoch ends.
         let names_tool = match ending {
             Some(_) => how.reads,
-            None => !self.mark.names_no_tool,
+            None if self.mark.names_no_tool => None,
+            None => Some(self.mark.names_tool.as_deref().unwrap_or(READS)),
         };
         self.stand_for(&frontier, names_tool, how, &mut draft)?;
         for Recalled { turn, text } in &recalled {
@@ -501,13 +545,13 @@ impl Session {
     fn stand_for(
         &self,
         frontier: &Frontier,
-        names_tool: bool,
+        names_tool: Option<&str>,
         how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         let mut demands = String::new();
         for (number, checkpoint) in frontier.checkpoints() {
-            let text = checkpoint.text(names_tool.then_some(*number));
+            let text = checkpoint.text(names_tool.map(|tool| (tool, *number)));
             let mut document = ObjectDocument::named(format!("c{number}"), text);
             document.object_type = Some(ObjectType::Checkpoint);
             document.authority_level = Some(Authority::Data);

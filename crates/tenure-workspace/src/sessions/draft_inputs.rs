@@ -26,8 +26,8 @@ pub(super) struct DraftInputs<'d> {
     pub(super) offered: &'d [&'d str],
     /// The most tokens of one result.
     pub(super) most: u32,
-    /// Whether the model is offered the tool that reads originals.
-    pub(super) reads: bool,
+    /// The tool that reads originals, by the name under which the model is offered it.
+    pub(super) reads: Option<&'d str>,
     /// Whether a gate may leave out tools.
     pub(super) gated: bool,
     /// The passages that stand with the summaries, where an epoch begins with this draft.
@@ -37,10 +37,9 @@ pub(super) struct DraftInputs<'d> {
 impl DraftInputs<'_> {
     /// The end of a pointer, which says where its original is found: empty for a model that could not read it.
     pub(super) fn found_with(&self, turn: u64) -> String {
-        if self.reads {
-            format!("; {READS} with t{turn}")
-        } else {
-            String::new()
+        match self.reads {
+            Some(tool) => format!("; {tool} with t{turn}"),
+            None => String::new(),
         }
     }
 }

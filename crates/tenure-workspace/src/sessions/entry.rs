@@ -154,6 +154,9 @@ pub(super) struct Mark {
     /// Whether no tool that reads originals is offered, so that no summary names one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) names_no_tool: bool,
+    /// The name of that tool, where clients put something before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) names_tool: Option<String>,
     /// The passages of turns before `from` that stand with their summaries until the epoch ends: a history that was
     /// cut before any of it was sent brings along what its last message asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

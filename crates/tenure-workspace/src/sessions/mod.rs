@@ -210,6 +210,7 @@ impl Session {
                 messages: 0,
                 ledger: None,
                 names_no_tool: false,
+                names_tool: None,
                 recalled: Vec::new(),
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,

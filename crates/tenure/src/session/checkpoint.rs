@@ -244,9 +244,9 @@ impl Checkpoint {
     }
 
     /// The text of what else was said, for the model. The instant is not in it, because the same messages give the same
-    /// bytes whenever they come. `number` is where the originals are found, for a model that is
-    /// offered the tool that reads them.
-    pub fn text(&self, number: Option<u64>) -> String {
+    /// bytes whenever they come. `found` is the tool that reads the originals, where the model is
+    /// offered it, and the summary's number there.
+    pub fn text(&self, found: Option<(&str, u64)>) -> String {
         let mut text = format!(
             "Summary of turns {} to {} ({} turns, {} tokens",
             self.first, self.last, self.turns, self.from
@@ -255,8 +255,8 @@ impl Checkpoint {
             text.push_str(&format!("; compression_ratio {ratio}"));
         }
         text.push_str(").");
-        if let Some(number) = number {
-            text.push_str(&format!(" The originals: rehydrate c{number}."));
+        if let Some((tool, number)) = found {
+            text.push_str(&format!(" The originals: {tool} c{number}."));
         }
         text.push('\n');
         let kept = self.kept.iter().filter(|statement| !statement.is_demand());
@@ -512,7 +512,7 @@ mod tests {
             .sum();
         assert!(spent <= policy.most as usize, "{spent}");
         assert!(
-            merged.text(Some(9)).starts_with(
+            merged.text(Some(("rehydrate", 9))).starts_with(
                 "Summary of turns 0 to 32 (12 turns, 2400 tokens; compression_ratio 0."
             )
         );

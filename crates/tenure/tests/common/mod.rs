@@ -663,7 +663,7 @@ fn summary() -> BoxedStrategy<Vec<ObjectDocument>> {
                 removable: Some(false),
                 ..typed(ObjectType::Checkpoint, scope.clone())
             };
-            let text = made.text(names_tool.then_some(first));
+            let text = made.text(names_tool.then_some(("rehydrate", first)));
             let mut objects = vec![stands(format!("c{first}"), text, Authority::Data)];
             let demands: Vec<String> = made.demands().map(|demand| demand.line()).collect();
             if !demands.is_empty() {

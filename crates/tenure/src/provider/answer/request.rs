@@ -80,6 +80,15 @@ impl RequestBody {
         let late = items("input").chain(items("messages"));
         let tools = items("tools").chain(items("functions"));
         for tool in tools.chain(late.flat_map(late_tools)) {
+            for tool in in_namespace(tool) {
+                let Some(name) = tool["name"].as_str() else {
+                    continue;
+                };
+                let schema = Some(&tool["parameters"]).filter(|schema| schema.is_object());
+                // Of two tools that are called alike, neither says what the other takes.
+                let known = found.entry(name).or_insert(schema);
+                *known = known.filter(|known| Some(*known) == schema);
+            }
             // Of a chat completion, in a field of their own.
             let inner = match tool.get("function").or(tool.get("custom")) {
                 Some(inner) => inner,
@@ -116,6 +125,13 @@ impl RequestBody {
             _ => None,
         }
     }
+}
+
+/// Returns the tools of a namespace, which are called by their own names.
+fn in_namespace(tool: &Value) -> impl Iterator<Item = &Value> {
+    let is_one = tool["type"] == "namespace";
+    let tools = tool["tools"].as_array().filter(|_| is_one);
+    tools.into_iter().flatten()
 }
 
 /// Adds the messages that offer tools to the fields that say what an answer must be; none where they cannot be read.

@@ -445,6 +445,25 @@ fn where_nothing_is_offered_every_call_is_invented() {
 }
 
 #[test]
+fn a_tool_of_a_namespace_is_called_by_its_own_name() {
+    let tool = |name: &str, field: &str| json!({ "type": "function", "name": name, "parameters": { "type": "object", "required": [field] } });
+    let spaces = json!({ "tools": [
+        { "type": "namespace", "name": "mcp__a", "tools": [tool("look", "at"), tool("write", "text")] },
+        { "type": "namespace", "name": "mcp__b", "tools": [tool("look", "into")] },
+        { "type": "mcp", "tools": [tool("hidden", "x")] },
+    ] });
+    let faults_of = |name: &str, arguments: &str| {
+        let call = json!({ "type": "function_call", "call_id": "c", "name": name, "namespace": "mcp__a", "arguments": arguments });
+        faults(Format::OpenAiResponses, &spaces, &call.to_string())
+    };
+    assert_eq!(faults_of("write", r#"{"text":"x"}"#), []);
+    assert_eq!(faults_of("write", "{}"), [OutputFault::ArgumentsSchema]);
+    assert_eq!(faults_of("hidden", "{}"), [OutputFault::ToolNotOffered]);
+    // Two are called alike: which one is meant is not looked into.
+    assert_eq!(faults_of("look", "{}"), []);
+}
+
+#[test]
 fn calls_are_held_against_what_was_offered() {
     let schema = json!({ "type": "object", "required": ["at"] });
     let chat = json!({ "tools": [{ "type": "function", "function": { "name": "look", "parameters": schema } }] });
