@@ -150,9 +150,8 @@ fn by_model(tenant: &str, models: &BTreeMap<String, Model>) -> Markup {
         whole.cost = of.cost.map(|cost| cost + sum).or(whole.cost);
     }
     let all = format!("all of tenant {tenant}");
-    let named = models.iter().map(|(model, of)| (model, of));
     let rows = html! {
-        @for (model, of) in std::iter::once((&all, &whole)).chain(named) {
+        @for (model, of) in std::iter::once((&all, &whole)).chain(models) {
             tr { th scope="row" { (name(model)) } td.n { (grouped(of.requests)) } td.n { (grouped(of.input)) } td.n { (percent(of.cached, of.input)) } td.n { (grouped(of.output)) } td.n { @match of.cost { Some(cost) => { (cost) } None => { "–" } } } }
         }
     };
