@@ -17,7 +17,7 @@ import time
 from mcp import Client, MCPError, StdioServerParameters
 
 TENURE = sys.argv[1]
-TOOLS = ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback"]
+TOOLS = ["compile", "explain", "search", "rehydrate", "write", "promote", "evict", "rollback", "propose"]
 ran = 0
 
 
