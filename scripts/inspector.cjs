@@ -252,6 +252,12 @@ async function byKeyboard(page, address, ids) {
   expect((await page.textContent("[role=status]")).includes("It is decided"), `the second step led to ${page.url()}`);
 }
 
+// The pressures, in bar, that an object's page shows as of then: what stands between that heading and the next.
+async function asOfThen(page) {
+  const shown = (await page.innerHTML("main")).split("<h2>As of then</h2>")[1].split("<h2>")[0];
+  return [...shown.matchAll(/is (\d+) bar/g)].map((found) => found[1]).join(", ");
+}
+
 // Without script every page is read: a link, a filter, an instant, weights and a decision.
 async function withoutScript(browser, address, key, ids, views) {
   const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } });
@@ -270,8 +276,15 @@ async function withoutScript(browser, address, key, ids, views) {
   await page.goto(`${address}/inspect/objects/pressure`);
   await page.fill("input[name=valid]", "2025-03-01");
   await send(page, "main form:has(input[name=valid]) button");
-  const then = await page.textContent("main");
-  expect(then.includes("3 bar"), "without script an object is shown as of then");
+  expect((await asOfThen(page)) === "3", `without script an object is shown as of then: ${await asOfThen(page)}`);
+  // The first of three instants, which a reader reaches with Home; it is another one than what was shown.
+  await page.goto(`${address}/inspect/objects/pressure?valid=2025-07-01`);
+  expect((await asOfThen(page)) === "4", `without script an object is shown as of a link: ${await asOfThen(page)}`);
+  await page.focus("input[name=valid_step]");
+  await page.keyboard.press("Home");
+  await send(page, "main form:has(input[name=valid_step]) button");
+  expect(/[?&]valid_step=0(&|$)/.test(page.url()), `without script the slider led to ${page.url()}`);
+  expect((await asOfThen(page)) === "3", `without script an object is shown as of the slider: ${await asOfThen(page)}`);
   await attend(page, `${address}/inspect/records/${ids.example}/payload`, ids.weighed);
   await page.goto(`${address}/inspect/waiting`);
   await page.click("#outcomes ~ section summary >> nth=0");

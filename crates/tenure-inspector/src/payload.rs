@@ -114,13 +114,17 @@ pub(crate) struct Spread {
 }
 
 /// Spreads the weights of spans over the items of an envelope by the bytes that they share, and gives what each item got,
-/// and what fell on bytes that none claims. A fault is the place of a span, and what is wrong with it.
+/// and what fell on bytes that none claims, in parts of the greatest weight. A fault is the place of a span, and what is
+/// wrong with it.
 pub(crate) fn spread(
     envelope: &Envelope,
     spread: &[Spread],
 ) -> Result<(Vec<f64>, f64), (usize, &'static str)> {
     let mut got = vec![0.0; items(envelope).len()];
     let mut unclaimed = 0.0;
+    // Divided first, so that no sum of great numbers is infinite. Where all are 0 there is nothing to divide.
+    let most = spread.iter().map(|one| one.weight).fold(0.0, f64::max);
+    let unit = if most > 0.0 { most } else { 1.0 };
     let Some(layout) = layout(envelope) else {
         return Err((0, "there is no payload"));
     };
@@ -151,7 +155,7 @@ pub(crate) fn spread(
         let pieces = ranges(text.text.len(), spans);
         let mut from = 0;
         for (range, number) in weighed {
-            let each = spread[number].weight / range.len() as f64;
+            let each = spread[number].weight / unit / range.len() as f64;
             while pieces
                 .get(from)
                 .is_some_and(|(piece, _)| piece.end <= range.start)
@@ -480,6 +484,39 @@ mod tests {
         let pieces = cut("abcdef", vec![(0..4, 0), (2..6, 1), (1..2, 2)]);
         let whole: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
         assert_eq!(whole, "abcdef");
+    }
+
+    #[test]
+    fn great_weights_are_spread_as_small_ones_are() {
+        let envelope: Envelope = serde_json::from_value(serde_json::json!({
+            "version": 1, "target": "text", "payload": "abcdef", "payload_digest": null,
+            "total_tokens": 2, "count": "exact", "budget": 9, "overhead_tokens": 0,
+            "sections": [{ "name": "evidence", "zone": "tail", "tokens": 2, "items": [
+                { "name": "a", "tokens": 1, "span": { "start": 0, "end": 4 } },
+                { "name": "b", "tokens": 1, "span": { "start": 4, "end": 5 } },
+            ] }],
+            "injection_surface": 0.0, "served": {},
+        }))
+        .unwrap();
+        let shares = |weight: f64| {
+            let spans = [(0, 2), (2, 4), (4, 6)].map(|(start, end)| Spread {
+                span: serde_json::from_value(serde_json::json!({ "start": start, "end": end }))
+                    .unwrap(),
+                weight,
+            });
+            let (parts, unclaimed) = spread(&envelope, &spans).unwrap();
+            Attention::shares(parts, unclaimed)
+        };
+        for weight in [1e308, f64::MAX, 1.0] {
+            let shares = shares(weight).unwrap();
+            let all = shares.parts.iter().chain([&shares.unclaimed]);
+            let expected = [4.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0];
+            let near = all
+                .zip(expected)
+                .all(|(part, as_much)| (part - as_much).abs() < 1e-9);
+            assert!(near, "{weight}: {shares:?}");
+        }
+        assert!(shares(0.0).is_err());
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! promise or not, and answers under the number of the question.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::env;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use napi::Status;
 use napi::bindgen_prelude::{FnArgs, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
 use tenure::num::Score;
 use tenure::{Error, ErrorKind};
 use tenure_workspace::RelevanceScorer;
@@ -22,6 +24,57 @@ use crate::errors::Throw;
 const LOOK: Duration = Duration::from_millis(200);
 /// What a scorer gives.
 const EXPECTED: &str = "a number from 0 to 1, or null, for each text";
+
+/// The threads of Node's pool, which reads their number as C's `atoi` does.
+static POOL: LazyLock<usize> = LazyLock::new(|| {
+    let Some(said) = env::var_os("UV_THREADPOOL_SIZE") else {
+        return 4;
+    };
+    let said = said.to_string_lossy();
+    let said = said.trim_start();
+    if said.starts_with('-') {
+        return 1024;
+    }
+    let said = said.strip_prefix('+').unwrap_or(said);
+    let end = said.find(|digit: char| !digit.is_ascii_digit());
+    let digits = &said[..end.unwrap_or(said.len())];
+    let most = if digits.is_empty() { 1 } else { 1024 };
+    digits.parse().unwrap_or(most).clamp(1, 1024)
+});
+
+/// The turns that are taken, in all of the process.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The leave to hold a thread of the pool until a scorer answers. Two threads are left to what a scorer itself needs, as
+/// far as there are so many. A turn ends with its thread of Node, too.
+#[napi]
+pub struct Turn(AtomicBool);
+
+#[napi]
+impl Turn {
+    /// A turn; none while all are taken.
+    #[napi]
+    pub fn begin() -> Option<Turn> {
+        let most = POOL.saturating_sub(2).max(1);
+        let more = |taken: usize| (taken < most).then_some(taken + 1);
+        let begun = TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        begun.ok().map(|_| Turn(AtomicBool::new(true)))
+    }
+
+    /// Ends the turn.
+    #[napi]
+    pub fn end(&self) {
+        if self.0.swap(false, Ordering::AcqRel) {
+            TAKEN.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
 
 /// The number of a question, the task and the texts.
 pub(crate) type Question = FnArgs<(u32, String, Vec<String>)>;
@@ -109,8 +162,14 @@ impl RelevanceScorer for FunctionScorer {
                 Err(_) => {
                     self.questions.answer(number, Err(String::new()));
                     let limit = self.limit.as_millis();
-                    return Err(failed(format!("the scorer gave no answer in {limit} ms"))
-                        .hint("`scorerTimeout` gives it longer"));
+                    let hint = if *POOL == 1 {
+                        "Node's pool has one thread, and this compile held it: `UV_THREADPOOL_SIZE` gives more"
+                    } else {
+                        "`scorerTimeout` gives it longer"
+                    };
+                    return Err(
+                        failed(format!("the scorer gave no answer in {limit} ms")).hint(hint)
+                    );
                 }
             }
         };

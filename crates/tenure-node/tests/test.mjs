@@ -1,7 +1,7 @@
 // What a user of the package does, and does wrong, with the package as it is published.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -224,10 +224,64 @@ test("a scorer that fails is named, and one that would wait for itself is refuse
   await refused(() => ["a", "b"], /no list of numbers/);
   await refused(async (task, texts) => ((await workspace.compile({ task, budget: 400 })) ? byLength(task, texts) : []), /may not wait for Tenure/);
   assert.throws(() => scored("no function"), /no function/);
+  // What is thrown may be anything; it never ends the process.
+  await refused(() => { throw Object.assign(new Error(), { message: 42 }); }, /the scorer failed: 42/);
+  await refused(() => { throw Object.create(null); }, /the scorer failed: what it threw has no text/);
+  await refused(async () => { throw { toString() { throw new Error("no text"); } }; }, /the scorer failed: what it threw has no text/);
+  for (const scorerTimeout of [Infinity, NaN, -1, 0, 1.5, 2 ** 31, "50", null]) {
+    const refusal = (error) => error instanceof tenure.TenureError && error.where === "scorerTimeout" && /from 1 to 2147483647/.test(error.expected);
+    assert.throws(() => new tenure.Workspace({ frameKey: join(folder, "key"), scorer: byLength, scorerTimeout }), refusal, String(scorerTimeout));
+  }
   const silent = new tenure.Workspace({ frameKey: join(folder, "key"), scorer: () => new Promise(() => {}), scorerTimeout: 50 });
   await assert.rejects(silent.compile(NEAREST), /no answer in 50 ms/);
   // Afterwards all goes on.
   assert.equal((await scored(byLength).compile(NEAREST)).included[0].name, "long");
+});
+
+test("a scorer may use Node's pool of threads itself, however many compiles wait for it", async () => {
+  const scorer = async (task, texts) => {
+    await fs.promises.readFile(join(folder, "key"));
+    return byLength(task, texts);
+  };
+  const reading = new tenure.Workspace({ frameKey: join(folder, "key"), scorer, scorerTimeout: 20_000 });
+  const all = await Promise.all(Array.from({ length: 8 }, () => reading.compile(NEAREST)));
+  assert.ok(all.every((compiled) => compiled.included[0].name === "long"));
+  // A session's other verbs wait for its compile, and hold no more threads than compiles do.
+  const store = await reading.store(join(folder, "reading.db"));
+  const session = await reading.session(store, undefined, { format: "openai-chat" });
+  await session.append(CONVERSATION);
+  const told = [session.compile({ objects: BLOCKS, policy: "standard", model: "gpt-4o" }), ...Array.from({ length: 8 }, () => session.export())];
+  assert.equal((await Promise.all(told)).length, 9);
+});
+
+test("scored compiles wait in turn, in all of the process, and what fails or is taken back gives its turn on", async () => {
+  let answers = [];
+  let most = 0;
+  const held = () => new Promise((resolve) => {
+    answers.push(resolve);
+    most = Math.max(most, answers.length);
+  });
+  const holding = scored(async (task, texts) => {
+    await held();
+    return byLength(task, texts);
+  });
+  const other = createRequire(import.meta.url)("tenure");
+  const too = new other.Workspace({ frameKey: join(folder, "key"), scorer: async (task, texts) => (await held(), byLength(task, texts)) });
+  const controller = new AbortController();
+  const first = [holding.compile(NEAREST), too.compile(NEAREST), holding.compile(NEAREST)];
+  const taken = [holding, too].map((workspace) => workspace.compile({ ...NEAREST, signal: controller.signal }));
+  const last = [holding.compile(NEAREST), too.compile({ ...NEAREST, budget: 1 }).catch(() => {}), too.compile(NEAREST)];
+  controller.abort();
+  for (const result of await Promise.allSettled(taken)) assert.equal(result.reason?.name, "AbortError");
+  await assert.rejects(holding.compile({ ...NEAREST, signal: AbortSignal.abort() }), { name: "AbortError" });
+  const answering = setInterval(() => {
+    answers.forEach((answer) => answer());
+    answers = [];
+  }, 50);
+  await Promise.all([...first, ...last]);
+  clearInterval(answering);
+  const pool = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  assert.ok(most >= 1 && most <= Math.max(1, pool - 2), String(most));
 });
 
 test("a session whose compile waits for a scorer is not waited for on the scorer's thread", async () => {

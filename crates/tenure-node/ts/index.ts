@@ -168,6 +168,15 @@ const TARGETS: Record<string, string> = {
 /** Half of a surrogate pair alone. */
 const HALF = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
+/** The words of what was thrown. It may be anything, and even its text may throw. */
+function said(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return "what it threw has no text";
+  }
+}
+
 /** A value as JSON; an error names it. */
 function dumps(value: unknown, name: string): string {
   let text: string | undefined;
@@ -186,7 +195,7 @@ function dumps(value: unknown, name: string): string {
     text = JSON.stringify(value, held);
   } catch (error) {
     if (error instanceof TenureError) throw error;
-    return fail(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+    return fail(said(error).split("\n")[0] ?? "");
   }
   return text ?? fail("a value is undefined");
 }
@@ -195,6 +204,66 @@ function instant(value: Date | string): string {
   if (typeof value === "string") return value;
   if (Number.isNaN(value.getTime())) throw input("a date is none");
   return value.toISOString();
+}
+
+/** The leave to hold a thread of Node's pool until a scorer answers. There are fewer than threads, in all of the process. */
+interface Turn {
+  end(): void;
+}
+
+const { Turn } = native as unknown as { Turn: { begin(): Turn | null } };
+
+/** The milliseconds between two looks whether another thread of Node has ended a turn. */
+const LOOK = 10;
+
+/** The calls that wait for their turn, in order. */
+const waiting: { begin(turn: Turn): void }[] = [];
+let look: NodeJS.Timeout | undefined;
+
+/** Gives the turns that are free to those that wait. */
+function giveTurns(): void {
+  clearTimeout(look);
+  while (waiting.length > 0) {
+    const turn = Turn.begin();
+    if (turn === null) {
+      look = setTimeout(giveTurns, LOOK);
+      return;
+    }
+    waiting.shift()?.begin(turn);
+  }
+}
+
+/** Work that may wait for a scorer, in its turn: a scorer may need threads of the pool itself. */
+async function inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const taken = () => Object.assign(new Error("AbortError"), { name: "AbortError", code: "Cancelled" });
+  const turn = await new Promise<Turn>((resolve, reject) => {
+    const one = {
+      begin(turn: Turn) {
+        signal?.removeEventListener("abort", leave);
+        resolve(turn);
+      },
+    };
+    const leave = () => {
+      waiting.splice(waiting.indexOf(one), 1);
+      reject(taken());
+    };
+    if (signal?.aborted === true) return reject(taken());
+    signal?.addEventListener("abort", leave, { once: true });
+    waiting.push(one);
+    giveTurns();
+  });
+  try {
+    if (signal?.aborted === true) throw taken();
+    return await work();
+  } finally {
+    turn.end();
+    giveTurns();
+  }
+}
+
+/** What a call of a workspace gives; where that has a scorer, in its turn. */
+function asked<T>(isScored: boolean, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  return settled(isScored ? () => inTurn(work, signal) : work);
 }
 
 /** A rule of the developer: an instruction that the model is to follow. */
@@ -313,6 +382,7 @@ export class Compiled {
   /** @internal */
   constructor(
     private readonly inner: NativeCompiled,
+    private readonly isScored: boolean,
     private readonly page = 0,
   ) {}
 
@@ -342,7 +412,7 @@ export class Compiled {
 
   /** The payloads, where the policy spreads what does not fit over several. */
   get pages(): Compiled[] {
-    return Array.from({ length: this.inner.pages() }, (_, page) => new Compiled(this.inner, page));
+    return Array.from({ length: this.inner.pages() }, (_, page) => new Compiled(this.inner, this.isScored, page));
   }
 
   /** The whole trace, in its published form. */
@@ -389,7 +459,7 @@ export class Compiled {
 
   /** Explains why an object is in or out, and what would have let it in. */
   async why(name: string): Promise<Record<string, Json>> {
-    return JSON.parse(await settled(() => this.inner.why(name, this.page))) as Record<string, Json>;
+    return JSON.parse(await asked(this.isScored, () => this.inner.why(name, this.page))) as Record<string, Json>;
   }
 }
 
@@ -431,7 +501,10 @@ export class Store {
 /** A conversation that a store keeps, and whose next request is compiled within the window. */
 export class Session {
   /** @internal */
-  constructor(private readonly inner: NativeSession) {}
+  constructor(
+    private readonly inner: NativeSession,
+    private readonly isScored: boolean,
+  ) {}
 
   /** Its id. */
   get id(): string {
@@ -447,20 +520,21 @@ export class Session {
   async append(messages: unknown, options: { format?: string } = {}): Promise<number[]> {
     const text = dumps(Array.isArray(messages) ? messages : [messages], "messages");
     const format = options.format && (TARGETS[options.format] ?? options.format);
-    return JSON.parse(await settled(() => this.inner.append(text, format))) as number[];
+    return JSON.parse(await asked(this.isScored, () => this.inner.append(text, format))) as number[];
   }
 
   /** Compiles the next request. */
   async compile(options: Omit<CompileOptions, "messages" | "system" | "tools"> = {}): Promise<Compiled> {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call(options), "call");
-    return new Compiled(await settled(() => this.inner.compile(text, kept, options.store?.inner, options.signal)));
+    const work = () => this.inner.compile(text, kept, options.store?.inner, options.signal);
+    return new Compiled(await asked(this.isScored, work, options.signal), this.isScored);
   }
 
   /** Reads back what was summarized: of an id, or what a query asks about, within so many tokens. */
   async rehydrate(wanted: { id?: string; query?: string; tokens?: number; model?: string }): Promise<Record<string, Json>> {
     const found = () => this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1000, wanted.model ?? "gpt-4o");
-    return JSON.parse(await settled(found)) as Record<string, Json>;
+    return JSON.parse(await asked(this.isScored, found)) as Record<string, Json>;
   }
 
   /** Keeps a message whole from the next epoch on. */
@@ -475,7 +549,7 @@ export class Session {
 
   /** All messages in a provider's form. */
   async export(format = "openai-chat"): Promise<Record<string, Json>[]> {
-    return JSON.parse(await settled(() => this.inner.export(TARGETS[format] ?? format))) as Record<string, Json>[];
+    return JSON.parse(await asked(this.isScored, () => this.inner.export(TARGETS[format] ?? format))) as Record<string, Json>[];
   }
 }
 
@@ -608,21 +682,30 @@ export class Registries {
   }
 }
 
+/** The longest time that a scorer may be given, in milliseconds. */
+const LONGEST = 2 ** 31 - 1;
+
 /** Models, the frame key and files of one user. */
 export class Workspace {
   /** @internal */
   readonly inner: NativeWorkspace;
+  readonly #isScored: boolean;
 
   /**
    * @param options `frameKey` is the file of the key that frames around data are made with; the user's own where none is
    * named. `catalogue` is a file with further models. `scorer` is asked how near texts are to a task, in the place of
-   * the built-in ranker, and has `scorerTimeout` milliseconds for it (120,000 where none are named).
+   * the built-in ranker, and has `scorerTimeout` milliseconds for it (120,000 where none are named). Calls that may wait for
+   * it leave two threads of Node's pool free, and wait for each other.
    */
   constructor(options: { frameKey?: string; catalogue?: string; scorer?: Scorer; scorerTimeout?: number } = {}) {
-    const { scorer } = options;
+    const { scorer, scorerTimeout } = options;
     if (scorer !== undefined && typeof scorer !== "function") throw input("the scorer is no function", { where: "scorer" });
-    const asked = scorer && ((question: number, task: string, texts: string[]) => void this.#score(scorer, question, task, texts));
-    this.inner = run(() => new native.Workspace(options.frameKey, options.catalogue, asked, options.scorerTimeout));
+    if (scorerTimeout !== undefined && !(Number.isInteger(scorerTimeout) && scorerTimeout >= 1 && scorerTimeout <= LONGEST)) {
+      throw input(`scorerTimeout is ${said(scorerTimeout)}`, { where: "scorerTimeout", expected: `a whole number of milliseconds from 1 to ${LONGEST}` });
+    }
+    this.#isScored = scorer !== undefined;
+    const answer = scorer && ((question: number, task: string, texts: string[]) => void this.#score(scorer, question, task, texts));
+    this.inner = run(() => new native.Workspace(options.frameKey, options.catalogue, answer, scorerTimeout));
   }
 
   /** Asks a scorer, and answers for it. */
@@ -631,7 +714,7 @@ export class Workspace {
     try {
       scores = dumps(await within.run(true, async () => scorer(task, texts)), "scorer");
     } catch (error) {
-      return this.inner.scored(question, undefined, error instanceof Error ? error.message : String(error));
+      return this.inner.scored(question, undefined, said(error));
     }
     this.inner.scored(question, scores);
   }
@@ -640,13 +723,13 @@ export class Workspace {
   async compile(options: CompileOptions): Promise<Compiled> {
     const has = options.messages !== undefined || options.tools !== undefined;
     const own = options.model?.includes("claude") === true ? "anthropic" : "openai";
-    const asked = call(has && options.target === undefined ? { ...options, target: own } : options);
-    const said = body(options, asked.request["target"]);
+    const wanted = call(has && options.target === undefined ? { ...options, target: own } : options);
+    const spoken = body(options, wanted.request["target"]);
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
-    const messages = said === undefined ? undefined : dumps(said, "messages");
-    const text = dumps(asked, "call");
+    const messages = spoken === undefined ? undefined : dumps(spoken, "messages");
+    const text = dumps(wanted, "call");
     const work = () => this.inner.compile(text, kept, messages, undefined, options.store?.inner, options.signal);
-    return new Compiled(await settled(work));
+    return new Compiled(await asked(this.#isScored, work, options.signal), this.#isScored);
   }
 
   /** Reads and seals objects once, to be compiled often. */
@@ -658,7 +741,7 @@ export class Workspace {
   async gate(options: Pick<CompileOptions, "task" | "objects" | "files" | "topK" | "threshold">): Promise<Gated> {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call({ ...options, policy: "ordered" }), "call");
-    return JSON.parse(await settled(() => this.inner.gate(text, kept))) as Gated;
+    return JSON.parse(await asked(this.#isScored, () => this.inner.gate(text, kept))) as Gated;
   }
 
   /** Counts the tokens of a text. */
@@ -702,7 +785,8 @@ export class Workspace {
   /** Opens the session of this id in a store, or begins one. */
   async session(store: Store, id?: string, options: { format?: string; user?: string; project?: string } = {}): Promise<Session> {
     const format = options.format && (TARGETS[options.format] ?? options.format);
-    return new Session(await settled(() => this.inner.session(store.inner, id, format, options.user, options.project)));
+    const work = () => this.inner.session(store.inner, id, format, options.user, options.project);
+    return new Session(await settled(work), this.#isScored);
   }
 
   /** Makes registries, agents' working sets of blocks; or reads those of a snapshot. */

@@ -16,6 +16,8 @@ use crate::telemetry::log::LogLevel;
 
 /// The longest time from the start to the first sweep: a server that is started each day sweeps, too.
 const FIRST: Duration = Duration::from_secs(60);
+/// The longest time to the next attempt where another node had its turn, or something failed.
+const AGAIN: Duration = Duration::from_secs(60 * 60);
 /// The author of what sweeps change.
 const AUTHOR: &str = "sweep";
 
@@ -33,23 +35,26 @@ pub(crate) async fn run(
             _ = &mut stopped => return,
             () = tokio::time::sleep(wait) => {}
         }
-        wait = every;
         let (app, tenant) = (Arc::clone(&app), tenant.clone());
         let swept = tokio::task::spawn_blocking(move || sweep(&app, schedule, tenant));
-        let _ = swept.await;
+        let is_done = swept.await.unwrap_or_default();
+        wait = if is_done { every } else { every.min(AGAIN) };
     }
 }
 
-/// Sweeps all tenants, until the server is told to stop: each change is a write of its own, so none is left half.
-fn sweep(app: &App, schedule: Sweeping, tenant: String) {
-    let Some(store) = &app.store else { return };
+/// Sweeps all tenants, until the server is told to stop: each change is a write of its own, so none is left half. Returns
+/// whether all of them were.
+fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
+    let Some(store) = &app.store else { return true };
+    let mut is_done = true;
     let log = &app.telemetry.log;
     let tenants = match store.tenants() {
         Ok(tenants) => tenants,
         Err(error) if error.kind == ErrorKind::Policy => vec![tenant],
         Err(error) => {
             let fields = json!({ "error": error.what });
-            return log.note(LogLevel::Error, "sweep_failed", fields);
+            log.note(LogLevel::Error, "sweep_failed", fields);
+            return false;
         }
     };
     let writing = Writing {
@@ -58,7 +63,7 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) {
     };
     for name in tenants {
         if app.is_stopping() {
-            return;
+            return false;
         }
         let swept = || -> Result<Option<Sweep>, Error> {
             let tenant = store.tenant(&name)?;
@@ -84,11 +89,13 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) {
                 });
                 log.note(LogLevel::Info, "swept", fields);
             }
-            Ok(_) => {}
+            Ok(swept) => is_done &= swept.is_some(),
             Err(error) => {
+                is_done = false;
                 let fields = json!({ "tenant": name, "error": error.what });
                 log.note(LogLevel::Error, "sweep_failed", fields);
             }
         }
     }
+    is_done
 }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use tenure::trace::View;
-use tenure::{Budget, Candidates, Error, Policy, Request};
+use tenure::{Budget, Candidates, Error, ErrorKind, Policy, Request};
 use tenure_store::Store;
 use tenure_workspace::archive;
 use tenure_workspace::{Ask, Choice, Reach, StoreAsk};
@@ -21,15 +21,18 @@ pub(crate) fn warm(app: &App) {
         log.note(LogLevel::Warn, "not_warmed", why);
     };
     let Some(store) = &app.store else { return };
-    let tenants = if app.access.is_locked() {
-        store.tenants().unwrap_or_else(|error| {
-            failed(None, &error);
-            Vec::new()
-        })
-    } else {
-        vec![app.access.owner().to_owned()]
+    let own = || vec![app.access.owner().to_owned()];
+    let tenants = match app.access.is_locked().then(|| store.tenants()) {
+        None => own(),
+        Some(Ok(tenants)) => tenants,
+        // A login that may not look at all of them.
+        Some(Err(error)) if error.kind == ErrorKind::Policy => own(),
+        Some(Err(error)) => return failed(None, &error),
     };
     for tenant in tenants.iter().take(MAX_ARCHIVES) {
+        if app.is_stopping() {
+            return;
+        }
         match ask(app, store, tenant) {
             Ok(()) => log.note(LogLevel::Info, "warmed", json!({ "tenant": tenant })),
             Err(error) => failed(Some(tenant), &error),

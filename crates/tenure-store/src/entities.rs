@@ -85,6 +85,7 @@ impl Tenant {
                     source: *source,
                     does: does.clone(),
                 };
+                entry.check()?;
                 entities.apply(&entry)?;
                 lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
             }

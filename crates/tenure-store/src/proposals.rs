@@ -79,7 +79,10 @@ impl Tenant {
             kind: WaitingKind::Entity,
             object_id: None,
             other_id: None,
-            decide: format!("tenure entity review {}", one.id),
+            decide: format!(
+                "tenure entity review {} --same-as ID (or --new)",
+                word(&one.id)
+            ),
             entity: Some(one.id),
             name: one.profile.name,
             object_type: None,
@@ -266,6 +269,15 @@ fn conflict(one: Conflict) -> Waiting {
         object_type: None,
         rule: None,
         since: Some(one.tx_start),
-        decide: format!("tenure conflicts resolve {first} {second} --stands first"),
+        decide: format!("tenure conflicts resolve {first} {second} --stands first|second"),
     }
+}
+
+/// A word for a shell.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@-".contains(c);
+    if !text.starts_with('-') && !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -10,7 +10,7 @@ use tenure::belief::entity::{
     Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
-use tenure::object::ObjectId;
+use tenure::object::{Authority, ObjectId, Scope};
 use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
@@ -184,8 +184,9 @@ struct Session {
 }
 
 impl Session {
-    fn read(rows: &mut dyn Read, key: &[u8; 32], id: &str) -> Result<Session, Error> {
-        let digest = Digest::keyed(key, &[&b"session"[..], id.as_bytes()]).to_string();
+    /// Reads that of a session, among what the same people may see: what others spoke of there is no reference.
+    fn read(rows: &mut dyn Read, key: &[u8; 32], place: &[u8]) -> Result<Session, Error> {
+        let digest = Digest::keyed(key, &[&b"session"[..], place]).to_string();
         let hex = digest.rsplit(':').next().unwrap_or_default();
         let log = format!("{SPOKEN}{}", hex.get(..32).unwrap_or(hex));
         let last = rows.last(&log)?;
@@ -216,6 +217,21 @@ impl Session {
         self.lines.push(line);
         Ok(())
     }
+}
+
+/// The session of an object, as those know it who may see the object; none where it belongs to no session.
+fn place(object: &ContextObject) -> Result<Option<Vec<u8>>, Error> {
+    let revision = object.revision();
+    if revision.scope().session.is_none() {
+        return Ok(None);
+    }
+    let scope = Scope {
+        task: None,
+        ..Scope::clone(revision.scope())
+    };
+    let place = (scope, revision.classification().term());
+    let place = serde_json::to_vec(&place).map_err(|error| unwritable(&error))?;
+    Ok(Some(place))
 }
 
 /// The weights of the policy that a tenant keeps under the name `entities`; where it keeps none, or what it keeps cannot be
@@ -272,14 +288,17 @@ pub(crate) fn resolve_written(
     let weights = weights(rows)?;
     let mut lines = Vec::new();
     let mut made = BTreeSet::new();
-    let mut sessions: BTreeMap<&str, Session> = BTreeMap::new();
+    let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
     for object in objects {
         let source = object.revision().object_id();
-        let session = match object.revision().scope().session.as_deref() {
+        let session = match place(object)? {
             None => None,
-            Some(id) => Some(match sessions.entry(id) {
+            Some(place) => Some(match sessions.entry(place) {
                 Slot::Occupied(known) => known.into_mut(),
-                Slot::Vacant(slot) => slot.insert(Session::read(rows, &key, id)?),
+                Slot::Vacant(slot) => {
+                    let session = Session::read(rows, &key, slot.key())?;
+                    slot.insert(session)
+                }
             }),
         };
         let around = Profile {
@@ -294,7 +313,10 @@ pub(crate) fn resolve_written(
             bound,
             waits,
         } = operations(&own, object, &around, &weights, &key);
-        if let Some(session) = session {
+        // Data names what it likes.
+        if let Some(session) = session
+            && object.revision().authority_level() < Authority::Data
+        {
             session.speaks(source, bound)?;
         }
         if waits {

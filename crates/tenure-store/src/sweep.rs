@@ -184,6 +184,8 @@ impl Tenant {
                 last => rows.entries(LOG, last..last + 1)?.pop(),
             };
             let before = before.and_then(|(_, body)| serde_json::from_str::<Swept>(&body).ok());
+            // A node whose clock was ahead keeps nobody from it.
+            let before = before.filter(|swept| swept.at <= now);
             let next = |swept: Swept| swept.at.micros().saturating_add(every);
             if before.is_some_and(|swept| now.micros() < next(swept)) {
                 return Ok(false);
@@ -198,8 +200,22 @@ impl Tenant {
         if !is_ours {
             return Ok(None);
         }
-        let sweep = self.sweep_with(now, Retention::default(), hard_delete, false, writing)?;
-        Ok(Some(sweep))
+        let swept = self.sweep_with(now, Retention::default(), hard_delete, false, writing);
+        if swept.is_err() {
+            // Another may try before the time is over.
+            let turn = Swept {
+                at: Instant::from_micros(0),
+            };
+            let body = serde_json::to_string(&turn).map_err(|error| unwritable(&error))?;
+            let given_back = self.write(move |rows| {
+                let last = rows.last(LOG)?;
+                rows.stamp()?;
+                rows.append(LOG, last, std::slice::from_ref(&body))?;
+                rows.note("append", Some(LOG), 0)
+            });
+            given_back.ok();
+        }
+        swept.map(Some)
     }
 
     fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Retired>, Error> {
@@ -207,6 +223,7 @@ impl Tenant {
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();
             let mut retired: Vec<Retired> = Vec::new();
+            let mut known = BTreeSet::new();
             rows.each_held(None, &mut |_, row, body| {
                 // How old it may become is lost with what is damaged.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
@@ -230,8 +247,8 @@ impl Tenant {
                     .retirement_rule()
                     .unwrap_or(RetirementRule::Archive);
                 let already = retirement_done(retirement, row.lifecycle, hard_delete);
-                let known = retired.iter().any(|known| known.object_id == row.object);
-                if freshness < rule.minimum_threshold && !already && !known {
+                let is_old = freshness < rule.minimum_threshold && !already;
+                if is_old && known.insert(row.object) {
                     retired.push(Retired {
                         object_id: row.object,
                         name: object.name().to_owned(),
@@ -256,10 +273,10 @@ impl Tenant {
         self.read(|rows| {
             let mut sealer = Sealer::default();
             let mut found: Vec<Awaiting> = Vec::new();
+            let mut known = BTreeSet::new();
             rows.each_held(None, &mut |_, row, body| {
                 let waits = row.lifecycle == Lifecycle::AwaitingConfirmation;
-                let known = found.iter().any(|known| known.object_id == row.object);
-                if !waits || known {
+                if !waits || !known.insert(row.object) {
                     return Ok(());
                 }
                 // What is damaged is reported by the check.

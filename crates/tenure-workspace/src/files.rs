@@ -13,6 +13,8 @@ pub(crate) enum Over<'f> {
     Nothing,
     /// This file, whose permissions the new one gets. What a link leads to is replaced, not the link.
     This(&'f File),
+    /// This file, of whose permissions the new one gets those of its owner: it holds a secret.
+    Private(&'f File),
 }
 
 /// Writes a temporary file next to the path and renames it. When this returns, the file is as durable as its folder's
@@ -25,14 +27,19 @@ pub(crate) fn put(path: &Path, content: &[u8], over: Over<'_>) -> io::Result<()>
         .prefix(".tenure-")
         .tempfile_in(folder)?;
     draft.write_all(content)?;
-    if let Over::This(replaced) = over {
-        let permissions = replaced.metadata()?.permissions();
+    if let Over::This(replaced) | Over::Private(replaced) = over {
+        let mut permissions = replaced.metadata()?.permissions();
+        #[cfg(unix)]
+        if matches!(over, Over::Private(_)) {
+            use std::os::unix::fs::PermissionsExt as _;
+            permissions.set_mode(permissions.mode() & 0o700);
+        }
         draft.as_file().set_permissions(permissions)?;
     }
     draft.as_file().sync_all()?;
     match over {
         Over::Nothing => draft.persist_noclobber(&target)?,
-        Over::This(_) => draft.persist(&target)?,
+        Over::This(_) | Over::Private(_) => draft.persist(&target)?,
     };
     // The new name is as lasting as the bytes.
     #[cfg(unix)]

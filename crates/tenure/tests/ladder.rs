@@ -178,3 +178,33 @@ fn where_a_policy_has_templates_another_type_of_task_is_another_epoch() {
     );
     assert_eq!(cause(STANDARD, "data_extraction"), EpochCause::Kept);
 }
+
+#[test]
+fn what_stands_in_the_floor_is_rewritten_by_no_decision_on_an_entity() {
+    let objects = json!([fact(json!({
+        "behavioral_implication": "Use pascal.", "canonical_entity_ids": ["sam-2"],
+    }))]);
+    let asked = |pending: bool| {
+        let mut asked = request_type();
+        if pending {
+            merge(
+                &mut asked,
+                json!({ "identities": [{ "id": "sam-2", "pending": true }] }),
+            );
+        }
+        asked
+    };
+    let cause = |before: bool, after: bool| {
+        let first = Case::new(&objects, asked(before), TEMPLATES);
+        let first = first.compile().unwrap();
+        let mut next = asked(after);
+        merge(&mut next, json!({ "served": first.envelope.served }));
+        let second = Case::new(&objects, next, TEMPLATES).compile().unwrap();
+        assert_eq!(payload(&second).contains("Use pascal."), !after);
+        second.trace.plan.cause
+    };
+    for (before, after) in [(true, false), (false, true)] {
+        assert_eq!(cause(before, after), EpochCause::SettingsChanged);
+        assert_eq!(cause(before, before), EpochCause::Kept);
+    }
+}

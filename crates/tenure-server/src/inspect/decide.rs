@@ -184,12 +184,15 @@ pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<R
         let found = entities.iter().find(|entity| entity.id == form.id);
         let found = found.filter(|found| found.pending).ok_or_else(meanwhile)?;
         let id = form.id.clone();
-        let (operation, what) = match form.into.as_str() {
-            "" => (EntityOp::Confirm { id }, "one of its own".to_owned()),
+        // That it still waits is asked again by the write.
+        let mut operations = vec![(EntityOp::Confirm { id: id.clone() }, None)];
+        let what = match form.into.as_str() {
+            "" => "one of its own".to_owned(),
             into => {
                 let into = into.to_owned();
                 let what = quoted(&into);
-                (EntityOp::Merge { id, into }, what)
+                operations.push((EntityOp::Merge { id, into }, None));
+                what
             }
         };
         let asking = Asking {
@@ -207,7 +210,7 @@ pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<R
         }
         let entries = tenant.entity_history(&form.id)?.len().to_string();
         let writing = writing(&visit, &["entity", &form.id, &entries]);
-        tenant.change_entities(vec![(operation, None)], &writing)?;
+        tenant.change_entities(operations, &writing)?;
         Ok(Step::Done)
     })
     .await

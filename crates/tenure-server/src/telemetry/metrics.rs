@@ -299,7 +299,7 @@ impl Metrics {
             metrics.resident.clone(),
         );
         // What should stay at nothing is there from the start, so that a board can tell nothing from unknown.
-        for what in ["record", "contents", "compile", "turns"] {
+        for what in ["record", "contents", "compile", "turns", "conversation"] {
             metrics
                 .dropped
                 .get_or_create(&What { what: Word(what) })

@@ -132,8 +132,12 @@ fn shown(line: &str) -> String {
     let name = line.split([':', '=']).next().unwrap_or_default();
     let lower = name.to_lowercase();
     // The name of a variable is no secret.
-    let is_secret = SECRET.iter().any(|word| lower.contains(word)) && !lower.contains("env_key");
+    let names_one = |text: &str| SECRET.iter().any(|word| text.contains(word));
     let rest = &line[name.len()..];
+    // A line may hold a whole table.
+    let holds_table = rest.contains(['{', '[']) || rest.matches([':', '=']).count() > 1;
+    let within = holds_table && names_one(&rest.to_lowercase());
+    let is_secret = within || names_one(&lower) && !lower.contains("env_key");
     let holds = rest.contains(['"', '\'']) || rest.chars().any(char::is_alphanumeric);
     if is_secret && holds {
         return format!("{name}{} (hidden)", &rest[..1]);
@@ -171,6 +175,11 @@ mod tests {
         let shown = unified(before, after);
         assert!(!shown.contains("4711"), "{shown}");
         assert!(shown.contains("\"apiKey\": (hidden)"), "{shown}");
+        let table =
+            r#"  "env": {"ANTHROPIC_CUSTOM_HEADERS": "x-team: pumps\nx-tenure-key: tnr_4711"}"#;
+        let shown = unified("{\n}\n", &format!("{{\n{table}\n}}\n"));
+        assert!(!shown.contains("4711"), "{shown}");
+        assert!(shown.contains("\"env\": (hidden)"), "{shown}");
         let long = format!("{{\"a\":\"{}\"}}", "s".repeat(400));
         let shown = unified(&long, "{}");
         assert!(shown.contains("(a line of 408 bytes)"), "{shown}");

@@ -53,8 +53,12 @@ impl Handle {
     ///
     /// [`ErrorKind::Unavailable`] when there can be no such folder.
     pub fn make() -> Result<(Handle, TempDir), Error> {
+        let mut folder = tempfile::Builder::new();
+        folder.prefix("tenure-run-");
         // Only its owner can look into it.
-        let folder = tempfile::Builder::new().prefix("tenure-run-").tempdir();
+        #[cfg(unix)]
+        folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = folder.tempdir();
         let folder = folder.map_err(|error| {
             let what = format!("there can be no temporary folder: {error}");
             Error::new(ErrorKind::Unavailable, what)

@@ -355,19 +355,21 @@ impl Client {
                 std::iter::once(address).chain(key).collect()
             }
             (Client::Codex, Way::Gateway) => {
-                let mut provider = json!({
+                let provider = json!({
                     "name": "Tenure",
                     "base_url": versioned,
                     "env_key": "OPENAI_API_KEY",
                     "wire_api": "responses",
                 });
-                if let Some(key) = &wanted.key {
-                    provider["http_headers"] = json!({ KEY_HEADER: key });
-                }
-                vec![
+                let mut entries = vec![
                     Entry::new(&["model_provider"], json!(ENTRY)),
                     Entry::new(&["model_providers", ENTRY], provider),
-                ]
+                ];
+                // By itself: it is taken out although the user changed something beside it.
+                let header = ["model_providers", ENTRY, "http_headers", KEY_HEADER];
+                let key = wanted.key.as_ref();
+                entries.extend(key.map(|key| Entry::new(&header, json!(key))));
+                entries
             }
             (_, Way::Gateway) => {
                 let options = |provider| ["provider", provider, "options"];

@@ -9,7 +9,7 @@ use tenure::{Digest, Error, ErrorKind};
 use super::diff::unified;
 use super::document::{Form, LARGEST, at, depth};
 use super::journal::{Journal, KeptFile, SetEntry, unwritten};
-use super::known::{Client, Entry, Places, Wanted, Way};
+use super::known::{Client, Entry, KEY_HEADER, Places, Wanted, Way};
 use crate::files::{Over, put};
 
 /// A file that is to be changed.
@@ -393,9 +393,17 @@ fn write(change: &Change) -> Result<(), Error> {
     let path = change.leads_to.as_deref().unwrap_or(&change.path);
     let written = match (&change.before, &change.after) {
         (_, None) => fs::remove_file(path),
-        (Some(_), Some(after)) => {
-            File::open(path).and_then(|there| put(path, after, Over::This(&there)))
-        }
+        (Some(_), Some(after)) => File::open(path).and_then(|there| {
+            let holds_key = after
+                .windows(KEY_HEADER.len())
+                .any(|part| part == KEY_HEADER.as_bytes());
+            let over = if holds_key {
+                Over::Private(&there)
+            } else {
+                Over::This(&there)
+            };
+            put(path, after, over)
+        }),
         (None, Some(after)) => put(path, after, Over::Nothing),
     };
     written.map_err(|error| unwritten(&change.path, &error))

@@ -226,6 +226,25 @@ fn conflict(what: String) -> Error {
     Error::new(ErrorKind::Conflict, what)
 }
 
+impl EntityEntry {
+    /// Checks that it may join the log: a split or a confirmation that came from an object would act for who may not see that
+    /// object, too. What a log has already is taken as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when it does.
+    pub fn check(&self) -> Result<(), Error> {
+        let acts_for_all = matches!(self.does, EntityOp::Split { .. } | EntityOp::Confirm { .. });
+        if acts_for_all && self.source.is_some() {
+            return Err(
+                Error::input("a split and a confirmation come from no object")
+                    .hint("somebody says so: leave the source out"),
+            );
+        }
+        Ok(())
+    }
+}
+
 impl Entities {
     /// Applies an entry of the log.
     ///
@@ -237,14 +256,6 @@ impl Entities {
     pub fn apply(&mut self, entry: &EntityEntry) -> Result<(), Error> {
         let source = entry.source;
         let id = entry.does.id();
-        if let (EntityOp::Split { .. } | EntityOp::Confirm { .. }, Some(_)) = (&entry.does, source)
-        {
-            // It would act for who may not see the object, too.
-            return Err(
-                Error::input("a split and a confirmation come from no object")
-                    .hint("somebody says so: leave the source out"),
-            );
-        }
         match &entry.does {
             EntityOp::Create {
                 name,
@@ -683,8 +694,9 @@ mod tests {
                 id: "lovelace".into(),
             },
         ] {
-            let refused = entities.apply(&entry(Some(7), op)).unwrap_err();
+            let refused = entry(Some(7), op.clone()).check().unwrap_err();
             assert_eq!(refused.kind, ErrorKind::Input);
+            assert!(entry(None, op).check().is_ok());
         }
     }
 

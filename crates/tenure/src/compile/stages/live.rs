@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::belief::about;
 use crate::belief::entity::Identities;
 use crate::compile::links::Links;
 use crate::compile::trace::{Note, Reason, Ruling, Stage, StageReport};
@@ -109,11 +110,11 @@ impl<'a> Live<'a> {
     /// see.
     pub(crate) fn canonical_ids(&self, row: u32, reason: &Reason) -> Vec<String> {
         let of = &self.meanings.of;
-        if of.is_empty() || reason.ruling() == Ruling::Denied || !self.set.row(row).rare {
+        if of.is_empty() || reason.ruling() == Ruling::Denied {
             return Vec::new();
         }
-        let (ids, _) = self.set.object(row).revision().names();
-        of.changed(ids).unwrap_or_default()
+        let ids = about(self.set.object(row)).map(str::to_owned);
+        of.changed(&ids.collect::<Vec<_>>()).unwrap_or_default()
     }
 
     /// The names of the tools that the conversation calls.

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::base::digest::Digest;
 use crate::base::error::Error;
+use crate::compile::ladder::is_observation;
 use crate::compile::stages::Live;
 use crate::compile::stages::settle::Settled;
 use crate::compile::trace::{Obligation, PlanReport, Reason, Stage};
@@ -139,7 +140,18 @@ pub(crate) fn plan<'a>(
     let task_type = request.task.task_type.filter(|_| guided);
     let task_type = task_type.map(|task_type| task_type.term().as_bytes());
     let settings = settings.into_iter().chain(mode).chain(late_tools);
-    let settings = Digest::of_parts(settings.chain(task_type));
+    // Nor does anything follow from one about an entity that a person has yet to decide.
+    let undecided = live.meanings.undecided.iter().copied();
+    let undecided = undecided.filter(|row| {
+        let found = set.row(*row);
+        policy.freezes(found.section) && is_observation(found.object_type, found.authority)
+    });
+    let mut undecided: Vec<[u8; 16]> = undecided
+        .map(|row| set.row(row).revision.key().to_le_bytes())
+        .collect();
+    undecided.sort_unstable();
+    let undecided = undecided.iter().map(<[u8; 16]>::as_slice);
+    let settings = Digest::of_parts(settings.chain(task_type).chain(undecided));
     let mut channels = Channels::of(world, policy, request);
     let mut frozen = BTreeMap::new();
     let mut moved = Vec::new();

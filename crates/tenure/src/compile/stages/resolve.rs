@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::belief::about;
 use crate::belief::entity::Identities;
 use crate::compile::ladder;
 use crate::compile::stages::Live;
@@ -69,9 +70,8 @@ fn hold_undecided(live: &mut Live<'_>, request: &Request) {
     }
     let set = live.set;
     let pending = |row: u32| {
-        let revision = set.row(row).rare.then(|| set.object(row).revision())?;
-        let (ids, _) = revision.names();
-        ids.iter().find(|id| of.is_pending(id))
+        let mut ids = about(set.object(row));
+        ids.find(|id| of.is_pending(id))
     };
     let mut undecided = BTreeSet::new();
     let mut speakers: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
