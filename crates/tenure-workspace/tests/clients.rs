@@ -309,6 +309,34 @@ fn a_gateways_key_goes_into_the_configuration_and_out_again() {
 }
 
 #[test]
+fn a_gateways_key_goes_out_of_what_was_changed_and_is_its_owners_alone() {
+    let home = Home::new();
+    let path = home.places.file(Client::Codex, Way::Gateway);
+    home.write(&path, "[model_providers.mine]\nname = \"m\"\n");
+    let wanted = Wanted {
+        key: Some("tnr_00ff00ff00ff_5ec1e7".to_owned()),
+        ..wanted()
+    };
+    let plan = Plan::setup(&home.places, Client::Codex, &[Way::Gateway], &wanted);
+    plan.unwrap().apply(&home.places).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{mode:o}");
+    }
+    let set = fs::read_to_string(&path).unwrap();
+    home.write(&path, &set.replace("name = \"Tenure\"", "name = \"Ours\""));
+    home.undo(Client::Codex);
+    let left = fs::read_to_string(&path).unwrap();
+    assert!(
+        left.contains("\"Ours\"") && !left.contains("5ec1e7"),
+        "{left}"
+    );
+    assert!(!left.contains("http_headers"), "{left}");
+}
+
+#[test]
 fn headers_of_the_user_stay_beside_the_key() {
     let home = Home::new();
     let path = home.places.file(Client::ClaudeCode, Way::Gateway);

@@ -238,6 +238,8 @@ pub struct Wanted {
 
 /// The header in which a gateway's key goes, beside the provider's own.
 pub(super) const KEY_HEADER: &str = "x-tenure-key";
+/// The place of a gateway's key in the provider of Codex's configuration.
+const KEY_IN_PROVIDER: &str = "/http_headers/x-tenure-key";
 /// The variable that holds the headers which Claude Code sends, a line each.
 pub(super) const CLAUDE_HEADERS: &str = "ANTHROPIC_CUSTOM_HEADERS";
 /// The longest key, in bytes.
@@ -300,6 +302,16 @@ impl Entry {
 
     /// Returns what is left of a value that was changed since, without the key; none where the key is not in it.
     pub(super) fn taken_from(&self, there: &Value) -> Option<Value> {
+        if let Some(key) = self.value.pointer(KEY_IN_PROVIDER) {
+            let mut left = there.clone();
+            let provider = left.as_object_mut()?;
+            let headers = provider.get_mut("http_headers")?.as_object_mut()?;
+            headers.remove(KEY_HEADER).filter(|found| found == key)?;
+            if headers.is_empty() {
+                provider.remove("http_headers");
+            }
+            return Some(left);
+        }
         let (line, _) = self.key_line()?;
         let lines = there.as_str()?.lines();
         let left: Vec<&str> = lines.clone().filter(|one| *one != line).collect();
@@ -355,21 +367,19 @@ impl Client {
                 std::iter::once(address).chain(key).collect()
             }
             (Client::Codex, Way::Gateway) => {
-                let provider = json!({
+                let mut provider = json!({
                     "name": "Tenure",
                     "base_url": versioned,
                     "env_key": "OPENAI_API_KEY",
                     "wire_api": "responses",
                 });
-                let mut entries = vec![
+                if let Some(key) = &wanted.key {
+                    provider["http_headers"] = json!({ KEY_HEADER: key });
+                }
+                vec![
                     Entry::new(&["model_provider"], json!(ENTRY)),
                     Entry::new(&["model_providers", ENTRY], provider),
-                ];
-                // By itself: it is taken out although the user changed something beside it.
-                let header = ["model_providers", ENTRY, "http_headers", KEY_HEADER];
-                let key = wanted.key.as_ref();
-                entries.extend(key.map(|key| Entry::new(&header, json!(key))));
-                entries
+                ]
             }
             (_, Way::Gateway) => {
                 let options = |provider| ["provider", provider, "options"];
