@@ -162,7 +162,6 @@ impl App {
     }
 
     /// Returns whether the server is about to stop.
-    #[cfg(feature = "inspector")]
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }
