@@ -1,4 +1,4 @@
-//! Attention: the weights that a model gave to the payload, as somebody measured them, laid over it.
+//! The attention overlay: measured attention weights of a model, shown on the payload that it read.
 //!
 //! The weights come from outside, for one payload, which they name by its digest: either one for each item of the
 //! envelope, in its order, or spans of bytes as the items of an envelope have them. They are compared with tokens: an
@@ -160,7 +160,8 @@ struct Flag {
     stands: f64,
 }
 
-/// What the weights say: what is important, for the reason given, and got little; and each section beside its tokens.
+/// The findings: important objects that got little attention, with the reason why they are important, and the
+/// attention of each section beside its share of the tokens.
 pub(crate) fn summary(
     envelope: &Envelope,
     attention: &Attention,

@@ -29,7 +29,8 @@ pub(crate) struct SetupArgs {
     pub(crate) url: Option<String>,
     /// The key that the gateway asks for [default: TENURE_KEY]
     ///
-    /// It goes into the client's configuration beside the provider's own, and is never shown; `--undo` takes it out.
+    /// It is written into the client's configuration, beside the provider's key, and hidden in what is printed;
+    /// `--undo` removes it.
     #[arg(long, value_name = "KEY", requires = "gateway")]
     pub(crate) key: Option<String>,
     /// The store of the tools [default: that of the folder in which the client starts them]
@@ -56,7 +57,7 @@ pub(crate) struct RunArgs {
     pub(crate) arguments: Vec<OsString>,
     /// Where the store has keys: the one that the client shows [default: one that opens this gateway alone]
     ///
-    /// Without it the client speaks for the store's owner, as whoever starts this could, in --tenant.
+    /// That one has the rights of the store's owner in --tenant.
     #[arg(long, value_name = "KEY", env = "TENURE_KEY", hide_env_values = true)]
     pub(crate) key: Option<String>,
     #[command(flatten)]

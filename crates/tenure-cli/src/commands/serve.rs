@@ -41,7 +41,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     Ok(server.run()?)
 }
 
-/// The options of a server that has an agent beside it.
+/// The options that a server gets when `tenure run` starts an agent with it.
 #[cfg(feature = "server")]
 #[derive(Default)]
 pub(super) struct Beside {
