@@ -80,6 +80,96 @@ fn names_in_an_object_are_bound_wait_or_are_new() {
 }
 
 #[test]
+fn marks_and_relations_are_said_and_shown() {
+    let bench = Bench::new();
+    let plan =
+        "entity add plan --name Plan --kind document --document-id DOC-7 --path docs/plan.md";
+    for command in [
+        "entity add nova --name Nova --mail nova@acme.example --record-id crm:7",
+        plan,
+        "entity add plan --relation child --to nova",
+    ] {
+        bench.ok(&command.split(' ').collect::<Vec<_>>());
+    }
+    let shown = bench.ok(&["entity", "show", "plan"]);
+    for part in [
+        "path  docs/plan.md",
+        "document  DOC-7",
+        "child of  nova",
+        "relate  plan  child of nova",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let shown = bench.ok(&["entity", "show", "nova"]);
+    for part in [
+        "mail  nova@acme.example",
+        "record  crm:7",
+        "plan  is its child",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    bench.refused(
+        2,
+        &[
+            "entity",
+            "add",
+            "plan",
+            "--relation",
+            "child",
+            "--to",
+            "nobody",
+        ],
+    );
+    let aunt = bench.refused(
+        1,
+        &[
+            "entity",
+            "add",
+            "plan",
+            "--relation",
+            "aunt",
+            "--to",
+            "nova",
+        ],
+    );
+    assert!(
+        aunt.contains("--relation") && aunt.contains("sibling"),
+        "{aunt}"
+    );
+}
+
+#[test]
+fn parts_of_names_are_questions() {
+    let bench = Bench::new();
+    bench.ok(&[
+        "entity",
+        "add",
+        "sam1",
+        "--name",
+        "Sam Young",
+        "--kind",
+        "person",
+    ]);
+    bench.ok(&[
+        "entity", "add", "sam2", "--name", "Sam Old", "--kind", "person",
+    ]);
+    let note = r#"{"name":"note","content":"Yesterday Sam asked for the report."}"#;
+    bench.file("note.jsonl", format!("{note}\n"));
+    let put = bench.ok(&["store", "put", "note.jsonl"]);
+    assert!(put.contains("entity_pending"), "{put}");
+    let waits = bench.ok(&["entity", "review"]);
+    assert!(waits.contains("waits: is it sam1, sam2?"), "{waits}");
+    let id = waits.split(' ').next().unwrap();
+    bench.ok(&["entity", "review", id, "--same-as", "sam2"]);
+    let found = bench.ok(&["entity", "resolve", "--object", "note"]);
+    assert!(found.contains("sam2"), "{found}");
+    assert_eq!(
+        bench.ok(&["entity", "review"]),
+        "nothing waits for a person\n"
+    );
+}
+
+#[test]
 fn a_merge_is_split_and_all_of_it_is_kept() {
     let bench = Bench::new();
     for id in ["ada", "countess"] {
@@ -97,7 +187,7 @@ fn a_merge_is_split_and_all_of_it_is_kept() {
     let shown = bench.ok(&["entity", "show", "countess"]);
     for part in [
         "create  countess",
-        "merge  countess  by kim",
+        "merge  countess  into ada  by kim",
         "split  countess",
     ] {
         assert!(shown.contains(part), "{shown}");

@@ -398,6 +398,14 @@ fn operations(
                 continue;
             }
             (Resolution::Review, _) => {
+                let asked = fresh_id(key, &mention.name, &candidates);
+                if let Some(meant) = known.entities.decided(&asked) {
+                    // Of several, another text may mean another one.
+                    if candidates.len() == 1 {
+                        bound.insert(meant.to_owned());
+                    }
+                    continue;
+                }
                 waits = true;
                 true
             }

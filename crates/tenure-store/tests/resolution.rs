@@ -269,6 +269,43 @@ fn what_a_session_spoke_of_is_a_candidate(home: &Home) {
     let notes: Vec<_> = written.objects.iter().map(|one| one.note.clone()).collect();
     assert_eq!(notes[..2], [None, None]);
     assert_eq!(bound(&acme, "helix").len() + bound(&acme, "mei").len(), 2);
+    // A part of a name that nothing else calls by is a question once, and none where its session has said who.
+    change(
+        &acme,
+        &[r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#],
+    );
+    let questions = waiting(&acme);
+    let asked = put(
+        &acme,
+        vec![
+            of("h", "s5", "Ask Ada for Project Nova."),
+            of("i", "s6", "Ada owns Project Nova."),
+            of("j", "s7", "Ada Lovelace has come."),
+            of("k", "s7", "We ask Ada for Project Helix."),
+        ],
+    );
+    let notes = asked.objects.iter().map(|one| one.note.is_some());
+    assert_eq!(notes.collect::<Vec<_>>(), [true, true, false, false]);
+    assert_eq!(waiting(&acme), questions + 1);
+    assert_eq!(bound(&acme, "ada"), ["helix"]);
+    // What a person has answered is no question again, where there is nobody else whom it may mean.
+    let pending = |name: &str| {
+        let all = acme.entities(None).unwrap().into_iter();
+        let mut all = all.filter(|one| one.pending && one.profile.name == name);
+        all.next().unwrap().id
+    };
+    let merge = format!(
+        r#"{{"op": "merge", "id": "{}", "into": "ada"}}"#,
+        pending("ada")
+    );
+    change(&acme, &[&merge]);
+    put(&acme, vec![of("l", "s8", "Ask Ada for Project Nova.")]);
+    let asked = put(
+        &acme,
+        vec![of("m", "s9", "Ask Ada for Project Nova again.")],
+    );
+    assert_eq!(asked.objects[0].note, None);
+    assert_eq!(bound(&acme, "ada"), ["helix", "nova"]);
     // What was erased is no reference any more.
     acme.erase(
         written.objects.iter().map(|one| one.object_id).collect(),

@@ -16,7 +16,7 @@ pub(crate) enum EntityCommand {
     List(ListEntitiesArgs),
     /// Show an entity, and everything that was ever done to it
     Show(EntityIdArgs),
-    /// Add an entity, or names and roles to one that is there
+    /// Add an entity, or names, roles and relations to one that is there
     Add(AddEntityArgs),
     /// Show which entity a name means, or the names in an object
     ///
@@ -77,6 +77,21 @@ pub(crate) struct AddEntityArgs {
     /// The mail address
     #[arg(long, value_name = "MAIL")]
     pub(crate) mail: Option<String>,
+    /// The path or address
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// The id of the document
+    #[arg(long, value_name = "ID")]
+    pub(crate) document_id: Option<String>,
+    /// The id in the system of record
+    #[arg(long, value_name = "ID")]
+    pub(crate) record_id: Option<String>,
+    /// It is the parent, child or sibling of --to, the same_as --to, or names it (cross_reference)
+    #[arg(long, value_name = "RELATION", requires = "to")]
+    pub(crate) relation: Option<String>,
+    /// The other entity
+    #[arg(long, value_name = "ID", requires = "relation")]
+    pub(crate) to: Option<String>,
     /// A role that it has, as `the CFO`
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,

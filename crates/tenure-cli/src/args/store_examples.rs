@@ -76,6 +76,10 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure entity add ada --role 'the CFO' --since 2026-01-01",
                 "",
             ),
+            (
+                "tenure entity add apollo --relation parent --to nova",
+                "apollo holds nova",
+            ),
         ],
     ),
     (

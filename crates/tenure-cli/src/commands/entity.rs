@@ -73,16 +73,37 @@ fn entity(tenant: &Tenant, id: &str) -> Result<SeenEntity, Error> {
 fn show(args: &EntityIdArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let entity = entity(&tenant, &args.id)?;
+    let others = tenant.entities(None)?;
     let history = tenant.entity_history(&entity.id)?;
     if args.tenant.format == Format::Json {
         return print_json(&json!({ "entity": entity, "history": history }));
     }
     let mut text = line_of(&entity);
+    let marks = &entity.profile.metadata;
+    let marks = [
+        ("mail", &marks.mail),
+        ("role", &marks.role),
+        ("path", &marks.path),
+        ("document", &marks.document_id),
+        ("record", &marks.record_id),
+        ("project", &entity.profile.project),
+    ];
+    for (mark, value) in marks {
+        if let Some(value) = value {
+            text.push_str(&format!("  {mark}  {}\n", cell(value)));
+        }
+    }
     for merged in &entity.merged {
         text.push_str(&format!("  merged  {}\n", cell(merged)));
     }
     for (relation, to) in &entity.relations {
-        text.push_str(&format!("  {relation}  {}\n", cell(to)));
+        text.push_str(&format!("  {relation} of  {}\n", cell(to)));
+    }
+    for other in &others {
+        let towards = other.relations.iter().filter(|(_, to)| *to == entity.id);
+        for (relation, _) in towards {
+            text.push_str(&format!("  {}  is its {relation}\n", cell(&other.id)));
+        }
     }
     for (role, held) in &entity.profile.roles {
         let from = held.from.map_or("unknown".to_owned(), |at| at.to_string());
@@ -90,17 +111,38 @@ fn show(args: &EntityIdArgs) -> Result<(), Failure> {
         text.push_str(&format!("  {}  {from} to {until}\n", cell(role)));
     }
     for entry in &history {
-        let does = serde_json::to_value(&entry.does).unwrap_or_default();
-        let op = does["op"].as_str().unwrap_or_default().to_owned();
         let by = entry.by.as_deref().unwrap_or("-");
         text.push_str(&format!(
-            "  {}  {op}  {}  by {}\n",
+            "  {}  {}  by {}",
             entry.at,
-            cell(entry.does.id()),
+            cell(&told(&entry.does)),
             cell(by)
         ));
+        if let Some(source) = &entry.source {
+            text.push_str(&format!("  from {source}"));
+        }
+        text.push('\n');
     }
     print(&text)
+}
+
+/// A change of the registry, for people.
+fn told(does: &EntityOp) -> String {
+    match does {
+        EntityOp::Create {
+            id, name, pending, ..
+        } => {
+            let waits = if *pending { ", which waits" } else { "" };
+            format!("create  {id}  {name}{waits}")
+        }
+        EntityOp::Alias { id, alias } => format!("alias  {id}  {alias}"),
+        EntityOp::Role { id, role, .. } => format!("role  {id}  {role}"),
+        EntityOp::Relate { id, relation, to } => format!("relate  {id}  {relation} of {to}"),
+        EntityOp::Merge { id, into } => format!("merge  {id}  into {into}"),
+        EntityOp::Split { id } => format!("split  {id}"),
+        EntityOp::Confirm { id } => format!("confirm  {id}"),
+        other => format!("change  {}", other.id()),
+    }
 }
 
 fn print_changed(written: &Written, format: Format) -> Result<(), Failure> {
@@ -125,6 +167,9 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
             project: args.of_project.clone(),
             metadata: Metadata {
                 mail: args.mail.clone(),
+                path: args.path.clone(),
+                document_id: args.document_id.clone(),
+                record_id: args.record_id.clone(),
                 ..Metadata::default()
             },
             confidence: None,
@@ -148,6 +193,13 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
                 from: end(&args.since, "--since")?,
                 until: end(&args.until, "--until")?,
             },
+        });
+    }
+    if let (Some(relation), Some(to)) = (&args.relation, &args.to) {
+        operations.push(EntityOp::Relate {
+            id: args.id.clone(),
+            relation: flagged("--relation", relation.parse())?,
+            to: to.clone(),
         });
     }
     change(

@@ -85,18 +85,23 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
             object.object_id,
             cell(name)
         ));
-        match &object.note {
-            Some(WriteNote::ClaimNotParsed { why }) => {
-                text.push_str(&format!("  claim_not_parsed: {}\n", cell(why)));
-            }
-            Some(WriteNote::EntityPending) => {
-                text.push_str("  entity_pending: `tenure entity review` shows which it may be\n");
-            }
-            _ => {}
+        if let Some(note) = note_of(object.note.as_ref()) {
+            text.push_str(&format!("  {note}\n"));
         }
     }
     text.push_str(&format!("version {} at {}\n", written.version, written.at));
     print(&text)
+}
+
+/// A note on what was written, for people.
+fn note_of(note: Option<&WriteNote>) -> Option<String> {
+    match note? {
+        WriteNote::ClaimNotParsed { why } => Some(format!("claim_not_parsed: {}", cell(why))),
+        WriteNote::EntityPending => {
+            Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Beliefs, for people or for programs.

@@ -11,7 +11,7 @@ use tenure::object::RetirementRule;
 use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
-use super::{objects, print_written, tenant, tenant_to_write, writing};
+use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RefreshArgs,
     RetractArgs, SweepArgs,
@@ -63,7 +63,30 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     if args.verbose || args.tenant.format == Format::Json {
         return print_written(&written, args.tenant.format);
     }
-    print(&counted(&written))
+    print(&format!("{}{}", noted(&written), counted(&written)))
+}
+
+/// The most notes that are shown where the objects are not.
+const MOST_NOTES: usize = 20;
+
+/// The notes on objects that were written, each with its object.
+fn noted(written: &Written) -> String {
+    let noted = written.objects.iter().filter_map(|object| {
+        let name = object.name.clone();
+        let name = name.unwrap_or_else(|| object.object_id.to_string());
+        Some(format!(
+            "{}: {}\n",
+            cell(&name),
+            note_of(object.note.as_ref())?
+        ))
+    });
+    let mut noted: Vec<String> = noted.collect();
+    let more = noted.len().saturating_sub(MOST_NOTES);
+    noted.truncate(MOST_NOTES);
+    if more > 0 {
+        noted.push(format!("{more} more: `--verbose` shows them\n"));
+    }
+    noted.concat()
 }
 
 /// The number of objects that were written, by what became of them.

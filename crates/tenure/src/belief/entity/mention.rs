@@ -31,6 +31,8 @@ vocabulary! {
         Path = "path",
         /// A role description.
         Role = "role",
+        /// A part of a known name.
+        PartialName = "partial_name",
     }
 }
 
@@ -59,7 +61,7 @@ impl Mention {
             Sign::Mail => profile.metadata.mail = mark,
             Sign::DocumentId => profile.metadata.document_id = mark,
             Sign::Path => profile.metadata.path = mark,
-            Sign::Alias => {}
+            Sign::Alias | Sign::PartialName => {}
             // Somebody has the role: who it is, is a person.
             Sign::Role => profile.kind = None,
         }

@@ -2,6 +2,7 @@
 
 mod identity;
 mod mention;
+mod partial;
 mod registry;
 mod resolver;
 mod similarity;

@@ -416,6 +416,12 @@ impl Entities {
         }
     }
 
+    /// The entity that an id means, by all that is known; none where nobody has decided it.
+    pub fn decided<'e>(&'e self, id: &'e str) -> Option<&'e str> {
+        let meant = self.meant(id, &|_| true)?;
+        (!self.waiting.contains(meant)).then_some(meant)
+    }
+
     /// The meaning of an id for somebody who may see these objects; none where it means itself.
     pub fn identity(&self, id: &str, sees: &SeesObject<'_>) -> Option<Identity> {
         let meant = self.meant(id, sees)?;

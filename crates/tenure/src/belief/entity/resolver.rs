@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::mention::{Mention, MentionFinder, Sign};
+use super::partial::{NameWords, partial_names};
 use super::registry::SeenEntity;
 use super::similarity::{PartWeights, Profile, Resolved, resolve};
 use super::{MAX_MENTIONS, Resolution};
@@ -36,6 +37,8 @@ struct Layer {
     whole: BTreeMap<String, Vec<u32>>,
     /// Places by a word of a name, or by its initials.
     words: BTreeMap<String, Vec<u32>>,
+    /// The words that give a part of a name away.
+    parts: NameWords,
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
@@ -47,6 +50,7 @@ impl Layer {
     fn of(entities: Vec<SeenEntity>) -> Result<Layer, Error> {
         let mut whole: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let mut parts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let mut telling = NameWords::default();
         let mut searched = Vec::new();
         let add = |to: &mut BTreeMap<String, Vec<u32>>, key: String, place: u32| {
             let places = to.entry(key).or_default();
@@ -56,6 +60,7 @@ impl Layer {
         };
         for (place, entity) in (0u32..).zip(&entities) {
             let profile = &entity.profile;
+            telling.add(profile);
             let roles = profile.roles.iter().map(|(role, _)| role);
             let names = std::iter::once(&profile.name).chain(&profile.aliases);
             for name in names.chain(roles) {
@@ -86,6 +91,7 @@ impl Layer {
             entities,
             whole,
             words: parts,
+            parts: telling,
         })
     }
 
@@ -251,8 +257,23 @@ impl Resolver {
         (resolved, is_cut)
     }
 
-    /// The mentions of both layers; of two that overlap, the longer one.
+    /// The mentions of a text: whole names and marks, and outside of them parts of names.
     fn mentions(&self, text: &str) -> (Vec<Mention>, bool) {
+        let (mut whole, is_cut) = self.whole(text);
+        if self.base.parts.is_empty() && self.changed.parts.is_empty() {
+            return (whole, is_cut);
+        }
+        let is_name = |word: &str| self.base.parts.holds(word) || self.changed.parts.holds(word);
+        let parts = partial_names(text, &whole, &is_name);
+        let room = MAX_MENTIONS - whole.len();
+        let is_cut = is_cut || parts.len() > room;
+        whole.extend(parts.into_iter().take(room));
+        whole.sort_by_key(|one| one.at.start);
+        (whole, is_cut)
+    }
+
+    /// The whole names and the marks of both layers; of two that overlap, the longer one.
+    fn whole(&self, text: &str) -> (Vec<Mention>, bool) {
         let base = self.base.finder.find(text);
         if self.changed.entities.is_empty() {
             return (base.mentions, base.is_cut);

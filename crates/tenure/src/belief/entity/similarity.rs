@@ -200,6 +200,8 @@ struct Names {
     exact: bool,
     /// True if it says little of whom it means: one word, or initials.
     partial: bool,
+    /// True if each of its words is one of the other's.
+    in_part: bool,
     /// True if characters of other scripts stand for Latin ones.
     disguised: bool,
 }
@@ -228,6 +230,7 @@ fn names(mention: &Profile, entity: &Profile) -> Names {
             score: Score::ONE,
             exact: true,
             partial: ours.len() < 2,
+            in_part: false,
             disguised,
         };
     }
@@ -248,6 +251,7 @@ fn names(mention: &Profile, entity: &Profile) -> Names {
             score: if holds { Score::ONE } else { Score::ZERO },
             exact: holds && mention.at.is_some(),
             partial: false,
+            in_part: false,
             disguised: false,
         };
     }
@@ -255,6 +259,7 @@ fn names(mention: &Profile, entity: &Profile) -> Names {
         score: Score::ZERO,
         exact: false,
         partial: false,
+        in_part: false,
         disguised: false,
     };
     for name in &known {
@@ -272,6 +277,7 @@ fn compare(said: &str, ours: &[String], name: &str, theirs: &[String]) -> Names 
         score,
         exact: false,
         partial: false,
+        in_part: false,
         disguised: false,
     };
     let ((seen, one), (known, other)) = (skeleton(said), skeleton(name));
@@ -312,6 +318,7 @@ fn compare(said: &str, ours: &[String], name: &str, theirs: &[String]) -> Names 
     if whole_word && (fits(ours, theirs) || fits(theirs, ours)) {
         return Names {
             partial: true,
+            in_part: ours.iter().all(|word| theirs.contains(word)),
             ..plain(millionths(850_000))
         };
     }
@@ -403,9 +410,14 @@ pub fn similarity(
     entity: &Profile,
     weights: &PartWeights,
 ) -> Similarity {
-    let names = names(mention, entity);
+    let mut names = names(mention, entity);
     let marks = marks(&mention.metadata, &entity.metadata);
     let earlier = mention.earlier.contains(id);
+    // Who was named in full is called by a part of that name.
+    if earlier && names.in_part {
+        names.exact = true;
+        names.score = Score::ONE;
+    }
     let kind = match (mention.kind, entity.kind) {
         (Some(one), Some(other)) => Some(one == other),
         _ => None,
