@@ -86,7 +86,7 @@ pub(crate) struct AddEntityArgs {
     /// The id in the system of record
     #[arg(long, value_name = "ID")]
     pub(crate) record_id: Option<String>,
-    /// It is the parent, child or sibling of --to, the same_as --to, or names it (cross_reference)
+    /// It is parent, child, sibling, cross_reference or same_as of --to
     #[arg(long, value_name = "RELATION", requires = "to")]
     pub(crate) relation: Option<String>,
     /// The other entity

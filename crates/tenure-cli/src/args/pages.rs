@@ -272,6 +272,26 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The options that `-h` shows of a page that would not fit a screen otherwise; `--help` shows all.
 const SHOWN: &[(&str, &[&str])] = &[
     (
+        "entity add",
+        &[
+            "name",
+            "kind",
+            "alias",
+            "of_project",
+            "mail",
+            "relation",
+            "to",
+            "role",
+            "since",
+            "until",
+            "author",
+            "store",
+            "tenant",
+            "format",
+            "help",
+        ],
+    ),
+    (
         "compile",
         &[
             "near",

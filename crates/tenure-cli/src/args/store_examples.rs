@@ -77,8 +77,8 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "",
             ),
             (
-                "tenure entity add apollo --relation parent --to nova",
-                "apollo holds nova",
+                "tenure entity add kim --relation cross_reference --to ada",
+                "",
             ),
         ],
     ),
