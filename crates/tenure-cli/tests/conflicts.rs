@@ -227,3 +227,32 @@ fn claims_that_cannot_be_compared_are_said_to_be_so() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("valid_until"), "{said}");
 }
+
+#[test]
+fn many_pairs_are_shown_in_part() {
+    let bench = Bench::new();
+    let claims = (0..12).map(|n| {
+        format!(
+            r#"{{"name":"c{n}","content":"It is {n}.","normalized_claim":"limit == {n}","canonical_entity_ids":["ada"]}}"#
+        )
+    });
+    bench.file("claims.jsonl", claims.collect::<Vec<_>>().join("\n"));
+    bench.ok(&["store", "put", "claims.jsonl"]);
+    let pairs = |out: &std::process::Output| {
+        let out = String::from_utf8_lossy(&out.stdout);
+        out.matches("limit of ada").count()
+    };
+    let shown = bench.run(&["conflicts", "list"]);
+    let said = String::from_utf8_lossy(&shown.stderr);
+    assert!(
+        said.contains("note: 16 more pairs: --limit shows more"),
+        "{said}"
+    );
+    assert_eq!(pairs(&shown), 50);
+    let shown = bench.run(&["conflicts", "list", "--limit", "66"]);
+    assert_eq!((pairs(&shown), shown.stderr.len()), (66, 0));
+    let all: Value =
+        serde_json::from_str(&bench.ok(&["conflicts", "list", "--format", "json"])).unwrap();
+    assert_eq!(all.as_array().unwrap().len(), 66);
+    bench.refused(1, &["conflicts", "list", "--limit", "0"]);
+}

@@ -31,6 +31,9 @@ pub(crate) struct ListConflictsArgs {
     /// List those of this instant in transaction time [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) as_of: Option<String>,
+    /// The most pairs [default: 50 as text, in JSON all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

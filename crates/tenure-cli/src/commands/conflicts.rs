@@ -22,6 +22,9 @@ pub(crate) fn run(args: &ConflictsArgs) -> Result<(), Failure> {
     }
 }
 
+/// The most pairs that are shown to people who name no number.
+const SHOWN: u32 = 50;
+
 fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
     let known = args.as_of.as_deref();
     let known = known.map(|at| instant(at, "--as-of")).transpose()?;
@@ -29,11 +32,22 @@ fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
     if args.unresolved {
         found.retain(|conflict| conflict.loser == Loser::Both && conflict.ground != Ground::Person);
     }
+    let limit = match (args.limit, args.tenant.format) {
+        (Some(limit), _) => limit as usize,
+        (None, Format::Text) => SHOWN as usize,
+        (None, Format::Json) => found.len(),
+    };
+    let more = found.len().saturating_sub(limit);
+    found.truncate(limit);
     print_conflicts(
         &found,
         args.tenant.format,
         "no two claims contradict each other\n",
-    )
+    )?;
+    if more > 0 {
+        anstream::eprintln!("note: {more} more pairs: --limit shows more");
+    }
+    Ok(())
 }
 
 fn show(args: &ShowConflictArgs) -> Result<(), Failure> {
