@@ -24,11 +24,18 @@ fn seen(
     let entries = entries(rows)?;
     let sources: BTreeSet<ObjectId> = entries.iter().filter_map(|entry| entry.source).collect();
     let entities = folded(&entries);
-    if sees.is_none() {
-        return Ok(entities.seen(tenant, &|_| true));
-    }
-    let open = open_objects(rows, tenant, sources.into_iter().collect(), sees)?;
-    let open: BTreeSet<ObjectId> = open.into_iter().collect();
+    let sources: Vec<ObjectId> = sources.into_iter().collect();
+    // What is not believed any more gives nothing.
+    let open: BTreeSet<ObjectId> = match sees {
+        None => rows
+            .held_labels(&sources)?
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect(),
+        Some(_) => open_objects(rows, tenant, sources, sees)?
+            .into_iter()
+            .collect(),
+    };
     Ok(entities.seen(tenant, &|id| open.contains(&id)))
 }
 

@@ -1,7 +1,7 @@
 //! Resolution of the mentions in what is written, in the transaction of the write.
 
 use std::collections::btree_map::Entry as Slot;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,14 @@ use tenure::belief::entity::{
     Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
-use tenure::object::{Authority, ObjectId, Scope};
+use tenure::num::Score;
+use tenure::object::{Access, Authority, ObjectId, Scope, Sealer, default_trust};
 use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{Read, Write};
+use crate::labels::labelled_or_hidden;
 use crate::stored::unwritable;
 
 /// The log of the registry.
@@ -34,6 +36,13 @@ const MOST_ADDED: usize = 64;
 const MOST_RELATED: usize = 8;
 /// The number of entities that may have changed before all of them are made ready anew.
 const MOST_CHANGED: usize = 256;
+
+/// Words that no object makes a name: they stand in most texts.
+const COMMON: [&str; 40] = [
+    "a", "all", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "deploy", "do",
+    "for", "from", "has", "have", "he", "if", "in", "is", "it", "no", "not", "of", "on", "or",
+    "project", "she", "so", "that", "the", "they", "this", "to", "we", "with", "yes", "you",
+];
 
 /// The registry of a tenant as its log has it up to an entry.
 #[derive(Clone, Default, Debug)]
@@ -96,6 +105,176 @@ struct Known {
     resolver: Resolver,
     /// The ids of those that have changed since the resolver was made.
     changed: BTreeSet<String>,
+    sources: Sources,
+}
+
+/// Who may see the objects that the registry came from, as far as it was asked for.
+#[derive(Debug, Default)]
+struct Sources {
+    /// The tenant's version that this is of.
+    version: u64,
+    /// The access to each belief that is held of an object; none where nothing is believed of it.
+    access: HashMap<ObjectId, Vec<Arc<Access>>>,
+    /// The same access by its labels: few are shared by many.
+    known: HashMap<Arc<str>, Arc<Access>>,
+}
+
+impl Sources {
+    /// Forgets what has changed.
+    fn catch_up(&mut self, rows: &mut dyn Read) -> Result<(), Error> {
+        let version = rows.version()?;
+        if version < self.version {
+            self.access.clear();
+        } else if version > self.version && !self.access.is_empty() {
+            for id in rows.changed_since(self.version)? {
+                self.access.remove(&id);
+            }
+        }
+        self.version = version;
+        Ok(())
+    }
+
+    /// Reads what is not known of these.
+    fn read(
+        &mut self,
+        rows: &mut dyn Read,
+        tenant: &str,
+        ids: &BTreeSet<ObjectId>,
+    ) -> Result<(), Error> {
+        let missing = ids.iter().filter(|id| !self.access.contains_key(id));
+        let missing: Vec<ObjectId> = missing.copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.access
+            .extend(missing.iter().map(|id| (*id, Vec::new())));
+        let mut sealer = Sealer::default();
+        for (id, labels) in rows.held_labels(&missing)? {
+            let access = match self.known.get(&labels) {
+                Some(access) => Arc::clone(access),
+                None => {
+                    let object = labelled_or_hidden(&mut sealer, tenant, id, &labels, None)?;
+                    let access = Arc::new(object.access());
+                    self.known.insert(labels, Arc::clone(&access));
+                    access
+                }
+            };
+            self.access.entry(id).or_default().push(access);
+        }
+        Ok(())
+    }
+
+    /// Returns whether everyone who has this access may see all that is believed of an object, and something is.
+    fn is_open(&self, source: ObjectId, to: &Access) -> bool {
+        let access = self.access.get(&source);
+        access.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
+    }
+}
+
+/// The registry as everyone knows it who may see one object. What only some of them may see changes nothing of what an object
+/// adds: all of them see that.
+struct Audience<'k, 'r> {
+    entities: &'k Entities,
+    sources: &'k mut Sources,
+    rows: &'r mut dyn Read,
+    tenant: &'k str,
+    access: Access,
+    /// What each entity is to them, as far as it was asked for.
+    seen: BTreeMap<String, Option<Vec<SeenEntity>>>,
+    /// The first failure to read.
+    failed: Option<Error>,
+}
+
+impl Audience<'_, '_> {
+    /// The entities that one of all is to them; none where that one is known to them as it is.
+    fn view(&mut self, entity: &SeenEntity) -> Option<Vec<SeenEntity>> {
+        if let Some(seen) = self.seen.get(&entity.id) {
+            return seen.clone();
+        }
+        let seen = self.look(&entity.id).unwrap_or_else(|error| {
+            self.failed.get_or_insert(error);
+            Some(Vec::new())
+        });
+        self.seen.insert(entity.id.clone(), seen.clone());
+        seen
+    }
+
+    fn look(&mut self, id: &str) -> Result<Option<Vec<SeenEntity>>, Error> {
+        let members = self.entities.members(id);
+        let mut sources = BTreeSet::new();
+        self.entities.sources_about(&members, &mut sources);
+        self.sources.read(self.rows, self.tenant, &sources)?;
+        let sees = |source| self.sources.is_open(source, &self.access);
+        if sources.iter().all(|source| sees(*source)) {
+            return Ok(None);
+        }
+        Ok(Some(self.entities.seen_of(&members, self.tenant, &sees)))
+    }
+
+    /// The entity that an id means to them, where it is decided.
+    fn decided(&mut self, id: &str) -> Result<Option<String>, Error> {
+        let mut sources = BTreeSet::new();
+        self.entities.sources_of(id, &mut sources);
+        self.sources.read(self.rows, self.tenant, &sources)?;
+        let sees = |source| self.sources.is_open(source, &self.access);
+        Ok(self.entities.decided(id, &sees).map(str::to_owned))
+    }
+
+    /// The id of an entity that is new to them with this name, and of what it may be; and whether there is one with it.
+    fn id_of(
+        &mut self,
+        key: &[u8; 32],
+        name: &str,
+        candidates: &[String],
+    ) -> Result<(String, bool), Error> {
+        let id = fresh_id(key, name, candidates, None);
+        if !self.entities.holds(&id) {
+            return Ok((id, false));
+        }
+        if self.holds(&id)? {
+            return Ok((id, true));
+        }
+        // One that they know nothing of has it.
+        let access = &self.access;
+        let who = (
+            &*access.scope,
+            access.classification.term(),
+            access.personal,
+        );
+        let who = serde_json::to_vec(&who).map_err(|error| unwritable(&error))?;
+        let id = fresh_id(key, name, candidates, Some(&who));
+        let is_known = self.entities.holds(&id);
+        Ok((id, is_known))
+    }
+
+    /// The entity with this id, as they know it.
+    fn entity(&mut self, resolver: &Resolver, id: &str) -> Option<SeenEntity> {
+        // It may be merged in the view of others.
+        let entity = resolver.entity(self.entities.meant(id, &|_| true)?)?;
+        let seen = self.view(entity).unwrap_or_else(|| vec![entity.clone()]);
+        seen.into_iter().find(|one| one.id == id)
+    }
+
+    /// Returns whether an id is one of theirs.
+    fn holds(&mut self, id: &str) -> Result<bool, Error> {
+        let mut sources = BTreeSet::new();
+        self.entities.sources_of(id, &mut sources);
+        self.sources.read(self.rows, self.tenant, &sources)?;
+        let sees = |source| self.sources.is_open(source, &self.access);
+        Ok(self.entities.meant(id, &sees).is_some())
+    }
+
+    /// The entities that these mean to them.
+    fn meant(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
+        let mut sources = BTreeSet::new();
+        for id in ids {
+            self.entities.sources_of(id, &mut sources);
+        }
+        self.sources.read(self.rows, self.tenant, &sources)?;
+        let sees = |source| self.sources.is_open(source, &self.access);
+        let meant = ids.iter().filter_map(|id| self.entities.meant(id, &sees));
+        Ok(meant.map(str::to_owned).collect())
+    }
 }
 
 /// The success of entities in memory in following their log.
@@ -113,14 +292,6 @@ pub(crate) fn decided(mut entities: Vec<SeenEntity>) -> Vec<SeenEntity> {
 }
 
 impl Known {
-    /// The canonical ids of these.
-    fn meant(&self, ids: &BTreeSet<String>) -> BTreeSet<String> {
-        let meant = ids
-            .iter()
-            .filter_map(|id| self.entities.meant(id, &|_| true));
-        meant.map(str::to_owned).collect()
-    }
-
     fn read(rows: &mut dyn Read, tenant: &str, last: u64) -> Result<Known, Error> {
         let entities = folded(&entries(rows)?);
         Ok(Known {
@@ -128,6 +299,7 @@ impl Known {
             resolver: Resolver::new(decided(entities.seen(tenant, &|_| true)))?,
             entities,
             changed: BTreeSet::new(),
+            sources: Sources::default(),
         })
     }
 
@@ -278,13 +450,14 @@ pub(crate) fn resolve_written(
     let key = rows.key()?.unwrap_or_default();
     let at = rows.stamp()?.at;
     let mut all = known.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = match all.remove(tenant) {
+    let mut own = match all.remove(tenant) {
         Some(mut own) => match own.catch_up(rows, tenant, last)? {
             Followed::All => own,
             Followed::Lost => Known::read(rows, tenant, last)?,
         },
         None => Known::read(rows, tenant, last)?,
     };
+    own.sources.catch_up(rows)?;
     let weights = weights(rows)?;
     let mut lines = Vec::new();
     let mut made = BTreeSet::new();
@@ -301,18 +474,34 @@ pub(crate) fn resolve_written(
                 }
             }),
         };
+        let Known {
+            entities,
+            resolver,
+            sources,
+            ..
+        } = &mut own;
+        let mut audience = Audience {
+            entities,
+            sources,
+            rows,
+            tenant,
+            access: object.access(),
+            seen: BTreeMap::new(),
+            failed: None,
+        };
+        let earlier = match &session {
+            Some(session) => audience.meant(&session.earlier)?,
+            None => BTreeSet::new(),
+        };
         let around = Profile {
-            earlier: session
-                .as_ref()
-                .map(|session| own.meant(&session.earlier))
-                .unwrap_or_default(),
+            earlier,
             ..around(tenant, object)
         };
         let Operations {
             operations,
             bound,
             waits,
-        } = operations(&own, object, &around, &weights, &key);
+        } = operations(resolver, &mut audience, object, &around, (&weights, &key))?;
         // Data names what it likes.
         if let Some(session) = session
             && object.revision().authority_level() < Authority::Data
@@ -340,6 +529,10 @@ pub(crate) fn resolve_written(
             }
         }
     }
+    // A write that fails leaves nothing of what it would have made of these.
+    for object in objects {
+        own.sources.access.remove(&object.revision().object_id());
+    }
     all.insert(tenant.to_owned(), own);
     for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
         rows.append(&session.log, session.last, &session.lines)?;
@@ -364,57 +557,63 @@ struct Operations {
 /// The surroundings of all mentions of an object.
 fn around(tenant: &str, object: &ContextObject) -> Profile {
     let revision = object.revision();
+    // What says nothing of its source is not known to be a bad one.
+    let usual = default_trust(revision.authority_level());
+    let stated = |trust: Score| (trust != usual).then_some(trust);
     Profile {
         tenant: tenant.to_owned(),
         project: revision.scope().project.as_deref().map(str::to_owned),
-        source_authority: Some(revision.source_authority()),
-        confidence: Some(revision.confidence()),
+        source_authority: stated(revision.source_authority()),
+        confidence: stated(revision.confidence()),
         at: object.valid().from,
         ..Profile::default()
     }
 }
 
-/// The changes to the registry by the mentions of an object.
+/// The changes to the registry by the mentions of an object, as far as everyone who may see it knows the registry.
 fn operations(
-    known: &Known,
+    resolver: &Resolver,
+    audience: &mut Audience<'_, '_>,
     object: &ContextObject,
     around: &Profile,
-    weights: &PartWeights,
-    key: &[u8; 32],
-) -> Operations {
+    (weights, key): (&PartWeights, &[u8; 32]),
+) -> Result<Operations, Error> {
     let text = object.revision().content();
     let mut end = text.len().min(MOST_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (found, _) = known.resolver.text(&text[..end], around, weights);
+    let (found, _) = resolver.text_in(&text[..end], around, weights, &mut |one| audience.view(one));
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     for mention in found {
         let candidates = mention.resolved.candidates.iter();
         let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
-        let fresh = match (mention.resolved.outcome, mention.sign) {
+        let is_question = match (mention.resolved.outcome, mention.sign) {
             (Resolution::Bind, _) => {
                 bound.extend(candidates);
                 continue;
             }
-            (Resolution::Review, _) => {
-                let asked = fresh_id(key, &mention.name, &candidates);
-                if let Some(meant) = known.entities.decided(&asked) {
-                    // Of several, another text may mean another one.
-                    if candidates.len() == 1 {
-                        bound.insert(meant.to_owned());
-                    }
-                    continue;
-                }
-                waits = true;
-                true
-            }
+            (Resolution::Review, _) => true,
             // A path and a role say too little to be something of their own.
-            (_, Sign::Mail | Sign::DocumentId) => !known.resolver.knows(&mention.name),
-            _ => false,
+            (_, Sign::Mail | Sign::DocumentId)
+                if !resolver.knows(&mention.name, &mut |one| audience.view(one)) =>
+            {
+                false
+            }
+            _ => continue,
         };
-        let id = fresh_id(key, &mention.name, &candidates);
-        if fresh && operations.len() < MOST_ADDED && !known.entities.holds(&id) {
+        let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
+        if is_question {
+            if let Some(meant) = audience.decided(&id)? {
+                // Of several, another text may mean another one.
+                if candidates.len() == 1 {
+                    bound.insert(meant);
+                }
+                continue;
+            }
+            waits = true;
+        }
+        if !is_known && operations.len() < MOST_ADDED {
             operations.push(EntityOp::Create {
                 id,
                 name: mention.name,
@@ -422,38 +621,49 @@ fn operations(
                 project: mention.mention.project,
                 metadata: mention.mention.metadata,
                 confidence: None,
-                pending: mention.resolved.outcome == Resolution::Review,
+                pending: is_question,
                 candidates,
             });
         }
     }
-    operations.extend(aliases(known, object));
-    operations.extend(relations(known, &bound));
+    operations.extend(aliases(resolver, audience, object));
+    operations.extend(relations(resolver, audience, &bound));
     operations.truncate(MOST_ADDED);
     // An object may say itself which entities it is about.
     let (about, _) = object.revision().names();
-    let about = about.iter().filter(|id| known.entities.holds(id));
-    bound.extend(about.take(MOST_RELATED).cloned());
-    Operations {
+    for id in about.iter().take(MOST_RELATED) {
+        if audience.holds(id)? {
+            bound.insert(id.clone());
+        }
+    }
+    if let Some(error) = audience.failed.take() {
+        return Err(error);
+    }
+    Ok(Operations {
         operations,
         bound,
         waits,
-    }
+    })
 }
 
-/// The names that an object gives the one entity that it is about.
-fn aliases(known: &Known, object: &ContextObject) -> Vec<EntityOp> {
+/// The names that an object gives the one entity that it is about. Data names what it likes: its names are none.
+fn aliases(
+    resolver: &Resolver,
+    audience: &mut Audience<'_, '_>,
+    object: &ContextObject,
+) -> Vec<EntityOp> {
     let (about, names) = object.revision().names();
-    let [about] = about else { return Vec::new() };
-    let Some(entity) = known.resolver.entity(about) else {
+    let ([about], true) = (about, object.revision().authority_level() < Authority::Data) else {
+        return Vec::new();
+    };
+    let Some(entity) = audience.entity(resolver, about) else {
         return Vec::new();
     };
     let has = |name: &String| {
         let mut known = std::iter::once(&entity.profile.name).chain(&entity.profile.aliases);
         known.any(|one| folded_name(one) == folded_name(name))
     };
-    let is_long = |name: &&String| folded_name(name).chars().nth(MIN_ALIAS - 1).is_some();
-    let fresh = names.iter().filter(is_long).filter(|name| !has(name));
+    let fresh = names.iter().filter(|name| is_name(name) && !has(name));
     let named = fresh.map(|alias| EntityOp::Alias {
         id: about.clone(),
         alias: alias.clone(),
@@ -463,28 +673,38 @@ fn aliases(known: &Known, object: &ContextObject) -> Vec<EntityOp> {
 }
 
 /// The relations between entities that one object speaks of, where there are none yet.
-fn relations(known: &Known, bound: &BTreeSet<String>) -> Vec<EntityOp> {
+fn relations(
+    resolver: &Resolver,
+    audience: &mut Audience<'_, '_>,
+    bound: &BTreeSet<String>,
+) -> Vec<EntityOp> {
     let bound: Vec<&String> = bound.iter().take(MOST_RELATED).collect();
-    let pairs = bound.iter().enumerate().flat_map(|(at, id)| {
+    let mut fresh = Vec::new();
+    for (at, id) in bound.iter().enumerate() {
+        let Some(entity) = audience.entity(resolver, id) else {
+            continue;
+        };
         let later = bound.get(at + 1..).unwrap_or_default().iter();
-        later.map(move |to| (*id, *to))
-    });
-    let fresh = pairs.filter(|(id, to)| {
-        let entity = known.resolver.entity(id);
-        entity.is_some_and(|one| one.relations.iter().all(|(_, other)| other != *to))
-    });
-    fresh
-        .map(|(id, to)| EntityOp::Relate {
-            id: id.clone(),
+        let new = later.filter(|to| entity.relations.iter().all(|(_, other)| other != **to));
+        fresh.extend(new.map(|to| EntityOp::Relate {
+            id: (*id).clone(),
             relation: RelationType::CrossReference,
-            to: to.clone(),
-        })
-        .collect()
+            to: (*to).clone(),
+        }));
+    }
+    fresh
 }
 
-/// The id of an entity that is new: of its name, and of what it may be.
-fn fresh_id(key: &[u8; 32], name: &str, candidates: &[String]) -> String {
+/// Returns whether an object may give a name: not too short, and more than a word that any text has.
+fn is_name(name: &str) -> bool {
+    let name = folded_name(name);
+    name.chars().nth(MIN_ALIAS - 1).is_some() && !COMMON.contains(&name.as_str())
+}
+
+/// The id of an entity that is new: of its name, of what it may be and, where another has that id, of who knows it.
+fn fresh_id(key: &[u8; 32], name: &str, candidates: &[String], who: Option<&[u8]>) -> String {
     let mut parts = vec![&b"entity"[..], name.as_bytes()];
+    parts.extend(who);
     parts.extend(candidates.iter().map(String::as_bytes));
     let digest = Digest::keyed(key, &parts).to_string();
     let hex = digest.rsplit(':').next().unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use tenure::ObjectDocument;
 use tenure::belief::entity::{EntityOp, Profile, RelationType, Resolution};
-use tenure::object::ObjectId;
+use tenure::num::Score;
+use tenure::object::{Authority, Classification, ObjectId};
 use tenure_store::{Expect, Outcome, Tenant, WriteNote, Writing};
 
 use crate::common::{Home, document, put};
@@ -18,6 +19,9 @@ on_both_engines!(
     what_a_session_spoke_of_is_a_candidate,
     the_weights_are_those_of_the_tenants_policy,
     look_alike_letters_bind_nothing_by_themselves,
+    the_hidden_changes_nothing_of_what_is_added,
+    names_of_data_and_of_what_is_retracted_are_none,
+    a_whole_name_of_several_words_is_bound_in_a_plain_note,
 );
 
 fn operation(op: &str) -> (EntityOp, Option<ObjectId>) {
@@ -278,8 +282,8 @@ fn what_a_session_spoke_of_is_a_candidate(home: &Home) {
     let asked = put(
         &acme,
         vec![
-            of("h", "s5", "Ask Ada for Project Nova."),
-            of("i", "s6", "Ada owns Project Nova."),
+            document("h", "Ask Ada for Project Nova."),
+            document("i", "Ada owns Project Nova."),
             of("j", "s7", "Ada Lovelace has come."),
             of("k", "s7", "We ask Ada for Project Helix."),
         ],
@@ -381,4 +385,167 @@ fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
     let (outcome, first) = resolved("Project Nova");
     assert!(outcome != Resolution::Bind || first.as_deref() == Some("nova"));
     assert_eq!(resolved("Project N\u{43e}va").0, Resolution::Review);
+}
+
+/// The registry as the user `bob` may see it: name, other names, names of what it is related to and may be, and whether it
+/// waits.
+fn seen_by_bob(tenant: &Tenant) -> Vec<(String, Vec<String>, Vec<String>, bool)> {
+    let sees = |objects: &[std::sync::Arc<tenure::ContextObject>]| {
+        let open = objects.iter().map(|object| {
+            let user = object.revision().scope().user.as_deref();
+            user.is_none_or(|user| user == "bob")
+                && object.revision().classification() <= Classification::Restricted
+        });
+        open.collect()
+    };
+    let all = tenant.entities(Some(&sees)).unwrap();
+    let name = |id: &String| {
+        let found = all.iter().find(|one| one.id == *id);
+        found
+            .map(|one| one.profile.name.clone())
+            .unwrap_or_default()
+    };
+    let mut told: Vec<_> = all
+        .iter()
+        .map(|one| {
+            // Which of two ids goes first is chance.
+            let back = all
+                .iter()
+                .filter(|other| other.relations.iter().any(|(_, to)| *to == one.id));
+            let near = one.relations.iter().map(|(_, to)| to);
+            let near = near.chain(back.map(|other| &other.id));
+            let mut near: Vec<String> = near.chain(&one.candidates).map(name).collect();
+            near.sort();
+            (
+                one.profile.name.clone(),
+                one.profile.aliases.clone(),
+                near,
+                one.pending,
+            )
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+fn the_hidden_changes_nothing_of_what_is_added(home: &Home) {
+    let told = [true, false].map(|is_there| {
+        let acme = home.tenant(if is_there { "with" } else { "without" });
+        change(
+            &acme,
+            &[
+                r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#,
+                r#"{"op": "create", "id": "grace", "name": "Grace Hopper", "kind": "person"}"#,
+                r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+                r#"{"op": "create", "id": "helix", "name": "Helix Engine", "kind": "system"}"#,
+                r#"{"op": "create", "id": "engine", "name": "The Old Engine", "kind": "system"}"#,
+            ],
+        );
+        let of_boss = |name: &str, text: &str, about: &str, aliases: &[&str]| ObjectDocument {
+            user_id: Some("boss".into()),
+            security_classification: Some(Classification::HighlyRestricted),
+            authority_level: Some(Authority::User),
+            canonical_entity_ids: vec![about.into()],
+            aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+            ..document(name, text)
+        };
+        if is_there {
+            let text = "Codename Zebra wrote DOC-777 with Helix Engine; mail eve@acme.example.";
+            let names = ["Codename Zebra", "Grace Hopper of Yale", "Zebra Hopper"];
+            let written = put(
+                &acme,
+                vec![
+                    of_boss("h1", text, "ada", &names),
+                    of_boss(
+                        "h2",
+                        "It grows.",
+                        "nova",
+                        &["Project Nova depends on Helix"],
+                    ),
+                    of_boss("h3", "One and the same.", "engine", &[]),
+                ],
+            );
+            let merge = operation(r#"{"op": "merge", "id": "engine", "into": "helix"}"#);
+            let source = Some(written.objects[2].object_id);
+            acme.change_entities(vec![(merge.0, source)], &Writing::default())
+                .unwrap();
+        }
+        let texts = [
+            "Codename Zebra met Grace Hopper.",
+            "Zebra will call about DOC-777, says eve@acme.example.",
+            "Project Nova depends on Helix Engine.",
+            "The Old Engine drives Project Nova.",
+            "With Grace Hopper of Yale and Ada Lovelace.",
+            "Zebra Hopper asked Lovelace of Helix Engine.",
+            "Codename Zebra wrote DOC-777 with Helix Engine; mail eve@acme.example.",
+        ];
+        for (at, text) in texts.iter().enumerate() {
+            let user_id = at.is_multiple_of(2).then(|| "bob".to_owned());
+            let said = ObjectDocument {
+                user_id,
+                ..document(&format!("t{at}"), text)
+            };
+            put(&acme, vec![said]);
+        }
+        assert!(acme.check().unwrap().is_empty());
+        seen_by_bob(&acme)
+    });
+    assert_eq!(told[0], told[1]);
+    let ada = told[0].iter().find(|one| one.0 == "Ada Lovelace").unwrap();
+    assert_eq!(ada.2, ["Grace Hopper"]);
+    assert!(told[0].iter().any(|one| one.0 == "doc-777" && !one.3));
+}
+
+fn names_of_data_and_of_what_is_retracted_are_none(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#],
+    );
+    let renamed = |name: &str, level: Authority, alias: &str| ObjectDocument {
+        authority_level: Some(level),
+        canonical_entity_ids: vec!["ada".into()],
+        aliases: vec![alias.into(), "The".into(), "is".into()],
+        ..document(name, "Another name.")
+    };
+    put(&acme, vec![renamed("page", Authority::Data, "Kim Lee")]);
+    assert_eq!(entities(&acme), [named("ada", &[], false)]);
+    let written = put(
+        &acme,
+        vec![renamed("note", Authority::User, "Countess of L")],
+    );
+    assert_eq!(entities(&acme), [named("ada", &["Countess of L"], false)]);
+    let note = written.objects[0].object_id;
+    acme.retract(note, Expect::Any, &Writing::default())
+        .unwrap();
+    assert_eq!(entities(&acme), [named("ada", &[], false)]);
+    put(
+        &acme,
+        vec![document("n", "Countess of L asks bob@acme.example.")],
+    );
+    assert_eq!(bound(&acme, "ada"), Vec::<String>::new());
+}
+
+fn a_whole_name_of_several_words_is_bound_in_a_plain_note(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#,
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+        ],
+    );
+    let written = put(
+        &acme,
+        vec![document("n1", "Ada Lovelace leads Project Nova.")],
+    );
+    assert_eq!(written.objects[0].note, None);
+    assert_eq!(bound(&acme, "ada"), ["nova"]);
+    // What says that its source is a poor one is asked about.
+    let poor = ObjectDocument {
+        source_authority: Some(Score::from_millionths(100_000)),
+        ..document("n2", "Ada Lovelace left.")
+    };
+    let written = put(&acme, vec![poor]);
+    assert_eq!(written.objects[0].note, Some(WriteNote::EntityPending));
 }

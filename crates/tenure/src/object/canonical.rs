@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Wire;
 use super::document::{
     ConstraintDocument, DecayRule, LOCAL_TENANT, PermissionScope, Provenance, ToolCall,
-    default_authority, default_layer, empty_schema, trust,
+    default_authority, default_layer, default_trust, empty_schema,
 };
 use super::revision::{RevisionParts, Status, Usage};
 use super::vocabulary::*;
@@ -190,7 +190,7 @@ impl<'a> Canonical<'a> {
         let rare = parts.rare();
         let scope = &*parts.scope;
         let tool = rare.tool.as_ref();
-        let trusted = trust(parts.authority);
+        let trusted = default_trust(parts.authority);
         let roles = |roles: &[Box<str>]| roles.iter().map(|role| role.to_string()).collect();
         let open = scope.allow_roles.is_empty() && scope.deny_roles.is_empty();
         Canonical {

@@ -531,7 +531,7 @@ pub(crate) fn canonical(mut schema: Value) -> Value {
 
 /// Returns the default quality of a source and confidence in a claim: the commanding levels are believed, memory and
 /// data by half.
-pub(super) fn trust(authority: Authority) -> Score {
+pub fn default_trust(authority: Authority) -> Score {
     if authority <= Authority::User {
         Score::ONE
     } else {

@@ -28,6 +28,7 @@ pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
 pub use constraint::{AnswerCheck, MAX_PATTERN, MAX_PATTERNS, MAX_SCHEMA};
+pub use document::default_trust;
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
     Provenance, ToolCall,

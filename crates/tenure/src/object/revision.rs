@@ -554,6 +554,33 @@ pub struct Access {
     pub personal: bool,
 }
 
+impl Access {
+    /// Returns whether everyone who may see what has the other access may see what has this one.
+    pub fn flows_to(&self, other: &Access) -> bool {
+        let (own, its) = (&self.scope, &other.scope);
+        let within =
+            |one: &Option<Box<str>>, other: &Option<Box<str>>| one.is_none() || one == other;
+        let allowed = own.allow_roles.is_empty()
+            || (!its.allow_roles.is_empty()
+                && its
+                    .allow_roles
+                    .iter()
+                    .all(|role| own.allow_roles.contains(role)));
+        own.tenant == its.tenant
+            && within(&own.user, &its.user)
+            && within(&own.project, &its.project)
+            && within(&own.session, &its.session)
+            && within(&own.task, &its.task)
+            && allowed
+            && own
+                .deny_roles
+                .iter()
+                .all(|role| its.deny_roles.contains(role))
+            && self.classification <= other.classification
+            && (!self.personal || other.personal)
+    }
+}
+
 impl Status {
     /// The status of an object whose store has judged nothing.
     pub(super) const UNJUDGED: Status = Status {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::canonical::Canonical;
-use super::document::{canonical, default_authority, default_layer, empty_schema, trust};
+use super::document::{canonical, default_authority, default_layer, default_trust, empty_schema};
 use super::revision::{Rare, RevisionParts};
 use super::vocabulary::*;
 use super::{
@@ -144,7 +144,7 @@ impl Sealer {
             tool,
             wire: document.wire,
         };
-        let trusted = trust(authority);
+        let trusted = default_trust(authority);
         let mut parts = RevisionParts {
             id: Digest::from_bytes([0; 32]),
             content_digest: Digest::of(document.content.as_bytes()),

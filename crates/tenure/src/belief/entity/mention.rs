@@ -160,9 +160,23 @@ impl MentionFinder {
 
     /// The mentions in a text. Of two that overlap, a known alias goes first, then the earlier one.
     pub fn find(&self, text: &str) -> Found {
+        let mut found = self.aliases(text);
+        found.is_cut |= self.add_patterns(text, &mut found.mentions);
+        found
+    }
+
+    /// The known aliases in a text.
+    pub(super) fn aliases(&self, text: &str) -> Found {
         let mut mentions = self.by_alias(text);
-        let mut is_cut = mentions.len() > MAX_MENTIONS;
+        let is_cut = mentions.len() > MAX_MENTIONS;
         mentions.truncate(MAX_MENTIONS);
+        Found { mentions, is_cut }
+    }
+
+    /// Adds what the patterns find outside of these mentions, which are in the order of the text and apart from each other.
+    /// Returns whether there are more than are given.
+    pub(super) fn add_patterns(&self, text: &str, mentions: &mut Vec<Mention>) -> bool {
+        let mut is_cut = false;
         for (pattern, sign, kind) in &self.patterns {
             let taken = mentions.clone();
             let mut next = 0;
@@ -179,7 +193,7 @@ impl MentionFinder {
                 {
                     continue;
                 }
-                if mentions.len() == MAX_MENTIONS {
+                if mentions.len() >= MAX_MENTIONS {
                     is_cut = true;
                     break;
                 }
@@ -193,7 +207,7 @@ impl MentionFinder {
             }
             mentions.sort_by_key(|mention| mention.at.start);
         }
-        Found { mentions, is_cut }
+        is_cut
     }
 
     fn by_alias(&self, text: &str) -> Vec<Mention> {

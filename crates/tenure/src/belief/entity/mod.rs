@@ -10,7 +10,7 @@ mod similarity;
 pub use identity::{Identities, Identity};
 pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
 pub use registry::{Entities, EntityEntry, EntityOp, SeenEntity, SeesObject};
-pub use resolver::{ResolvedMention, Resolver};
+pub use resolver::{EntityView, ResolvedMention, Resolver};
 pub use similarity::{
     Bound, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
     similarity,

@@ -116,7 +116,7 @@ fn is_among(words: &[&str], word: &str) -> bool {
 pub(super) fn partial_names(
     text: &str,
     taken: &[Mention],
-    is_name: &dyn Fn(&str) -> bool,
+    is_name: &mut dyn FnMut(&str) -> bool,
 ) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut runs = Runs { text, at: 0 };
@@ -157,9 +157,9 @@ struct Run {
 
 impl Run {
     /// The place of the name in it.
-    fn name(&self, text: &str, is_name: &dyn Fn(&str) -> bool) -> Option<Range<usize>> {
+    fn name(&self, text: &str, is_name: &mut dyn FnMut(&str) -> bool) -> Option<Range<usize>> {
         let of = |word: &Range<usize>| folded(&text[word.clone()]);
-        let telling = |word: &Range<usize>| is_name(of(word).trim_end_matches('.'));
+        let mut telling = |word: &Range<usize>| is_name(of(word).trim_end_matches('.'));
         let mut words = self.words.as_slice();
         let mut begins = self.begins;
         if begins && words.len() > 1 && !telling(&words[0]) && !is_initial(text, &words[0]) {
@@ -176,7 +176,7 @@ impl Run {
             words = rest;
         }
         let (first, last) = words.first().zip(words.last())?;
-        if !words.iter().any(telling) {
+        if !words.iter().any(&mut telling) {
             return None;
         }
         let is_plain = begins && words.len() == 1 && is_among(&PLAIN, &of(first));
@@ -290,7 +290,7 @@ mod tests {
 
     fn found(names: &[&str], text: &str) -> Vec<String> {
         let words = words(names);
-        let found = partial_names(text, &[], &|word| words.holds(word));
+        let found = partial_names(text, &[], &mut |word| words.holds(word));
         found.into_iter().map(|one| one.name).collect()
     }
 
@@ -354,7 +354,7 @@ mod tests {
             sign: Sign::Alias,
             kind: None,
         }];
-        let found = partial_names(text, &taken, &|word| words.holds(word));
+        let found = partial_names(text, &taken, &mut |word| words.holds(word));
         let places: Vec<_> = found.into_iter().map(|one| one.at).collect();
         assert_eq!(places, [21..24]);
     }
@@ -363,7 +363,7 @@ mod tests {
         #[test]
         fn parts_stand_where_they_say(text in "[A-Ca-c ÉéÅ\u{301}ﬁ\n.'_2-]{0,60}") {
             let mut last = 0;
-            for mention in partial_names(&text, &[], &|_| true) {
+            for mention in partial_names(&text, &[], &mut |_| true) {
                 prop_assert!(mention.at.start >= last && mention.at.start < mention.at.end);
                 prop_assert_eq!(folded(&text[mention.at.clone()]), mention.name);
                 last = mention.at.end;

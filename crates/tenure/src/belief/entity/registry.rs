@@ -416,9 +416,31 @@ impl Entities {
         }
     }
 
-    /// The entity that an id means, by all that is known; none where nobody has decided it.
-    pub fn decided<'e>(&'e self, id: &'e str) -> Option<&'e str> {
-        let meant = self.meant(id, &|_| true)?;
+    /// The ids of the entities that mean this one by all that is known, itself among them.
+    pub fn members(&self, id: &str) -> BTreeSet<String> {
+        let merged = self.merged.iter();
+        let members = merged.filter(|member| self.meant(member, &|_| true) == Some(id));
+        members.cloned().chain([id.to_owned()]).collect()
+    }
+
+    /// Adds the objects that anything came from that is known of these ids, and what they are related to, whoever may see
+    /// them.
+    pub fn sources_about(&self, ids: &BTreeSet<String>, sources: &mut BTreeSet<ObjectId>) {
+        for entity in ids.iter().filter_map(|id| self.all.get(id)) {
+            sources.extend(entity.source);
+            sources.extend(entity.means.iter().filter_map(|means| means.source));
+            sources.extend(entity.aliases.iter().filter_map(|alias| alias.source));
+            sources.extend(entity.roles.iter().filter_map(|role| role.source));
+            for relation in &entity.relations {
+                sources.extend(relation.source);
+                self.sources_of(&relation.value.1, sources);
+            }
+        }
+    }
+
+    /// The entity that an id means to somebody; none where nobody has decided it.
+    pub fn decided<'e>(&'e self, id: &'e str, sees: &SeesObject<'_>) -> Option<&'e str> {
+        let meant = self.meant(id, sees)?;
         (!self.waiting.contains(meant)).then_some(meant)
     }
 

@@ -1,5 +1,6 @@
 //! Stages 2 and 3 for a text: which entities its mentions may mean, without a look at all of them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -14,6 +15,26 @@ use crate::belief::claim::folded;
 
 /// The most entities that share a word for which that word makes them candidates: a word that many share says nothing.
 const MOST_OF_A_WORD: usize = 64;
+
+/// The entities that one of the resolver's is to somebody who does not know all of it: none where they know none of it. `None`
+/// says that they know all of it.
+pub type EntityView<'v> = dyn FnMut(&SeenEntity) -> Option<Vec<SeenEntity>> + 'v;
+
+/// Returns whether an entity has this name or mark, folded.
+fn bears(entity: &SeenEntity, name: &str) -> bool {
+    let profile = &entity.profile;
+    let roles = profile.roles.iter().map(|(role, _)| role);
+    let names = std::iter::once(&profile.name).chain(&profile.aliases);
+    let marks = &profile.metadata;
+    let marks = [
+        &marks.mail,
+        &marks.path,
+        &marks.document_id,
+        &marks.record_id,
+    ];
+    let mut all = names.chain(roles).chain(marks.into_iter().flatten());
+    all.any(|known| folded(known) == name)
+}
 
 /// A mention in a text, and what it may mean.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -195,27 +216,54 @@ impl Resolver {
         changed.or_else(in_base)
     }
 
-    /// Returns whether an entity has this name or mark, folded.
-    pub fn knows(&self, name: &str) -> bool {
-        let mut base = self.base.whole.get(name).into_iter().flatten();
-        let in_base = base.any(|place| {
-            let one = self.base.entities.get(*place as usize);
-            one.is_some_and(|one| !self.replaced.contains(&one.id))
-        });
-        in_base || self.changed.whole.contains_key(name)
+    /// The entities of both layers at these places of each.
+    fn at<'r>(
+        &'r self,
+        base: impl IntoIterator<Item = u32>,
+        changed: impl IntoIterator<Item = u32>,
+        view: &mut EntityView<'_>,
+    ) -> Vec<Cow<'r, SeenEntity>> {
+        let base = base.into_iter();
+        let base = base.filter_map(|place| self.base.entities.get(place as usize));
+        let base = base.filter(|one| !self.replaced.contains(&one.id));
+        let changed = changed.into_iter();
+        let changed = changed.filter_map(|place| self.changed.entities.get(place as usize));
+        let mut all = Vec::new();
+        for entity in base.chain(changed) {
+            match view(entity) {
+                None => all.push(Cow::Borrowed(entity)),
+                Some(seen) => all.extend(seen.into_iter().map(Cow::Owned)),
+            }
+        }
+        all
+    }
+
+    /// Returns whether an entity of a view has this name or mark, folded.
+    pub fn knows(&self, name: &str, view: &mut EntityView<'_>) -> bool {
+        let of = |layer: &Layer| layer.whole.get(name).cloned().unwrap_or_default();
+        let all = self.at(of(&self.base), of(&self.changed), view);
+        all.iter().any(|entity| bears(entity, name))
     }
 
     /// Resolves a mention among those that share a whole name, a word, initials or a mark with it, and those that its
     /// session spoke of.
     pub fn resolve(&self, mention: &Profile, weights: &PartWeights) -> Resolved {
-        let of = |layer: &'_ Layer| layer.candidates(mention);
-        let base = of(&self.base).into_iter();
-        let base = base.filter_map(|place| self.base.entities.get(place as usize));
-        let base = base.filter(|one| !self.replaced.contains(&one.id));
-        let changed = of(&self.changed).into_iter();
-        let changed = changed.filter_map(|place| self.changed.entities.get(place as usize));
-        let candidates: Vec<&SeenEntity> = base.chain(changed).collect();
-        let candidates = candidates.iter().map(|one| (one.id.as_str(), &one.profile));
+        self.resolve_in(mention, weights, &mut |_| None)
+    }
+
+    fn resolve_in(
+        &self,
+        mention: &Profile,
+        weights: &PartWeights,
+        view: &mut EntityView<'_>,
+    ) -> Resolved {
+        let (base, changed) = (
+            self.base.candidates(mention),
+            self.changed.candidates(mention),
+        );
+        let candidates = self.at(base, changed, view);
+        let decided = candidates.iter().filter(|one| !one.pending);
+        let candidates = decided.map(|one| (one.id.as_str(), &one.profile));
         resolve(mention, candidates, weights)
     }
 
@@ -227,7 +275,18 @@ impl Resolver {
         around: &Profile,
         weights: &PartWeights,
     ) -> (Vec<ResolvedMention>, bool) {
-        let (mentions, is_cut) = self.mentions(text);
+        self.text_in(text, around, weights, &mut |_| None)
+    }
+
+    /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing.
+    pub fn text_in(
+        &self,
+        text: &str,
+        around: &Profile,
+        weights: &PartWeights,
+        view: &mut EntityView<'_>,
+    ) -> (Vec<ResolvedMention>, bool) {
+        let (mentions, is_cut) = self.mentions(text, view);
         let mut named = BTreeSet::new();
         let distinct = mentions
             .into_iter()
@@ -236,7 +295,7 @@ impl Resolver {
             .map(|mention| {
                 let profile = mention.profile(around.clone());
                 ResolvedMention {
-                    resolved: self.resolve(&profile, weights),
+                    resolved: self.resolve_in(&profile, weights, view),
                     name: mention.name,
                     sign: mention.sign,
                     mention: profile,
@@ -252,41 +311,108 @@ impl Resolver {
         let waits = |one: &&mut ResolvedMention| one.resolved.outcome == Resolution::Review;
         for mention in resolved.iter_mut().filter(waits) {
             mention.mention.neighbours.extend(bound.iter().cloned());
-            mention.resolved = self.resolve(&mention.mention, weights);
+            mention.resolved = self.resolve_in(&mention.mention, weights, view);
         }
         (resolved, is_cut)
     }
 
     /// The mentions of a text: whole names and marks, and outside of them parts of names.
-    fn mentions(&self, text: &str) -> (Vec<Mention>, bool) {
-        let (mut whole, is_cut) = self.whole(text);
+    fn mentions(&self, text: &str, view: &mut EntityView<'_>) -> (Vec<Mention>, bool) {
+        let (found, is_cut) = self.aliases(text);
+        let mut whole = Vec::with_capacity(found.len());
+        for mention in found {
+            if self.knows(&mention.name, view) {
+                whole.push(mention);
+            } else {
+                self.within(text, &mention, &mut whole, view);
+            }
+        }
+        let is_cut = self.base.finder.add_patterns(text, &mut whole) || is_cut;
         if self.base.parts.is_empty() && self.changed.parts.is_empty() {
             return (whole, is_cut);
         }
-        let is_name = |word: &str| self.base.parts.holds(word) || self.changed.parts.holds(word);
-        let parts = partial_names(text, &whole, &is_name);
-        let room = MAX_MENTIONS - whole.len();
+        let mut is_name = |word: &str| {
+            let is_part = self.base.parts.holds(word) || self.changed.parts.holds(word);
+            is_part && self.is_part_of_name(word, view)
+        };
+        let parts = partial_names(text, &whole, &mut is_name);
+        let room = MAX_MENTIONS.saturating_sub(whole.len());
         let is_cut = is_cut || parts.len() > room;
         whole.extend(parts.into_iter().take(room));
         whole.sort_by_key(|one| one.at.start);
         (whole, is_cut)
     }
 
-    /// The whole names and the marks of both layers; of two that overlap, the longer one.
-    fn whole(&self, text: &str) -> (Vec<Mention>, bool) {
-        let base = self.base.finder.find(text);
+    /// Returns whether a word, folded, is one of a name of an entity of a view.
+    fn is_part_of_name(&self, word: &str, view: &mut EntityView<'_>) -> bool {
+        let of = |layer: &Layer| layer.words.get(word).cloned().unwrap_or_default();
+        let (base, changed) = (of(&self.base), of(&self.changed));
+        // A word that many share means none of them.
+        if base.len() + changed.len() > MOST_OF_A_WORD {
+            return false;
+        }
+        let all = self.at(base, changed, view);
+        all.iter().any(|entity| {
+            let mut words = NameWords::default();
+            words.add(&entity.profile);
+            words.holds(word)
+        })
+    }
+
+    /// Adds the names that stand where a name does that a view does not know: of those that overlap, the earlier one, then
+    /// the longer.
+    fn within(
+        &self,
+        text: &str,
+        hidden: &Mention,
+        found: &mut Vec<Mention>,
+        view: &mut EntityView<'_>,
+    ) {
+        let part = &text[hidden.at.clone()];
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let bounds: Vec<usize> = part
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([part.len()])
+            .filter(|at| {
+                let (before, behind) = (&part[..*at], &part[*at..]);
+                is_word(before.chars().next_back()) != is_word(behind.chars().next())
+            })
+            .collect();
+        let mut from = 0;
+        for start in &bounds {
+            if *start < from {
+                continue;
+            }
+            let ends = bounds.iter().rev().take_while(|end| *end > start);
+            for end in ends {
+                let name = folded(&part[*start..*end]);
+                if name != hidden.name && self.knows(&name, view) {
+                    found.push(Mention {
+                        at: hidden.at.start + start..hidden.at.start + end,
+                        name,
+                        sign: Sign::Alias,
+                        kind: None,
+                    });
+                    from = *end;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The known aliases of both layers; of two that overlap, the longer one.
+    fn aliases(&self, text: &str) -> (Vec<Mention>, bool) {
+        let base = self.base.finder.aliases(text);
         if self.changed.entities.is_empty() {
             return (base.mentions, base.is_cut);
         }
-        let changed = self.changed.finder.find(text);
+        let changed = self.changed.finder.aliases(text);
         let is_cut = base.is_cut || changed.is_cut;
         let mut all = base.mentions;
         all.extend(changed.mentions);
-        // The earlier first; of those that begin together the longer, and a known name before a pattern.
-        all.sort_by_key(|one| {
-            let is_pattern = one.sign != Sign::Alias;
-            (one.at.start, std::cmp::Reverse(one.at.end), is_pattern)
-        });
+        // The earlier first; of those that begin together the longer.
+        all.sort_by_key(|one| (one.at.start, std::cmp::Reverse(one.at.end)));
         let mut end = 0;
         all.retain(|one| {
             let is_apart = one.at.start >= end;
