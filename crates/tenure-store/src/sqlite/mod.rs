@@ -552,3 +552,30 @@ fn told(path: &Path, error: &rusqlite::Error) -> Error {
         _ => unavailable(format!("the store `{shown}` failed: {error}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pairs_of_an_object_are_found_by_an_index() {
+        let file = Connection::open_in_memory().unwrap();
+        sum::register(&file).unwrap();
+        for migration in MIGRATIONS {
+            file.execute_batch(migration).unwrap();
+        }
+        for (side, column) in rows::PAIR_SIDES.iter().zip(["first", "second"]) {
+            for held in ["tx_end IS NULL", "tx_start <= ?2 AND tx_end > ?2"] {
+                let sql = format!("EXPLAIN QUERY PLAN SELECT body FROM {side} = ?3 AND {held}");
+                let mut plan = file.prepare(&sql).unwrap();
+                let bound = rusqlite::params![1, 0, [0u8; 16]];
+                let plan = plan
+                    .query_map(bound, |row| row.get::<_, String>(3))
+                    .unwrap();
+                let plan: Vec<String> = plan.map(Result::unwrap).collect();
+                let by = format!("(tenant=? AND {column}=?");
+                assert!(plan.iter().all(|step| step.contains(&by)), "{plan:?}");
+            }
+        }
+    }
+}

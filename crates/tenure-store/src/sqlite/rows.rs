@@ -941,18 +941,17 @@ impl Read for Rows<'_> {
             None => "tx_end IS NULL",
             Some(_) => "tx_start <= ?2 AND (tx_end IS NULL OR ?2 < tx_end)",
         };
-        let select = format!("SELECT {PAIR}, sum = row_sum({}) FROM pairs", sum::PAIR);
+        let select = format!("SELECT {PAIR}, sum = row_sum({})", sum::PAIR);
         let at = known.map_or(0, Instant::micros);
         let Some(ids) = of else {
             let sql = format!(
-                "{select} WHERE tenant = ?1 AND ?2 IS NOT NULL AND {held} ORDER BY first, second, slot, tx_start"
+                "{select} FROM pairs WHERE tenant = ?1 AND ?2 IS NOT NULL AND {held} ORDER BY first, second, slot, tx_start"
             );
             return self.all(&sql, params![tenant, at], pair);
         };
         let mut found = BTreeMap::new();
-        for side in ["first", "second"] {
-            let sql =
-                format!("{select} WHERE tenant = ?1 AND {side} = ?3 AND ?2 IS NOT NULL AND {held}");
+        for side in PAIR_SIDES {
+            let sql = format!("{select} FROM {side} = ?3 AND ?2 IS NOT NULL AND {held}");
             for id in ids {
                 for row in self.all(&sql, params![tenant, at, blob(*id)], pair)? {
                     found.insert((row.first, row.second, row.slot, row.opened), row);
@@ -978,6 +977,12 @@ impl Read for Rows<'_> {
         Ok(found.into_iter().collect())
     }
 }
+
+/// The pairs in which an object is the one or the other. Left to itself, the planner reads all pairs of a tenant for the latter.
+pub(super) const PAIR_SIDES: [&str; 2] = [
+    "pairs WHERE tenant = ?1 AND first",
+    "pairs INDEXED BY pairs_by_second WHERE tenant = ?1 AND second",
+];
 
 fn record(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
     whole(row, 3)?;
