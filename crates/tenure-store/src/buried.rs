@@ -7,6 +7,9 @@ use tenure::{Digest, Error, ErrorKind};
 
 use crate::engine::Write;
 
+/// The entry of a session's log, or of the entities', that says that entries before it were rewritten.
+pub(crate) const NOTICE: &str = "{\"erased\":{}}";
+
 /// The tombstone of an erased object: a keyed digest of its id.
 pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
     Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, MIN_ALIAS, PartWeights, Profile, RelationType, Resolution,
-    Resolver, SeenEntity, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, MIN_ALIAS, PartWeights, Profile, RelationType,
+    Resolution, Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -16,6 +16,7 @@ use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
+use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
 use crate::labels::labelled_or_hidden;
 use crate::stored::unwritable;
@@ -717,6 +718,55 @@ pub(crate) fn entries(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
     Ok(entries
         .filter_map(|(_, body)| serde_json::from_str(&body).ok())
         .collect())
+}
+
+/// The entities that a person is in these entries: the one with this id or this mail address, and those that mean it.
+pub(crate) fn of_person(entries: &[EntityEntry], subject: &str) -> BTreeSet<String> {
+    let own = entries.iter().filter_map(|entry| match &entry.does {
+        EntityOp::Create {
+            id, kind, metadata, ..
+        } => {
+            let is_person = kind.is_none_or(|kind| kind == EntityType::Person);
+            let mail = metadata.mail.as_deref();
+            let is_theirs =
+                id == subject || mail.is_some_and(|mail| folded_name(mail) == folded_name(subject));
+            (is_person && is_theirs).then_some(id)
+        }
+        _ => None,
+    });
+    let entities = folded(entries);
+    own.flat_map(|id| entities.members(id)).collect()
+}
+
+/// Takes everything out of the registry's log that was said of these entities.
+pub(crate) fn forget(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(), Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let speaks = |does: &EntityOp| {
+        let other = match does {
+            EntityOp::Merge { into, .. } => Some(into),
+            EntityOp::Relate { to, .. } => Some(to),
+            _ => None,
+        };
+        let named = std::iter::once(does.id()).chain(other.map(String::as_str));
+        let named = named.into_iter().any(|id| ids.contains(id));
+        // Who may be one of them has their name.
+        let may_be = matches!(does, EntityOp::Create { candidates, pending: true, .. }
+            if candidates.iter().any(|id| ids.contains(id)));
+        named || may_be
+    };
+    let mut changed = Vec::new();
+    for (number, body) in rows.entries(LOG, 1..u64::MAX)? {
+        let entry = serde_json::from_str::<EntityEntry>(&body);
+        if entry.is_ok_and(|entry| speaks(&entry.does)) {
+            changed.push((number, NOTICE.to_owned()));
+        }
+    }
+    rows.rewrite(LOG, &changed)?;
+    let last = rows.last(LOG)?;
+    rows.append(LOG, last, &[NOTICE.to_owned()])?;
+    Ok(())
 }
 
 /// The registry that these entries make. An entry that speaks of what was erased changes nothing.

@@ -12,6 +12,7 @@ on_both_engines!(
     everything_that_is_kept_of_a_person_is_listed,
     an_erasure_of_a_subject_leaves_what_is_theirs,
     an_erasure_of_a_person_leaves_nothing,
+    a_person_leaves_the_registry_of_entities,
     nobody_is_not_erased,
     texts_that_others_name_stay,
 );
@@ -137,6 +138,53 @@ fn an_erasure_of_a_subject_leaves_what_is_theirs(home: &Home) {
     assert_eq!(listed(&left), listed(&before.own()));
     // She is known still, by what is hers.
     assert!(acme.erase_subject("ada", &quietly()).is_ok());
+}
+
+fn a_person_leaves_the_registry_of_entities(home: &Home) {
+    let acme = home.tenant("acme");
+    let change = |operations: &[&str]| {
+        let operations = operations.iter();
+        let operations = operations.map(|op| (serde_json::from_str(op).unwrap(), None));
+        acme.change_entities(operations.collect(), &quietly())
+            .unwrap();
+    };
+    change(&[
+        r#"{"op": "create", "id": "e-7", "name": "Ada Lovelace", "kind": "person", "metadata": {"mail": "Ada@acme.example"}}"#,
+        r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+        r#"{"op": "create", "id": "ada@acme.example", "name": "ADA", "kind": "project"}"#,
+        r#"{"op": "create", "id": "countess", "name": "The Countess"}"#,
+        r#"{"op": "merge", "id": "countess", "into": "e-7"}"#,
+        r#"{"op": "relate", "id": "nova", "relation": "cross_reference", "to": "e-7"}"#,
+        r#"{"op": "alias", "id": "nova", "alias": "Nova"}"#,
+    ]);
+    put(&acme, vec![document("note", "Ask Lovelace.")]);
+    let known = acme.person("ada@acme.example").unwrap();
+    assert_eq!(known.entities, ["countess", "e-7"]);
+    assert!(acme.person("nova").unwrap().is_unknown());
+    acme.erase_subject("ada@acme.example", &quietly()).unwrap();
+    assert!(acme.person("ada@acme.example").unwrap().is_unknown());
+    let left = acme.entities(None).unwrap();
+    let left: Vec<_> = left
+        .iter()
+        .map(|one| (&*one.id, &*one.profile.aliases))
+        .collect();
+    assert_eq!(
+        left,
+        [
+            ("ada@acme.example", &[][..]),
+            ("nova", &["Nova".to_owned()][..])
+        ]
+    );
+    for id in ["e-7", "countess"] {
+        assert!(acme.entity_history(id).unwrap().is_empty());
+    }
+    // A write does not know them from memory, either.
+    let written = put(
+        &acme,
+        vec![document("again", "Ask Lovelace for Ada Lovelace.")],
+    );
+    assert_eq!(written.objects[0].note, None);
+    assert!(acme.check().unwrap().is_empty());
 }
 
 fn an_erasure_of_a_person_leaves_nothing(home: &Home) {

@@ -12,6 +12,7 @@ use tenure::{ContextObject, Error, ObjectDocument};
 
 use super::fields::{id_of, sealed};
 use super::gone::{ERASED, Gone, Within, is_stub};
+use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
 use crate::stored::unwritable;
 
@@ -19,8 +20,6 @@ use crate::stored::unwritable;
 const CHUNK: u64 = 256;
 /// The logs of sessions are named so.
 const SESSION: &str = "session/";
-/// The entry of a session's log, or of the entities', that says that entries before it were rewritten.
-const NOTICE: &str = "{\"erased\":{}}";
 /// The logs by which the session of a request is found are named so.
 const CHAIN: &str = "chain/";
 

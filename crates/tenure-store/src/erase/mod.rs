@@ -20,6 +20,7 @@ use crate::claims::settle_claims;
 use crate::engine::{Read, RecordRow, Write};
 use crate::evidence::{leaning_on, lower};
 use crate::lineage::with_descendants;
+use crate::resolution::{entries, forget, of_person};
 use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
 
 pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
@@ -44,6 +45,8 @@ struct Chosen {
     logs: Vec<String>,
     /// Records that go whole.
     records: Vec<String>,
+    /// Entities of the registry.
+    entities: BTreeSet<String>,
 }
 
 impl Tenant {
@@ -163,6 +166,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     rows.drop_blobs(&dropped)?;
     rows.put_records(&records)?;
     logged.rewrite(rows, &gone, &mut forgotten)?;
+    forget(rows, &chosen.entities)?;
     for log in &forgotten {
         rows.drop_log(log)?;
     }
@@ -195,11 +199,14 @@ fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chos
         Wanted::Subject(subject) => {
             let mut ids: BTreeSet<ObjectId> = rows.about(subject)?.into_iter().collect();
             ids.extend(logged.about(subject));
-            if ids.is_empty() && person(rows, logged, subject)?.is_unknown() {
+            let entities = of_person(&entries(rows)?, subject);
+            let is_unknown = ids.is_empty() && entities.is_empty();
+            if is_unknown && person(rows, logged, subject)?.is_unknown() {
                 return Err(nobody(subject));
             }
             Ok(Chosen {
                 ids,
+                entities,
                 ..Chosen::default()
             })
         }
@@ -216,6 +223,7 @@ fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chos
                 ids,
                 logs,
                 records: known.own_records(),
+                entities: known.entities.into_iter().collect(),
             })
         }
         Wanted::Log(log) if rows.last(log)? > 0 => Ok(Chosen {

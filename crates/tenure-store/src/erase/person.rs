@@ -15,6 +15,7 @@ use tenure::{Digest, Error, ObjectDocument};
 use super::logged::{Logged, each_entry, session_log};
 use super::with_everything_made_from;
 use crate::engine::Read;
+use crate::resolution::{entries, of_person};
 use crate::stored::unwritable;
 use crate::tenant::Tenant;
 
@@ -45,6 +46,9 @@ pub struct Person {
     pub sessions: Vec<PersonSession>,
     /// The records, the newest first.
     pub records: Vec<PersonRecord>,
+    /// The entities of the registry that are this person: with that id or mail address, and those that mean it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
 }
 
 /// An object that is about a person, or theirs.
@@ -82,13 +86,17 @@ pub struct PersonRecord {
 impl Person {
     /// Returns whether nothing is kept of them.
     pub fn is_unknown(&self) -> bool {
-        self.objects.is_empty() && self.sessions.is_empty() && self.records.is_empty()
+        self.objects.is_empty()
+            && self.sessions.is_empty()
+            && self.records.is_empty()
+            && self.entities.is_empty()
     }
 
     /// The part that is theirs and not about them, which [`Tenant::erase_subject`] leaves and
     /// [`Tenant::erase_person`] erases.
     #[must_use]
     pub fn own(mut self) -> Person {
+        self.entities.clear();
         self.objects
             .retain(|object| object.relation == Relation::User);
         self.sessions
@@ -162,6 +170,7 @@ pub(super) fn person(rows: &mut dyn Read, logged: &Logged, subject: &str) -> Res
         objects: relations.into_iter().map(object).collect(),
         sessions,
         records,
+        entities: of_person(&entries(rows)?, subject).into_iter().collect(),
     })
 }
 

@@ -47,6 +47,9 @@ fn lines(person: &Person) -> String {
     for session in &person.sessions {
         line("session", session.relation, &session.id, "");
     }
+    for entity in &person.entities {
+        line("entity", Relation::Subject, entity, "");
+    }
     for record in &person.records {
         let at = record.compiled_at.to_string();
         line("record", record.relation, &record.record_id, &at);
