@@ -256,3 +256,12 @@ fn many_pairs_are_shown_in_part() {
     assert_eq!(all.as_array().unwrap().len(), 66);
     bench.refused(1, &["conflicts", "list", "--limit", "0"]);
 }
+
+#[test]
+fn an_import_says_which_claims_it_cannot_read() {
+    let bench = Bench::new();
+    let object = OFFICES.lines().last().unwrap();
+    bench.file("lines.jsonl", format!("{{\"object\":{object}}}\n"));
+    let said = bench.ok(&["store", "import", "lines.jsonl"]);
+    assert!(said.contains("weight: claim_not_parsed: "), "{said}");
+}

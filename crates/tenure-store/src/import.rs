@@ -14,6 +14,7 @@ use crate::buried::buried;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, IndexRow};
 use crate::index::{Wording, digests};
+use crate::notes::{WriteNote, note_on};
 use crate::resolution::resolve_written;
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
@@ -171,14 +172,13 @@ impl Tenant {
                     .subjects
                     .extend(revision.subjects().iter().map(|who| (id, who.clone())));
             }
-            let written = order.into_iter().map(|object_id| WrittenObject {
-                object_id,
-                name: None,
-                revision: None,
-                outcome: Outcome::Created,
-                note: None,
-            });
-            let written = written.collect();
+            let mut names: BTreeMap<ObjectId, String> = BTreeMap::new();
+            let mut notes: BTreeMap<ObjectId, WriteNote> = BTreeMap::new();
+            for (_, object, ..) in sealed.iter().filter(|(line, ..)| line.tx_end.is_none()) {
+                let id = object.revision().object_id();
+                names.insert(id, object.name().to_owned());
+                notes.extend(note_on(object).map(|note| (id, note)));
+            }
             let indexed = places.iter().map(|(id, (place, _))| IndexRow {
                 object: *id,
                 place: *place,
@@ -197,8 +197,17 @@ impl Tenant {
             settle_claims(rows, &claims.into_iter().collect::<Vec<_>>())?;
             let believed = sealed.iter().filter(|(line, ..)| line.tx_end.is_none());
             let believed: Vec<&ContextObject> = believed.map(|(_, object, ..)| &**object).collect();
-            resolve_written(rows, &tenant, &known, &believed)?;
-            Ok(written)
+            for id in resolve_written(rows, &tenant, &known, &believed)? {
+                notes.entry(id).or_insert(WriteNote::EntityPending);
+            }
+            let written = order.into_iter().map(|object_id| WrittenObject {
+                object_id,
+                name: names.remove(&object_id),
+                revision: None,
+                outcome: Outcome::Created,
+                note: notes.remove(&object_id),
+            });
+            Ok(written.collect())
         })
     }
 }

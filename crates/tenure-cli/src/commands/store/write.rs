@@ -84,7 +84,7 @@ fn noted(written: &Written) -> String {
     let more = noted.len().saturating_sub(MOST_NOTES);
     noted.truncate(MOST_NOTES);
     if more > 0 {
-        noted.push(format!("{more} more: `--verbose` shows them\n"));
+        noted.push(format!("{more} more: `--format json` shows them\n"));
     }
     noted.concat()
 }
@@ -153,7 +153,8 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
         return print_json(&written);
     }
     print(&format!(
-        "{} objects, version {} at {}\n",
+        "{}{} objects, version {} at {}\n",
+        noted(&written),
         written.objects.len(),
         written.version,
         written.at
