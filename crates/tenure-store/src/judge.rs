@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::engine::BeliefRow;
+use crate::engine::{BeliefRow, Write};
 use crate::evidence::{fallen, judged_with};
 use crate::judged::refuse_cycle;
 use crate::tenant::rejudge_all;
-use crate::tenant::{Expect, Tenant, Writing, Written, expected};
+use crate::tenant::{Expect, Tenant, Writing, Written, WrittenObject, expected};
 
 impl Tenant {
     /// Judges what is believed of an object now: whether anything contradicts it, and what replaces it. A judgement
@@ -73,16 +73,25 @@ impl Tenant {
             for id in &ids {
                 expected(rows, *id, Expect::Any)?;
             }
-            let all = match lifecycle {
-                Lifecycle::Archived => fallen(rows, &ids)?,
-                _ => ids.clone(),
-            };
-            rejudge_all(rows, &all, |row| {
-                Some(BeliefRow {
-                    lifecycle,
-                    ..row.clone()
-                })
-            })
+            age_all(rows, &ids, lifecycle)
         })
     }
+}
+
+/// Says of these objects how far their lives have come; of what is archived, what was made from it alone is too.
+pub(crate) fn age_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    lifecycle: Lifecycle,
+) -> Result<Vec<WrittenObject>, Error> {
+    let all = match lifecycle {
+        Lifecycle::Archived => fallen(rows, ids)?,
+        _ => ids.to_vec(),
+    };
+    rejudge_all(rows, &all, |row| {
+        Some(BeliefRow {
+            lifecycle,
+            ..row.clone()
+        })
+    })
 }

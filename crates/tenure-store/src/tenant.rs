@@ -46,6 +46,8 @@ pub enum Expect {
     Absent,
     /// That this revision was written last.
     Revision(RevisionId),
+    /// That it is believed, judged and waits as it has since this instant.
+    Since(Instant),
 }
 
 /// An object to write.
@@ -633,6 +635,10 @@ fn asked(drafts: &[Draft]) -> Digest {
                 leaves.push(2);
                 leaves.extend_from_slice(revision.bytes());
             }
+            Expect::Since(since) => {
+                leaves.push(3);
+                leaves.extend_from_slice(&since.micros().to_be_bytes());
+            }
         }
     }
     Digest::of(&leaves)
@@ -814,6 +820,15 @@ fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), E
         (Expect::Revision(revision), Some(before)) => conflict(
             format!("has the revision {}", before.head),
             format!("the revision {revision}"),
+        ),
+        (Expect::Since(since), Some(before))
+            if before.beliefs.iter().any(|row| row.opened.at == *since) =>
+        {
+            Ok(())
+        }
+        (Expect::Since(since), _) => conflict(
+            "was changed meanwhile".into(),
+            format!("as it was since {since}"),
         ),
     }
 }

@@ -341,7 +341,18 @@ fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
         let first = found.candidates.first().map(|(id, _)| id.clone());
         (found.outcome, first)
     };
-    let (outcome, first) = resolved("Project Nova");
-    assert!(outcome != Resolution::Bind || first.as_deref() == Some("nova"));
+    // The name stays the one's that had it, whoever would give one that looks like it to another.
+    let aliases = |id: &str| {
+        let all = acme.entities(None).unwrap().into_iter();
+        let one = all.into_iter().find(|one| one.id == id).unwrap();
+        one.profile.aliases
+    };
+    assert_eq!(aliases("helix"), Vec::<String>::new());
+    let name = || (Resolution::Bind, Some("nova".to_owned()));
+    assert_eq!(resolved("Project Nova"), name());
     assert_eq!(resolved("Project N\u{43e}va").0, Resolution::Review);
+    // So written as it is, it is bound: what was bound to nothing was so because of its letters.
+    let text = "Project Nova depends on Project Helix.";
+    put(&acme, vec![document("plain", text)]);
+    assert_eq!(bound(&acme, "nova"), ["helix"]);
 }

@@ -93,6 +93,23 @@ impl Tenant {
         self.erase_wanted(Wanted::Log(log.to_owned()), asked, writing)
     }
 
+    /// Erases the objects that `choose` names in the transaction of the erasure itself; none is no error.
+    pub(crate) fn erase_chosen(
+        &self,
+        asked: Digest,
+        writing: &Writing,
+        choose: impl Fn(&mut dyn Write) -> Result<Vec<ObjectId>, Error> + Send + 'static,
+    ) -> Result<Written, Error> {
+        self.once(writing, "erase", asked, move |rows| {
+            let ids = choose(rows)?;
+            if ids.is_empty() {
+                return Ok(Vec::new());
+            }
+            erase(rows, &Wanted::Objects(ids))
+        })
+        .and_then(|written| self.engine.forget().map(|()| written))
+    }
+
     fn erase_wanted(
         &self,
         wanted: Wanted,

@@ -265,6 +265,13 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             cell(&retired.name)
         ));
     }
+    for left in &sweep.left {
+        text.push_str(&format!(
+            "changed meanwhile, left    {}  {}\n",
+            left.object_id,
+            cell(&left.name)
+        ));
+    }
     text.push_str(&if args.dry_run {
         format!("{} would be retired\n", sweep.retired.len())
     } else {
