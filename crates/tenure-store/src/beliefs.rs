@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure::object::{ObjectId, ObjectType};
 use tenure::{Error, ErrorKind};
 
-use crate::evidence::{BeliefWithEvidence, held, weigh};
+use crate::evidence::{BeliefWithEvidence, held_or_waiting, weigh};
 use crate::tenant::{Expect, Put, Tenant, Writing, Written};
 
 impl Tenant {
@@ -20,7 +20,8 @@ impl Tenant {
     }
 
     /// Writes the confidence that the evidence gives a claim into it. Doing so twice is doing so once. What was made from
-    /// other objects is at most as sure as they are.
+    /// other objects is at most as sure as they are. What was inferred and waits is believed from then on, where its evidence
+    /// is enough by now.
     ///
     /// # Errors
     ///
@@ -32,7 +33,7 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<(BeliefWithEvidence, Written), Error> {
         let belief = self.belief(id)?;
-        let found = self.read(|rows| Ok(held(rows, &[id])?.remove(&id)))?;
+        let found = self.read(|rows| held_or_waiting(rows, id))?;
         let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
         let mut document = found.ok_or_else(missing)?.to_document()?;
         let inferred = document.object_type == Some(ObjectType::InferredBelief);
@@ -43,7 +44,7 @@ impl Tenant {
             );
             return Err(Error::new(ErrorKind::Policy, what)
                 .expected("evidence of two origins, of which nothing is flagged or gone")
-                .hint("`tenure belief show` lists what there is"));
+                .hint("`tenure belief show` lists what there is; a person may confirm it (`tenure store confirm`)"));
         }
         document.object_id = Some(id);
         document.confidence_score = Some(belief.confidence);

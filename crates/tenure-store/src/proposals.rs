@@ -15,7 +15,7 @@ use crate::conflicts::Conflict;
 use crate::engine::{BeliefRow, PairRow};
 use crate::labels::{Sees, open_objects};
 use crate::stored::read_revision;
-use crate::sweep::Awaiting;
+use crate::sweep::{Awaiting, HardDelete};
 use crate::tenant::Tenant;
 
 /// The tenant that a command means which names none.
@@ -96,8 +96,16 @@ impl Tenant {
         let outcomes = self.outcomes(sees)?.into_iter();
         let proposed = outcomes.filter(|one| one.state == OutcomeState::Proposed);
         let proposed: BTreeSet<ObjectId> = proposed.map(|one| one.object_id).collect();
-        let waits = self.awaiting(sees)?.into_iter();
-        let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, one)).collect();
+        let waits = self.awaiting(sees)?;
+        let is_erased = |one: &Awaiting| one.rule == RetirementRule::HardDelete;
+        let old: BTreeSet<ObjectId> = if waits.iter().any(is_erased) {
+            let old = self.too_old(now, HardDelete::Done)?.into_iter();
+            old.map(|old| old.retired.object_id).collect()
+        } else {
+            BTreeSet::new()
+        };
+        let waits = waits.into_iter();
+        let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
         all.extend(entities.map(|one| {
             let id = word(&one.id);
@@ -311,9 +319,9 @@ impl Made {
     }
 }
 
-/// An object that awaits a person, as a proposal. But for an outcome that is `proposed`, nothing waits before a sweep
-/// found it too old, so that its own rule says what would become of it, whatever it is.
-fn awaiting(proposed: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
+/// An object that awaits a person, as a proposal. What is too `old` is to be erased where its own rule says so, whatever it
+/// is; what was inferred may wait for another reason, and be young.
+fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
     let id = one.object_id;
     let (kind, decide, otherwise) = match (one.object_type, one.rule) {
         _ if proposed.contains(&id) => (
@@ -321,7 +329,7 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
             format!("tenure outcome accept {id} --by \"$USER\""),
             format!("tenure outcome reject {id} --by \"$USER\""),
         ),
-        (_, RetirementRule::HardDelete) => (
+        (_, RetirementRule::HardDelete) if old.contains(&id) => (
             WaitingKind::Erasure,
             format!("tenure store erase {id}"),
             format!("tenure store confirm {id}"),

@@ -73,8 +73,8 @@ pub struct Sweep {
 }
 
 /// An object that is too old, and the state in which it is.
-struct Old {
-    retired: Retired,
+pub(crate) struct Old {
+    pub(crate) retired: Retired,
     state: State,
 }
 
@@ -292,7 +292,7 @@ impl Tenant {
 
     /// The objects that are too old, in the order in which they came. Of an object, the parts speak that are of now or of
     /// later: what it said of a time that is over makes it no older.
-    fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Old>, Error> {
+    pub(crate) fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Old>, Error> {
         self.read(|rows| {
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();

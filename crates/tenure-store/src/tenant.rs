@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure::belief::GateRefusal;
 use tenure::error::ErrorKind;
 use tenure::object::{
-    Access, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit,
+    Access, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage, clip,
+    inherit,
 };
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
@@ -19,13 +21,13 @@ use crate::engine::{
     Answered, BeliefRow, Change, Engine, IndexRow, Read, RevisionRow, Stamp, Standing, Write,
     WriteRow,
 };
-use crate::evidence::{Lowered, fallen, leaning_on, lower};
+use crate::evidence::{Fresh, Lowered, fallen, gate, leaning_on, lower};
 use crate::idempotency::{check_key, repeated};
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
 pub use crate::notes::WriteNote;
-use crate::notes::note_on;
+use crate::notes::{note_on, note_on_refusal};
 use crate::resolution::{KnownEntities, resolve_written};
 use crate::settle::{apply, rejudge, settle};
 use crate::stored::{Line, StoredObject, believed, read_revision, revision_row};
@@ -683,6 +685,7 @@ pub(crate) fn put(
         Some((id, by))
     });
     let replaced: BTreeMap<ObjectId, ObjectId> = links.collect();
+    let mut fresh = spoken(drafts);
     for draft in drafts {
         let object = derived(tenant, draft, &known, &mut sealer)?;
         let revision = object.revision();
@@ -705,6 +708,7 @@ pub(crate) fn put(
         if let Some(by) = draft.judged.superseded_by.filter(|by| *by != id) {
             refuse_cycle(rows, id, by, &replaced)?;
         }
+        let refused = refused(rows, draft, &object, before, &fresh)?;
         let belief = BeliefRow {
             object: id,
             opened: stamp,
@@ -714,7 +718,7 @@ pub(crate) fn put(
             valid: revision.valid(),
             contradiction,
             superseded_by,
-            lifecycle: draft.lifecycle,
+            lifecycle: refused.map_or(draft.lifecycle, |_| Lifecycle::AwaitingConfirmation),
             labels: Arc::clone(&row.labels),
         };
         let outcome = match before {
@@ -755,8 +759,13 @@ pub(crate) fn put(
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
-            note: note_on(&object),
+            note: refused.map(note_on_refusal).or_else(|| note_on(&object)),
         });
+        if refused.is_some() {
+            fresh.remove(&id);
+        } else if is_inferred(&object) {
+            fresh.insert(id, Arc::clone(&object));
+        }
         if derives {
             known.insert(id, object);
         }
@@ -786,6 +795,51 @@ pub(crate) fn put(
         .collect();
     settle_claims(rows, &changed)?;
     Ok(written)
+}
+
+fn is_inferred(object: &ContextObject) -> bool {
+    object.revision().object_type() == ObjectType::InferredBelief
+}
+
+/// The objects of these drafts that speak for what is inferred beside them, in whatever order they stand; what was
+/// inferred itself speaks once it has come through the gate.
+fn spoken(drafts: &[Draft]) -> Fresh {
+    let inferred = |draft: &Draft| is_inferred(&draft.object);
+    if !drafts.iter().any(inferred) {
+        return Fresh::new();
+    }
+    let stands = |draft: &&Draft| {
+        let judged = draft.judged.contradiction;
+        !inferred(draft)
+            && draft.lifecycle == Lifecycle::Active
+            && judged.unwrap_or(ContradictionStatus::Clean) == ContradictionStatus::Clean
+    };
+    let spoken = drafts.iter().filter(stands);
+    let each = spoken.map(|draft| {
+        let object = &draft.object;
+        (object.revision().object_id(), Arc::clone(object))
+    });
+    each.collect()
+}
+
+/// The reason for which something inferred waits for a person, where there is one. What a person confirmed, or was let
+/// through before, in the same revision, does not wait again.
+fn refused(
+    rows: &mut dyn Write,
+    draft: &Draft,
+    object: &ContextObject,
+    before: Option<&Standing>,
+    fresh: &Fresh,
+) -> Result<Option<GateRefusal>, Error> {
+    if !is_inferred(object) || draft.lifecycle != Lifecycle::Active {
+        return Ok(None);
+    }
+    let mut held = before.into_iter().flat_map(|before| &before.beliefs);
+    let revision = object.revision().id();
+    if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
+        return Ok(None);
+    }
+    gate(rows, object, fresh)
 }
 
 /// Returns whether a belief holds already: alone in its time, with the same revision and judgement.

@@ -240,7 +240,7 @@ fn a_proposal_to_erase_is_one_whatever_is_to_be_erased(home: &Home) {
         mistake: None,
     };
     acme.propose_outcome(proposal, &quietly()).unwrap();
-    let all: Vec<Waiting> = acme.proposals(now(), None).unwrap();
+    let all: Vec<Waiting> = acme.proposals(later(), None).unwrap();
     let kinds: Vec<(&str, WaitingKind)> = all.iter().map(|one| (&*one.name, one.kind)).collect();
     assert_eq!(
         kinds,
@@ -251,6 +251,9 @@ fn a_proposal_to_erase_is_one_whatever_is_to_be_erased(home: &Home) {
             ("new", WaitingKind::Outcome),
         ]
     );
+    // While it is young, it waits for another reason: nothing is to be erased.
+    let young = acme.proposals(now(), None).unwrap();
+    assert_eq!(young[0].kind, WaitingKind::Inferred);
 }
 
 fn a_command_names_the_tenant_and_all_parents(home: &Home) {
@@ -322,21 +325,25 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     accept(newer.proposed_at).unwrap();
 }
 
-/// A chain in which each is made from the one before, and the first is written again.
+/// A chain in which each is made from the one before, and the first is written again. Each came before what it is made
+/// from, so that looking at all of them in their order finds one more each time.
 fn chain(tenant: &Tenant, length: usize) -> Duration {
-    let first = put_one(tenant, "first", "One.");
-    let mut documents: Vec<ObjectDocument> = Vec::new();
-    let mut parent = first;
-    for at in 0..length {
-        let id = ObjectId::from_bits(1_000_000 + at as u128);
-        documents.push(ObjectDocument {
-            object_id: Some(id),
-            ..made_from(&format!("link-{at}"), &[parent])
-        });
-        parent = id;
-    }
-    put(tenant, documents);
-    put_one(tenant, "first", "Two.");
+    let id = |at: usize| ObjectId::from_bits(1_000_000 + at as u128);
+    let link = |at: usize| ObjectDocument {
+        object_id: Some(id(at)),
+        ..document(&format!("link-{at}"), &format!("{at}"))
+    };
+    put(tenant, (0..=length).rev().map(link).collect());
+    let made = |at: usize| ObjectDocument {
+        derived_from: vec![id(at - 1)],
+        ..link(at)
+    };
+    put(tenant, (1..=length).map(made).collect());
+    let again = ObjectDocument {
+        content: "Otherwise.".into(),
+        ..link(0)
+    };
+    put(tenant, vec![again]);
     let at = now();
     let begun = Clock::now();
     assert_eq!(stale(tenant, at).len(), length);

@@ -92,6 +92,12 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
             Some(WriteNote::EntityPending) => {
                 text.push_str("  entity_pending: `tenure entity review` shows which it may be\n");
             }
+            Some(WriteNote::AwaitsConfirmation { why }) => {
+                text.push_str(&format!(
+                    "  awaits_confirmation: {}; `tenure store confirm` makes it believed\n",
+                    cell(why)
+                ));
+            }
             _ => {}
         }
     }
