@@ -67,7 +67,7 @@ pub struct Waiting {
     /// The instant since which it waits, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Instant>,
-    /// A command that decides it. Where it names `FILE`, that is the object as it says now; `"$USER"` is who decides.
+    /// A command that decides it. Where it names `FILE.json`, that is the object as it is to read now, with its `object_id`; `"$USER"` is who decides.
     pub decide: String,
     /// The commands that decide it otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -297,7 +297,7 @@ impl Made {
         let id = self.id;
         let from = self.parents.iter();
         let from = from.map(|parent| format!(" --derived-from {parent}"));
-        let put = format!("tenure store put FILE{}", from.collect::<String>());
+        let put = format!("tenure store put FILE.json{}", from.collect::<String>());
         let retract = format!("tenure store retract {id}");
         let (decide, otherwise) = if self.has_path {
             (format!("tenure store refresh {id}"), vec![put, retract])

@@ -264,7 +264,7 @@ fn a_command_names_the_tenant_and_all_parents(home: &Home) {
         put_one(&tenant, "b", "b, and more");
         let all = tenant.proposals(now(), None).unwrap();
         let [a, b] = parents;
-        let put = format!("tenure store put FILE --derived-from {a} --derived-from {b}{more}");
+        let put = format!("tenure store put FILE.json --derived-from {a} --derived-from {b}{more}");
         assert_eq!(all[0].decide, put);
         let retract = format!("tenure store retract {}{more}", all[0].object_id.unwrap());
         assert_eq!(all[0].otherwise, [retract]);
