@@ -160,3 +160,87 @@ fn the_commands_that_are_shown_work_when_they_are_pasted() {
         bench.ok(&[&["store", "check"], place].concat());
     }
 }
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_what_to_do() {
+    let bench = Bench::new();
+    let claim = |name: &str, value: u32| {
+        json!({ "name": name, "content": name, "object_type": "rule",
+            "normalized_claim": format!("port == {value}"), "canonical_entity_ids": ["desk"] })
+    };
+    put(&bench, &[], &[claim("a", 80), claim("b", 81)]);
+    for (args, what, help) in [
+        (
+            &["entity", "show", "nobody"][..],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "split", "nobody"],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "review", "nobody", "--new"],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "resolve", " "],
+            "the mention is empty",
+            "--object",
+        ),
+        (
+            &["conflicts", "show", "a", "a"],
+            "both names are of one object",
+            "two objects",
+        ),
+        (
+            &["conflicts", "resolve", "a", "a", "--stands", "first"],
+            "both names are of one object",
+            "two objects",
+        ),
+        (
+            &["belief", "show", "00000000-0000-0000-0000-000000000000"],
+            "no belief about",
+            "`tenure store history`",
+        ),
+        (
+            &["outcome", "propose", "--text", " "],
+            "the content is empty",
+            "--text",
+        ),
+        (
+            &["store", "refresh", "--root", "/nowhere/at all"],
+            "there is no folder `/nowhere/at all`",
+            "the folder of the project",
+        ),
+        (
+            &["index", "/nowhere"],
+            "`/nowhere` does not exist",
+            "hint: a path starts",
+        ),
+        (
+            &["index", "--root", "/nowhere"],
+            "there is no folder `/nowhere`",
+            "hint: `.` is",
+        ),
+        (
+            &["store", "sweep", "--records-keep", "-1"],
+            "'-1'",
+            "--records-keep",
+        ),
+    ] {
+        let run = bench.run(args);
+        let error = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success(), "{args:?}");
+        assert!(
+            error.contains(what) && error.contains(help),
+            "{args:?}\n{error}"
+        );
+        assert!(!error.contains("os error"), "{args:?}\n{error}");
+    }
+    // None of it changed anything: the conflict waits as it did.
+    let open = bench.json(&["conflicts", "list", "--unresolved", "--format", "json"]);
+    assert_eq!(open.as_array().unwrap().len(), 1);
+}

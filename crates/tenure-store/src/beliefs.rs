@@ -34,7 +34,10 @@ impl Tenant {
     ) -> Result<(BeliefWithEvidence, Written), Error> {
         let belief = self.belief(id)?;
         let found = self.read(|rows| held_or_waiting(rows, id))?;
-        let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
+        let missing = || {
+            Error::not_found(format!("there is no belief about `{id}` now"))
+                .hint("`tenure store history` shows what was believed of it")
+        };
         let mut document = found.ok_or_else(missing)?.to_document()?;
         let inferred = document.object_type == Some(ObjectType::InferredBelief);
         if let Some(refused) = belief.refused.filter(|_| inferred) {

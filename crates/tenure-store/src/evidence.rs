@@ -130,7 +130,10 @@ pub(crate) fn weigh(
     id: ObjectId,
     without: &BTreeSet<ObjectId>,
 ) -> Result<BeliefWithEvidence, Error> {
-    let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
+    let missing = || {
+        Error::not_found(format!("there is no belief about `{id}` now"))
+            .hint("`tenure store history` shows what was believed of it")
+    };
     let own = held_or_waiting(rows, id)?.ok_or_else(missing)?;
     let (entities, claim) = SlotClaim::of(&own).ok_or_else(|| {
         Error::input(format!(
