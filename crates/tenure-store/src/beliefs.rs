@@ -6,7 +6,8 @@ use tenure::object::{ObjectId, ObjectType};
 use tenure::{Error, ErrorKind};
 
 use crate::evidence::{BeliefWithEvidence, held_or_waiting, weigh};
-use crate::tenant::{Expect, Put, Tenant, Writing, Written};
+use crate::tenant::Tenant;
+use crate::written::{Expect, Put, Writing, Written};
 
 impl Tenant {
     /// The claim of an object, with the evidence for it and against it that is believed now.

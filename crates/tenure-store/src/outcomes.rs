@@ -15,9 +15,12 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::fallen;
+use crate::judge::rejudge_all;
 use crate::labels::{Sees, open_objects};
+use crate::put::put;
 use crate::stored::unwritable;
-use crate::tenant::{Put, Tenant, Writing, Written, put, rejudge_all};
+use crate::tenant::Tenant;
+use crate::written::{Put, Writing, Written};
 
 /// The log of what is done with outcomes.
 pub(crate) const LOG: &str = "outcomes";

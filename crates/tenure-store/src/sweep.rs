@@ -12,12 +12,12 @@ use tenure::time::Instant;
 use tenure::{Digest, Error};
 
 use crate::engine::{BeliefRow, Read, Write};
-use crate::judge::age_all;
+use crate::judge::{age_all, rejudge_all};
 use crate::labels::{Sees, open_objects};
 use crate::outcomes::refuse_proposed;
 use crate::stored::{believed, read_revision, unwritable};
-use crate::tenant::rejudge_all;
-use crate::tenant::{Expect, Tenant, Writing, Written, expected};
+use crate::tenant::Tenant;
+use crate::written::{Expect, Writing, Written, expected};
 
 /// An object whose freshness is below its threshold.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -558,7 +558,7 @@ mod tests {
 
     use super::*;
     use crate::store::Store;
-    use crate::tenant::Put;
+    use crate::written::Put;
 
     /// A sweep that finds these objects, each too old for its rule; then something happens; then it does what it would.
     fn between(

@@ -20,7 +20,8 @@ use crate::claims::settle_claims;
 use crate::engine::{Read, RecordRow, Write};
 use crate::evidence::{leaning_on, lower};
 use crate::lineage::with_descendants;
-use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
+use crate::tenant::Tenant;
+use crate::written::{Outcome, Writing, Written, WrittenObject};
 
 pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 
