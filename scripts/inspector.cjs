@@ -106,7 +106,7 @@ async function fill(address, key) {
     request: { task: { objective: HOSTILE }, budget: { tokens: 3000 } },
     objects: hostile.map((name) => ({ name, object_type: "rule", content: `${name} says that pumps are warm. `.repeat(40) })),
   });
-  const claim = (name, value) => ({ name, object_type: "inferred_belief", content: `The rollout is ${value}. ${HOSTILE}`, normalized_claim: `rollout.status == ${value}`, canonical_entity_ids: ["rollout"] });
+  const claim = (name, value) => ({ name, object_type: "project_decision", content: `The rollout is ${value}. ${HOSTILE}`, normalized_claim: `rollout.status == ${value}`, canonical_entity_ids: ["rollout"] });
   await api(address, key, "POST", "/api/v1/objects", { objects: [claim("rollout-open", "open"), claim("rollout-closed", "closed")] });
   await api(address, key, "POST", "/api/v1/registries", { label: "notes", kind: "agent" });
   await api(address, key, "POST", "/api/v1/registries/notes/import", { objects: [{ name: "first", object_type: "rule", content: "Be brief." }] }).catch(() => null);

@@ -60,3 +60,43 @@ fn confidence_comes_from_all_evidence_and_falls_with_it() {
     assert_eq!(log.lines().count(), 4, "{log}");
     bench.refused(2, &["belief", "show", "rumour"]);
 }
+
+#[test]
+fn what_is_inferred_waits_until_it_is_confirmed_and_whoever_writes_it_is_told() {
+    let bench = Bench::new();
+    let guess = claims(
+        "guess",
+        "Denver",
+        "notes/guess",
+        json!({ "object_type": "inferred_belief" }),
+    );
+    bench.file("guess.jsonl", guess);
+    let said = bench.run(&["store", "put", "guess.jsonl"]);
+    let note = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(
+        said.status.success() && note.contains("1 inferred object waits for a person"),
+        "{note}"
+    );
+    let said = bench.ok(&["store", "put", "guess.jsonl", "-v"]);
+    assert!(
+        said.contains("awaits_confirmation: too_little_evidence"),
+        "{said}"
+    );
+    let reason = || {
+        let out = bench.json(&[
+            "compile",
+            "--task",
+            "Where is the office?",
+            "--format",
+            "json",
+        ]);
+        let verdicts = out["trace"]["verdicts"].as_array().unwrap().clone();
+        let mut verdicts = verdicts.iter().filter(|verdict| verdict["name"] == "guess");
+        let reason = verdicts.next().map(|verdict| verdict["verdict"].clone());
+        (reason, out["trace"]["unfetched"].clone())
+    };
+    let waits = json!([{ "what": "guess", "why": "awaiting_confirmation" }]);
+    assert_eq!(reason(), (None, waits));
+    bench.ok(&["store", "confirm", "guess"]);
+    assert_eq!(reason().0, Some(json!("included")));
+}

@@ -43,6 +43,7 @@ mod outcomes;
 mod output;
 mod overflow;
 mod packages;
+mod proposals;
 mod reads;
 mod refresh;
 mod registry;

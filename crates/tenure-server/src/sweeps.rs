@@ -70,7 +70,7 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
             tenant.sweep_in_turn(app.now(), schedule.every, schedule.hard_delete, &writing)
         };
         match swept() {
-            Ok(Some(sweep)) if !sweep.retired.is_empty() => {
+            Ok(Some(sweep)) if !(sweep.retired.is_empty() && sweep.left.is_empty()) => {
                 let of = |rule: RetirementRule| {
                     let of = sweep.retired.iter().filter(|one| one.rule == rule);
                     of.count()
@@ -86,6 +86,7 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
                     "demoted": of(RetirementRule::DemoteToArchival),
                     "awaiting_confirmation": of(RetirementRule::TriggerUserConfirmation) + proposed,
                     "erased": erased,
+                    "changed_meanwhile": sweep.left.len(),
                 });
                 log.note(LogLevel::Info, "swept", fields);
             }

@@ -320,7 +320,7 @@ fn a_request_of_the_gateway_is_explained() {
 fn two_tabs_decide_one_conflict_once() {
     let scene = Scene::new();
     let claim = |name: &str, value: &str| {
-        json!({ "name": name, "object_type": "inferred_belief", "content": format!("The rollout is {value}."),
+        json!({ "name": name, "object_type": "project_decision", "content": format!("The rollout is {value}."),
                 "normalized_claim": format!("rollout.status == {value}"), "canonical_entity_ids": ["rollout"], "security_classification": "public" })
     };
     let objects = json!({ "objects": [claim("one", "open"), claim("other", "closed")] });

@@ -502,3 +502,28 @@ fn outcomes_are_proposed_by_programs_and_decided_by_people() {
     let waiting = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
     assert_eq!(waiting["proposals"], json!([]));
 }
+
+#[test]
+fn what_is_inferred_on_too_little_is_written_and_waits() {
+    let (bench, operator, _) = locked();
+    let guess = json!({ "name": "guess", "content": "It is blue.", "object_type": "inferred_belief",
+        "normalized_claim": "colour == blue", "canonical_entity_ids": ["desk"] });
+    let objects = json!({ "objects": [guess] });
+    let written = call(&bench, "/api/v1/objects", &[&operator], &objects).json();
+    let note = json!({ "code": "awaits_confirmation", "why": "too_little_evidence" });
+    assert_eq!(written["objects"][0]["note"], note, "{written}");
+    let waiting = bench
+        .ask("GET", "/api/v1/proposals", &[&operator], b"")
+        .json();
+    let id = &written["objects"][0]["object_id"];
+    let shown = &waiting["proposals"][0];
+    assert_eq!(
+        (&shown["kind"], &shown["object_id"]),
+        (&json!("inferred"), id)
+    );
+    let confirm = format!(
+        "tenure store confirm {} --tenant acme",
+        id.as_str().unwrap()
+    );
+    assert_eq!(shown["decide"], confirm);
+}

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use tenure::object::{ObjectId, ObjectType};
 use tenure::{Error, ErrorKind};
 
-use crate::evidence::{BeliefWithEvidence, held, weigh};
-use crate::tenant::{Expect, Put, Tenant, Writing, Written};
+use crate::evidence::{BeliefWithEvidence, held_or_waiting, weigh};
+use crate::tenant::Tenant;
+use crate::written::{Expect, Put, Writing, Written};
 
 impl Tenant {
     /// The claim of an object, with the evidence for it and against it that is believed now.
@@ -20,7 +21,8 @@ impl Tenant {
     }
 
     /// Writes the confidence that the evidence gives a claim into it. Doing so twice is doing so once. What was made from
-    /// other objects is at most as sure as they are.
+    /// other objects is at most as sure as they are. What was inferred and waits is believed from then on, where its evidence
+    /// is enough by now.
     ///
     /// # Errors
     ///
@@ -32,8 +34,11 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<(BeliefWithEvidence, Written), Error> {
         let belief = self.belief(id)?;
-        let found = self.read(|rows| Ok(held(rows, &[id])?.remove(&id)))?;
-        let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
+        let found = self.read(|rows| held_or_waiting(rows, id))?;
+        let missing = || {
+            Error::not_found(format!("there is no belief about `{id}` now"))
+                .hint("`tenure store history` shows what was believed of it")
+        };
         let mut document = found.ok_or_else(missing)?.to_document()?;
         let inferred = document.object_type == Some(ObjectType::InferredBelief);
         if let Some(refused) = belief.refused.filter(|_| inferred) {
@@ -43,7 +48,7 @@ impl Tenant {
             );
             return Err(Error::new(ErrorKind::Policy, what)
                 .expected("evidence of two origins, of which nothing is flagged or gone")
-                .hint("`tenure belief show` lists what there is"));
+                .hint("`tenure belief show` lists what there is; a person may confirm it (`tenure store confirm`)"));
         }
         document.object_id = Some(id);
         document.confidence_score = Some(belief.confidence);

@@ -10,7 +10,8 @@ use crate::index::misplaced;
 use crate::labels::labelled;
 use crate::store::Store;
 use crate::stored::read_revision;
-use crate::tenant::{Tenant, Writing, Written};
+use crate::tenant::Tenant;
+use crate::written::{Writing, Written};
 
 /// The findings of a look through everything that is kept of a tenant.
 #[derive(Default)]

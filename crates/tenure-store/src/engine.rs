@@ -314,8 +314,7 @@ pub trait Read {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error>;
-    /// The same of the records of requests of this session alone. A name that JSON writes with escapes is not looked for,
-    /// and of a long one all that begin with it may be found.
+    /// The same of the records of requests of this session alone. A name that JSON writes with escapes is not looked for.
     fn records_of(
         &mut self,
         session: &str,

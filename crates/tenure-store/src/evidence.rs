@@ -9,7 +9,7 @@ use serde::Serialize;
 use tenure::belief::{Direction, Evidence, GateRefusal, SlotClaim, confidence, may_persist};
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
+    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage, clip,
 };
 use tenure::text::examine;
 use tenure::{ContextObject, Error, ObjectDocument};
@@ -100,6 +100,29 @@ fn origin_of(document: &ObjectDocument, id: ObjectId) -> String {
     origin.unwrap_or_else(|| id.to_string())
 }
 
+/// The object as it is believed, or waits for a person.
+pub(crate) fn held_or_waiting(
+    rows: &mut dyn Read,
+    id: ObjectId,
+) -> Result<Option<std::sync::Arc<ContextObject>>, Error> {
+    if let Some(own) = held(rows, &[id])?.remove(&id) {
+        return Ok(Some(own));
+    }
+    let standing = rows.standing(&[id])?.remove(&id);
+    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    let waits = |row: &&BeliefRow| {
+        row.contradiction == ContradictionStatus::Clean
+            && row.lifecycle == Lifecycle::AwaitingConfirmation
+    };
+    let Some(row) = beliefs.iter().rev().find(waits) else {
+        return Ok(None);
+    };
+    let bodies = rows.bodies(&[row])?;
+    let body = bodies.get(&row.revision).map_or("", String::as_str);
+    let object = read_revision(&mut Sealer::default(), row.revision, body)?;
+    Ok(Some(believed(&object, row, Usage::default(), None)))
+}
+
 /// The claim of an object with its evidence, but for these objects and what was made from the object itself: nothing
 /// speaks for what it was made from.
 pub(crate) fn weigh(
@@ -107,15 +130,94 @@ pub(crate) fn weigh(
     id: ObjectId,
     without: &BTreeSet<ObjectId>,
 ) -> Result<BeliefWithEvidence, Error> {
-    let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
-    let own = held(rows, &[id])?.remove(&id).ok_or_else(missing)?;
+    let missing = || {
+        Error::not_found(format!("there is no belief about `{id}` now"))
+            .hint("`tenure store history` shows what was believed of it")
+    };
+    let own = held_or_waiting(rows, id)?.ok_or_else(missing)?;
     let (entities, claim) = SlotClaim::of(&own).ok_or_else(|| {
-        Error::input(format!("`{}` makes no claim that can be read", own.name()))
-            .expected("a `normalized_claim` about `canonical_entity_ids`")
+        Error::input(format!(
+            "`{}` makes no claim that can be read",
+            clip(own.name())
+        ))
+        .expected("a `normalized_claim` about `canonical_entity_ids`")
     })?;
+    let (links, flagged) = links(
+        rows,
+        &own,
+        Some((&entities, &claim)),
+        without,
+        &Fresh::new(),
+    )?;
+    let evidence = evidence_of(&links);
+    Ok(BeliefWithEvidence {
+        object_id: id,
+        name: own.name().to_owned(),
+        revision: own.revision().id(),
+        claim: claim.claim.to_string(),
+        stated: own.revision().confidence(),
+        confidence: confidence(&evidence),
+        refused: refusal(&own, &links, flagged, MOST_NEEDED),
+        evidence: links,
+    })
+}
+
+/// Objects that the same write makes, by id.
+pub(crate) type Fresh = BTreeMap<ObjectId, std::sync::Arc<ContextObject>>;
+
+/// The reason for which something inferred must not be believed by itself, where there is one. What makes no claim has no
+/// evidence but what it was made from: of that, all must stand.
+pub(crate) fn gate(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    fresh: &Fresh,
+) -> Result<Option<GateRefusal>, Error> {
+    let claim = SlotClaim::of(own);
+    let claim = claim
+        .as_ref()
+        .map(|(entities, claim)| (&entities[..], claim));
+    let (links, flagged) = links(rows, own, claim, &BTreeSet::new(), fresh)?;
+    let needed = if claim.is_some() { MOST_NEEDED } else { 0 };
+    Ok(refusal(own, &links, flagged, needed))
+}
+
+fn evidence_of(links: &[Link]) -> Vec<Evidence> {
+    let each = links.iter().map(|link| Evidence {
+        object: link.object_id,
+        origin: link.origin.clone(),
+        direction: link.direction,
+        source_authority: link.source_authority,
+    });
+    each.collect()
+}
+
+fn refusal(
+    own: &ContextObject,
+    links: &[Link],
+    flagged: bool,
+    needed: usize,
+) -> Option<GateRefusal> {
+    let mut parents = own.revision().derived_from().iter();
+    let verified = parents.all(|parent| links.iter().any(|link| link.object_id == *parent));
+    may_persist(&evidence_of(links), needed, verified, flagged).err()
+}
+
+/// What speaks for an object and against it, but for these objects and what was made from the object itself; and whether
+/// hidden characters are in it, or in what it was made from.
+fn links(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    claim: Option<(&[String], &SlotClaim)>,
+    without: &BTreeSet<ObjectId>,
+    fresh: &Fresh,
+) -> Result<(Vec<Link>, bool), Error> {
+    let id = own.revision().object_id();
     let mut others: BTreeSet<ObjectId> = BTreeSet::new();
-    for slot in slots_of(rows, &entities, claim.claim.slot())? {
-        others.extend(rows.on_slot(slot, MOST_EVIDENCE)?);
+    if let Some((entities, claim)) = claim {
+        for slot in slots_of(rows, entities, claim.claim.slot())? {
+            others.extend(rows.on_slot(slot, MOST_EVIDENCE)?);
+        }
+        others.extend(fresh.keys());
     }
     let parents: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
     others.extend(&parents);
@@ -123,19 +225,31 @@ pub(crate) fn weigh(
         others.remove(&own);
     }
     let others: Vec<ObjectId> = others.difference(without).copied().collect();
+    let mut found = held(rows, &others)?;
+    for other in &others {
+        if let Some(object) = fresh.get(other) {
+            found.insert(*other, std::sync::Arc::clone(object));
+        }
+    }
     let mut links = Vec::new();
-    for (other, object) in held(rows, &others)? {
+    let mut flagged = examine(own.revision().content()).is_some();
+    for (other, object) in found {
         let document = object.to_document()?;
-        let theirs = SlotClaim::of(&object).filter(|(about, theirs)| {
-            theirs.claim.slot() == claim.claim.slot()
-                && about.iter().any(|entity| entities.contains(entity))
+        let theirs = claim.and_then(|(entities, claim)| {
+            SlotClaim::of(&object).filter(|(about, theirs)| {
+                theirs.claim.slot() == claim.claim.slot()
+                    && about.iter().any(|entity| entities.contains(entity))
+            })
         });
-        let direction = match &theirs {
-            Some((_, theirs)) if claim.against(theirs).is_some() => Direction::Against,
-            Some((_, theirs)) if theirs.claim == claim.claim => Direction::For,
+        let direction = match (&theirs, claim) {
+            (Some((_, theirs)), Some((_, claim))) if claim.against(theirs).is_some() => {
+                Direction::Against
+            }
+            (Some((_, theirs)), Some((_, claim))) if theirs.claim == claim.claim => Direction::For,
             _ if parents.contains(&other) => Direction::For,
             _ => continue,
         };
+        flagged |= parents.contains(&other) && examine(object.revision().content()).is_some();
         links.push(Link {
             object_id: other,
             name: object.name().to_owned(),
@@ -145,27 +259,7 @@ pub(crate) fn weigh(
             claim: theirs.map(|(_, theirs)| theirs.claim.to_string()),
         });
     }
-    let evidence = links.iter().map(|link| Evidence {
-        object: link.object_id,
-        origin: link.origin.clone(),
-        direction: link.direction,
-        source_authority: link.source_authority,
-    });
-    let evidence: Vec<Evidence> = evidence.collect();
-    let verified = parents
-        .iter()
-        .all(|parent| links.iter().any(|link| link.object_id == *parent));
-    let flagged = examine(own.revision().content()).is_some();
-    Ok(BeliefWithEvidence {
-        object_id: id,
-        name: own.name().to_owned(),
-        revision: own.revision().id(),
-        claim: claim.claim.to_string(),
-        stated: own.revision().confidence(),
-        confidence: confidence(&evidence),
-        refused: may_persist(&evidence, MOST_NEEDED, verified, flagged).err(),
-        evidence: links,
-    })
+    Ok((links, flagged))
 }
 
 /// The objects that were inferred, of these.

@@ -18,7 +18,8 @@ use crate::notes::{WriteNote, note_on};
 use crate::resolution::resolve_written;
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
-use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject};
+use crate::tenant::Tenant;
+use crate::written::{Outcome, Put, Writing, Written, WrittenObject};
 
 impl Tenant {
     /// Takes over the history of objects, with the instants at which it was believed. All of it, or

@@ -5,13 +5,37 @@ use std::collections::BTreeMap;
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::engine::BeliefRow;
-use crate::evidence::{fallen, judged_with};
+use crate::claims::settle_claims;
+use crate::engine::{BeliefRow, Change, Stamp, Write};
+use crate::evidence::{fallen, judged_with, leaning_on, lower};
+use crate::index::index;
 use crate::judged::refuse_cycle;
-use crate::tenant::rejudge_all;
-use crate::tenant::{Expect, Tenant, Writing, Written, expected};
+use crate::settle::{apply, rejudge};
+use crate::tenant::Tenant;
+use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
 
 impl Tenant {
+    /// Says that an object is believed no more, and with it everything made from it. What was inferred and has other
+    /// evidence stays, with the confidence that this gives it. Its history stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] when there is no such object; [`ErrorKind::Conflict`] when it is not what was
+    /// expected; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn retract(
+        &self,
+        id: ObjectId,
+        expect: Expect,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = Digest::of(id.to_string().as_bytes());
+        self.once(writing, "retract", asked, move |rows| {
+            expected(rows, id, expect)?;
+            let ids = fallen(rows, &[id])?;
+            rejudge_all(rows, &ids, |_| None)
+        })
+    }
+
     /// Judges what is believed of an object now: whether anything contradicts it, and what replaces it. A judgement
     /// stays over later writes that say nothing of it. What was inferred from it alone is judged so, too, and stays so until
     /// it is judged otherwise; other beliefs that it was evidence for are lowered.
@@ -73,16 +97,80 @@ impl Tenant {
             for id in &ids {
                 expected(rows, *id, Expect::Any)?;
             }
-            let all = match lifecycle {
-                Lifecycle::Archived => fallen(rows, &ids)?,
-                _ => ids.clone(),
-            };
-            rejudge_all(rows, &all, |row| {
-                Some(BeliefRow {
-                    lifecycle,
-                    ..row.clone()
-                })
-            })
+            age_all(rows, &ids, lifecycle)
         })
     }
+}
+
+/// Says of these objects how far their lives have come; of what is archived, what was made from it alone is too.
+pub(crate) fn age_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    lifecycle: Lifecycle,
+) -> Result<Vec<WrittenObject>, Error> {
+    let all = match lifecycle {
+        Lifecycle::Archived => fallen(rows, ids)?,
+        _ => ids.to_vec(),
+    };
+    rejudge_all(rows, &all, |row| {
+        Some(BeliefRow {
+            lifecycle,
+            ..row.clone()
+        })
+    })
+}
+
+/// Judges what is believed of these objects.
+pub(crate) fn rejudge_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Result<Vec<WrittenObject>, Error> {
+    let stamp: Stamp = rows.stamp()?;
+    let mut change = Change::default();
+    let mut written = Vec::new();
+    let (mut unsaid, mut fell, mut back) = (Vec::new(), Vec::new(), Vec::new());
+    for (id, standing) in rows.standing(ids)? {
+        let settlement = rejudge(&standing.beliefs, stamp, &judge);
+        if settlement.ends_any(&standing.beliefs) {
+            unsaid.push(id);
+        }
+        let speaks = |row: &BeliefRow| {
+            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
+        };
+        let mut ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
+        match (ended.any(speaks), settlement.open.iter().any(speaks)) {
+            (true, false) => fell.push(id),
+            (false, true) => back.push(id),
+            _ => {}
+        }
+        let outcome = if settlement.close.is_empty() {
+            Outcome::Unchanged
+        } else {
+            change
+                .objects
+                .push((id, standing.place, standing.name.clone(), standing.head));
+            Outcome::Judged
+        };
+        apply(&mut change, &standing.beliefs, settlement);
+        written.push(WrittenObject {
+            object_id: id,
+            name: Some(standing.name),
+            revision: Some(standing.head),
+            outcome,
+            note: None,
+        });
+    }
+    rows.change(&change)?;
+    index(rows, &unsaid)?;
+    let leaning = leaning_on(rows, &fell)?;
+    let lowered = lower(rows, &leaning)?;
+    let mut changed: Vec<ObjectId> = change.objects.iter().map(|(id, ..)| *id).collect();
+    changed.extend(lowered.iter().map(|lowered| lowered.object));
+    written.extend(lowered.into_iter().map(WrittenObject::from));
+    let mut claiming = rows.claiming(&changed)?;
+    claiming.extend(back);
+    let claiming: Vec<ObjectId> = claiming.into_iter().collect();
+    settle_claims(rows, &claiming)?;
+    Ok(written)
 }

@@ -59,6 +59,8 @@ mod outcomes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod proposals;
+mod put;
+mod reading;
 mod records;
 mod resident;
 mod resolution;
@@ -73,6 +75,7 @@ mod tenant;
 pub mod tls;
 mod tree_index;
 mod vector_cache;
+mod written;
 
 pub use blobs::TextLine;
 pub use claims::MOST_OPPONENTS;
@@ -83,8 +86,11 @@ pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
+pub use notes::WriteNote;
 pub use outcomes::{OutcomeLine, Proposal};
 pub use proposals::{Waiting, WaitingKind};
+pub use put::MAX_BATCH;
+pub use reading::true_at;
 pub use records::KeptRecord;
 pub use resident::Resident;
 pub use search::{SearchPage, Start};
@@ -92,9 +98,8 @@ pub use sqlite::Outside;
 pub use store::Store;
 pub use stored::{Line, StoredObject};
 pub use sweep::{Awaiting, HardDelete, Retention, Retired, Sweep};
-pub use tenant::{
-    Expect, MAX_BATCH, Outcome, Put, Tenant, WriteNote, Writing, Written, WrittenObject, true_at,
-};
+pub use tenant::Tenant;
 pub use tenure::belief::entity::ResolvedMention;
 pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
 pub use vector_cache::VectorCache;
+pub use written::{Expect, Outcome, Put, Writing, Written, WrittenObject};

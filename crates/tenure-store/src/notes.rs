@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
-use tenure::belief::Claim;
+use tenure::belief::{Claim, GateRefusal};
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +17,18 @@ pub enum WriteNote {
     },
     /// A name in it may mean one of several entities: it waits for a person to say which.
     EntityPending,
+    /// It was inferred, and waits for a person: what speaks for it is not enough for it to be believed by itself.
+    AwaitsConfirmation {
+        /// The reason: `too_little_evidence`, `unverified_parent` or `flagged`.
+        why: String,
+    },
+}
+
+/// The note on something that was inferred and waits.
+pub(crate) fn note_on_refusal(refused: GateRefusal) -> WriteNote {
+    WriteNote::AwaitsConfirmation {
+        why: refused.term().to_owned(),
+    }
 }
 
 /// The note on an object that is written.

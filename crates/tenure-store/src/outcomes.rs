@@ -15,9 +15,12 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::fallen;
+use crate::judge::rejudge_all;
 use crate::labels::{Sees, open_objects};
+use crate::put::put;
 use crate::stored::unwritable;
-use crate::tenant::{Put, Tenant, Writing, Written, put, rejudge_all};
+use crate::tenant::Tenant;
+use crate::written::{Put, Writing, Written};
 
 /// The log of what is done with outcomes.
 pub(crate) const LOG: &str = "outcomes";
@@ -291,6 +294,23 @@ impl Tenant {
         by: &str,
         writing: &Writing,
     ) -> Result<Written, Error> {
+        self.decide_proposal(id, None, decision, by, writing)
+    }
+
+    /// The same on the proposal that was made at an instant, where the person saw that one: it may have been made
+    /// anew, in other words.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::decide_outcome`]; [`ErrorKind::Conflict`] when it is another proposal.
+    pub fn decide_proposal(
+        &self,
+        id: ObjectId,
+        proposed_at: Option<Instant>,
+        decision: OutcomeDecision,
+        by: &str,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
         let by = person(by)?;
         let asked = Digest::of(format!("{id} {by}").as_bytes());
         self.once(writing, decision.term(), asked, move |rows| {
@@ -300,6 +320,12 @@ impl Tenant {
             let (from, _) = decision.states();
             if known.state != from {
                 return Err(in_state(known.state, decision));
+            }
+            if let Some(at) = proposed_at.filter(|at| *at != known.proposed.at) {
+                let what = format!("the outcome was proposed anew at {}", known.proposed.at);
+                return Err(Error::new(ErrorKind::Conflict, what)
+                    .expected(format!("the proposal of {at}"))
+                    .hint("read what it says now, and decide on that"));
             }
             let entry = Entry {
                 at: stamp.at,

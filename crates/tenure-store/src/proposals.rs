@@ -1,19 +1,25 @@
 //! What waits for a person, of all kinds, each with the command that decides it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use tenure::Error;
+use tenure::belief::Loser;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer,
+    ContradictionStatus, Lifecycle, ObjectId, ObjectType, OutcomeState, RetirementRule, Sealer,
 };
 use tenure::time::Instant;
 
+use crate::claims::kept;
 use crate::conflicts::Conflict;
+use crate::engine::{BeliefRow, PairRow};
 use crate::labels::{Sees, open_objects};
 use crate::stored::read_revision;
-use crate::sweep::Awaiting;
+use crate::sweep::{Awaiting, HardDelete};
 use crate::tenant::Tenant;
+
+/// The tenant that a command means which names none.
+const DEFAULT: &str = "local";
 
 /// The kind of a proposal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -61,58 +67,89 @@ pub struct Waiting {
     /// The instant since which it waits, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Instant>,
-    /// The command that decides it.
+    /// A command that decides it. Where it names `FILE.json`, that is the object as it is to read now, with its `object_id`; `"$USER"` is who decides.
     pub decide: String,
+    /// The commands that decide it otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<String>,
+}
+
+impl Waiting {
+    /// The same, with an option at the end of each command, such as `--store` where another store is meant.
+    #[must_use]
+    pub fn with_option(mut self, option: &str, value: &str) -> Waiting {
+        for command in self.otherwise.iter_mut().chain([&mut self.decide]) {
+            command.push_str(&format!(" {option} {}", word(value)));
+        }
+        self
+    }
 }
 
 impl Tenant {
-    /// Everything that waits for a person: what awaits confirmation, entities, conflicts that nothing decides, and what
-    /// is stale. A caller is told of what may be seen.
+    /// Everything that waits for a person at this instant: what awaits confirmation, entities, conflicts that nothing
+    /// decides, and what is stale. A caller is told of what may be seen.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn proposals(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
-        let mut all: Vec<Waiting> = self.awaiting(sees)?.into_iter().map(awaiting).collect();
+    pub fn proposals(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
+        let outcomes = self.outcomes(sees)?.into_iter();
+        let proposed = outcomes.filter(|one| one.state == OutcomeState::Proposed);
+        let proposed: BTreeSet<ObjectId> = proposed.map(|one| one.object_id).collect();
+        let waits = self.awaiting(sees)?;
+        let is_erased = |one: &Awaiting| one.rule == RetirementRule::HardDelete;
+        let old: BTreeSet<ObjectId> = if waits.iter().any(is_erased) {
+            let old = self.too_old(now, HardDelete::Done)?.into_iter();
+            old.map(|old| old.retired.object_id).collect()
+        } else {
+            BTreeSet::new()
+        };
+        let waits = waits.into_iter();
+        let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
-        all.extend(entities.map(|one| Waiting {
-            kind: WaitingKind::Entity,
-            object_id: None,
-            other_id: None,
-            decide: format!(
-                "tenure entity review {} --same-as ID (or --new)",
-                word(&one.id)
-            ),
-            entity: Some(one.id),
-            name: one.profile.name,
-            object_type: None,
-            rule: None,
-            since: None,
+        all.extend(entities.map(|one| {
+            let id = word(&one.id);
+            let same = one.candidates.iter();
+            let same =
+                same.map(|other| format!("tenure entity review {id} --same-as {}", word(other)));
+            Waiting {
+                kind: WaitingKind::Entity,
+                object_id: None,
+                other_id: None,
+                decide: format!("tenure entity review {id} --new"),
+                otherwise: same.collect(),
+                entity: Some(one.id),
+                name: one.profile.name,
+                object_type: None,
+                rule: None,
+                since: None,
+            }
         }));
         let conflicts = self.conflicts(None, sees)?.into_iter();
         let waiting = conflicts.filter(|one| !one.actions.is_empty());
         all.extend(waiting.map(conflict));
-        all.extend(self.stale(sees)?);
+        all.extend(self.stale(now, sees)?);
+        if *self.name != *DEFAULT {
+            let all_of = all.into_iter();
+            all = all_of
+                .map(|one| one.with_option("--tenant", &self.name))
+                .collect();
+        }
         Ok(all)
     }
 
-    /// The objects that are left out of compiles because something that they were made from was written or judged since, or does
-    /// not stand: as a compile has it, of what is believed now.
-    fn stale(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
+    /// The objects that are left out of compiles because something that they were made from was written or judged since,
+    /// does not stand or is over: as a compile has it, of what is believed now.
+    fn stale(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
         self.read(|rows| {
             let mut sealer = Sealer::default();
-            let mut opened: BTreeMap<ObjectId, Instant> = BTreeMap::new();
-            let mut fell: BTreeSet<ObjectId> = BTreeSet::new();
+            let mut parents = Parents::default();
             let mut made: Vec<Made> = Vec::new();
             rows.each_held(None, &mut |_, row, body| {
                 if row.lifecycle != Lifecycle::Active {
                     return Ok(());
                 }
-                let latest = opened.entry(row.object).or_insert(row.opened.at);
-                *latest = (*latest).max(row.opened.at);
-                if row.contradiction != ContradictionStatus::Clean {
-                    fell.insert(row.object);
-                }
+                parents.add(&row, now);
                 // What is damaged is reported by the check.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
                     return Ok(());
@@ -131,37 +168,91 @@ impl Tenant {
                 }
                 Ok(())
             })?;
+            if made.is_empty() {
+                return Ok(Vec::new());
+            }
+            let pairs = rows.pairs(None, None)?;
             // What may not be seen changes nothing in what is told of the rest.
-            let parents = made.iter().flat_map(|one| &one.parents);
-            let ids: BTreeSet<ObjectId> = made
-                .iter()
-                .map(|one| one.id)
-                .chain(parents.copied())
-                .collect();
+            let ids = made.iter().flat_map(|one| &one.parents).copied();
+            let ids = ids.chain(made.iter().map(|one| one.id));
+            let ids = ids.chain(pairs.iter().flat_map(|pair| [pair.first, pair.second]));
+            let ids: BTreeSet<ObjectId> = ids.collect();
             let open = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
             let open: BTreeSet<ObjectId> = open.into_iter().collect();
-            made.retain(|one| open.contains(&one.id));
-            opened.retain(|id, _| open.contains(id));
-            fell.retain(|id| open.contains(id));
-            let mut stale: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
-            // What was made from something stale is stale, so it is looked for until nothing more is.
-            loop {
-                let before = stale.len();
-                for one in &made {
-                    if stale.contains_key(&one.id) || fell.contains(&one.id) {
-                        continue;
-                    }
-                    if let Some(of) = one.changed(&opened, &fell, &stale) {
-                        stale.insert(one.id, one.proposal(of));
-                    }
-                }
-                if stale.len() == before {
-                    break;
+            for pair in &pairs {
+                if open.contains(&pair.first) && open.contains(&pair.second) {
+                    parents.add_judgement(pair, now)?;
                 }
             }
-            Ok(stale.into_values().collect())
+            made.retain(|one| open.contains(&one.id));
+            parents.opened.retain(|id, _| open.contains(id));
+            Ok(stale_of(&made, parents))
         })
     }
+}
+
+/// What is known of the objects that others were made from.
+#[derive(Default)]
+struct Parents {
+    /// The instant since which each is believed: the latest of its parts counts.
+    opened: BTreeMap<ObjectId, Instant>,
+    /// Those that something speaks against.
+    fell: BTreeSet<ObjectId>,
+    /// Those of which some part is not over.
+    lasts: BTreeSet<ObjectId>,
+}
+
+impl Parents {
+    fn add(&mut self, row: &BeliefRow, now: Instant) {
+        let latest = self.opened.entry(row.object).or_insert(row.opened.at);
+        *latest = (*latest).max(row.opened.at);
+        if row.contradiction != ContradictionStatus::Clean {
+            self.fell.insert(row.object);
+        }
+        if row.valid.until.is_none_or(|end| now < end) {
+            self.lasts.insert(row.object);
+        }
+    }
+
+    /// Adds what a judgement on two claims says of them now.
+    fn add_judgement(&mut self, pair: &PairRow, now: Instant) -> Result<(), Error> {
+        let judged = kept(pair)?;
+        let is_now = judged.from.is_none_or(|from| from <= now)
+            && judged.until.is_none_or(|until| now < until);
+        if !is_now {
+            return Ok(());
+        }
+        match judged.loser {
+            Loser::First => self.fell.extend([pair.first]),
+            Loser::Second => self.fell.extend([pair.second]),
+            Loser::Both => self.fell.extend([pair.first, pair.second]),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What is stale of what was made from others. What was made from something stale is stale, too: each is looked at again only
+/// when one of its own parents has become so.
+fn stale_of(made: &[Made], parents: Parents) -> Vec<Waiting> {
+    let mut children: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+    for (at, one) in made.iter().enumerate() {
+        for parent in &one.parents {
+            children.entry(*parent).or_default().push(at);
+        }
+    }
+    let mut stale: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
+    let mut open: VecDeque<usize> = (0..made.len()).collect();
+    while let Some(one) = open.pop_front().and_then(|at| made.get(at)) {
+        if stale.contains_key(&one.id) || parents.fell.contains(&one.id) {
+            continue;
+        }
+        if let Some(of) = one.changed(&parents, &stale) {
+            stale.insert(one.id, one.proposal(of));
+            open.extend(children.get(&one.id).into_iter().flatten());
+        }
+    }
+    stale.into_values().collect()
 }
 
 /// The field of a revision's body that says where newer versions come from.
@@ -182,38 +273,40 @@ struct Made {
 }
 
 impl Made {
-    /// The parent that has changed since, or does not stand.
-    fn changed(
-        &self,
-        opened: &BTreeMap<ObjectId, Instant>,
-        fell: &BTreeSet<ObjectId>,
-        stale: &BTreeMap<ObjectId, Waiting>,
-    ) -> Option<ObjectId> {
-        let is_down = |id: &ObjectId| fell.contains(id) || stale.contains_key(id);
+    /// The parent that has changed since, does not stand or is over.
+    fn changed(&self, parents: &Parents, stale: &BTreeMap<ObjectId, Waiting>) -> Option<ObjectId> {
+        let is_down = |id: &ObjectId| parents.fell.contains(id) || stale.contains_key(id);
+        let lasts = |id: &ObjectId| parents.lasts.contains(id);
         let known = || self.parents.iter().filter(|id| **id != self.id);
-        let known = || known().filter(|id| opened.contains_key(id));
+        let known = || known().filter(|id| parents.opened.contains_key(id));
         // What was inferred stands on what is left.
-        let is_held =
-            self.object_type == ObjectType::InferredBelief && known().any(|id| !is_down(id));
+        let is_held = self.object_type == ObjectType::InferredBelief
+            && known().any(|id| !is_down(id) && lasts(id));
         let changed = known().find(|id| {
             if is_down(id) {
                 !is_held
             } else {
-                opened.get(id).is_some_and(|at| self.at < *at)
+                parents.opened.get(id).is_some_and(|at| self.at < *at)
             }
         });
-        changed.copied()
+        let over = || known().next().filter(|_| !known().any(lasts));
+        changed.or_else(over).copied()
     }
 
     fn proposal(&self, of: ObjectId) -> Waiting {
-        let decide = if self.has_path {
-            format!("tenure store refresh {}", self.id)
+        let id = self.id;
+        let from = self.parents.iter();
+        let from = from.map(|parent| format!(" --derived-from {parent}"));
+        let put = format!("tenure store put FILE.json{}", from.collect::<String>());
+        let retract = format!("tenure store retract {id}");
+        let (decide, otherwise) = if self.has_path {
+            (format!("tenure store refresh {id}"), vec![put, retract])
         } else {
-            format!("tenure store put FILE --derived-from {of}")
+            (put, vec![retract])
         };
         Waiting {
             kind: WaitingKind::Stale,
-            object_id: Some(self.id),
+            object_id: Some(id),
             other_id: Some(of),
             entity: None,
             name: self.name.clone(),
@@ -221,27 +314,34 @@ impl Made {
             rule: None,
             since: None,
             decide,
+            otherwise,
         }
     }
 }
 
-/// An object that awaits a person, as a proposal.
-fn awaiting(one: Awaiting) -> Waiting {
+/// An object that awaits a person, as a proposal. What is too `old` is to be erased where its own rule says so, whatever it
+/// is; what was inferred may wait for another reason, and be young.
+fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
     let id = one.object_id;
-    let (kind, decide) = match (one.object_type, one.rule) {
-        (ObjectType::Outcome, _) => (
+    let (kind, decide, otherwise) = match (one.object_type, one.rule) {
+        _ if proposed.contains(&id) => (
             WaitingKind::Outcome,
-            format!("tenure outcome accept {id} --by WHO"),
+            format!("tenure outcome accept {id} --by \"$USER\""),
+            format!("tenure outcome reject {id} --by \"$USER\""),
         ),
-        (_, RetirementRule::HardDelete) => {
-            (WaitingKind::Erasure, format!("tenure store erase {id}"))
-        }
-        (ObjectType::InferredBelief, _) => {
-            (WaitingKind::Inferred, format!("tenure store confirm {id}"))
-        }
-        _ => (
-            WaitingKind::Confirmation,
+        (_, RetirementRule::HardDelete) if old.contains(&id) => (
+            WaitingKind::Erasure,
+            format!("tenure store erase {id}"),
             format!("tenure store confirm {id}"),
+        ),
+        (object_type, _) => (
+            if object_type == ObjectType::InferredBelief {
+                WaitingKind::Inferred
+            } else {
+                WaitingKind::Confirmation
+            },
+            format!("tenure store confirm {id}"),
+            format!("tenure store retract {id}"),
         ),
     };
     Waiting {
@@ -254,12 +354,14 @@ fn awaiting(one: Awaiting) -> Waiting {
         rule: Some(one.rule),
         since: Some(one.since),
         decide,
+        otherwise: vec![otherwise],
     }
 }
 
 /// A conflict, as a proposal.
 fn conflict(one: Conflict) -> Waiting {
     let (first, second) = (one.first.object_id, one.second.object_id);
+    let stands = |which| format!("tenure conflicts resolve {first} {second} --stands {which}");
     Waiting {
         kind: WaitingKind::Conflict,
         object_id: Some(first),
@@ -269,7 +371,8 @@ fn conflict(one: Conflict) -> Waiting {
         object_type: None,
         rule: None,
         since: Some(one.tx_start),
-        decide: format!("tenure conflicts resolve {first} {second} --stands first|second"),
+        decide: stands("first"),
+        otherwise: vec![stands("second"), stands("neither")],
     }
 }
 

@@ -12,9 +12,10 @@ use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
+use crate::reading::access_now;
 use crate::resolution::Registry;
 use crate::stored::believed;
-use crate::tenant::{Tenant, access_now};
+use crate::tenant::Tenant;
 
 /// The order of a belief among the candidates: by place, then valid time.
 type Key = (u64, i64);

@@ -1,7 +1,7 @@
 //! Decay and retirement: what has become too old by its own rule is archived, demoted, put before the
 //! user, or erased.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,13 @@ use tenure::score::freshness;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
-use crate::engine::BeliefRow;
+use crate::engine::{BeliefRow, Read, Write};
+use crate::judge::{age_all, rejudge_all};
 use crate::labels::{Sees, open_objects};
 use crate::outcomes::refuse_proposed;
 use crate::stored::{believed, read_revision, unwritable};
-use crate::tenant::rejudge_all;
-use crate::tenant::{Expect, Tenant, Writing, Written, expected};
+use crate::tenant::Tenant;
+use crate::written::{Expect, Writing, Written, expected};
 
 /// An object whose freshness is below its threshold.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -63,8 +64,49 @@ pub struct Awaiting {
 pub struct Sweep {
     /// The objects that are too old, in the order in which they came.
     pub retired: Vec<Retired>,
+    /// Those that were confirmed, judged or written between the look at them and the write: they stay as they are, and
+    /// the next sweep looks again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Retired>,
     /// The number of compile records that were dropped.
     pub records: u64,
+}
+
+/// An object that is too old, and the state in which it is.
+pub(crate) struct Old {
+    pub(crate) retired: Retired,
+    state: State,
+}
+
+/// The beliefs about an object, as when each was opened, and its last confirmation: whatever is done with an object
+/// changes one of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct State {
+    opened: BTreeSet<(u64, Instant, u32)>,
+    confirmed: Option<Instant>,
+}
+
+impl State {
+    fn of<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>, usage: Usage) -> State {
+        let opened = rows.into_iter();
+        let opened = opened.map(|row| (row.opened.version, row.opened.at, row.part));
+        State {
+            opened: opened.collect(),
+            confirmed: usage.last_confirmed,
+        }
+    }
+}
+
+/// A belief about an object, as far as its age goes.
+struct Part {
+    row: BeliefRow,
+    name: String,
+    object_type: ObjectType,
+    /// The rule, where it says how fast the object ages.
+    decay: Option<(f64, Score)>,
+    retirement: RetirementRule,
+    /// The instant from which its age counts, where the object says so or somebody confirmed it.
+    since: Option<Instant>,
 }
 
 /// The log of the scheduled sweeps that did something.
@@ -116,37 +158,14 @@ impl Tenant {
         dry_run: bool,
         writing: &Writing,
     ) -> Result<Sweep, Error> {
-        let retired = self.too_old(now, hard_delete)?;
+        let old = self.too_old(now, hard_delete)?;
         if dry_run {
             return Ok(Sweep {
-                retired,
-                records: 0,
+                retired: old.into_iter().map(|old| old.retired).collect(),
+                ..Sweep::default()
             });
         }
-        let of = |rule: RetirementRule| -> Vec<ObjectId> {
-            let of = retired.iter().filter(|retired| retired.rule == rule);
-            of.map(|retired| retired.object_id).collect()
-        };
-        for (rule, lifecycle) in [
-            (RetirementRule::Archive, Lifecycle::Archived),
-            (RetirementRule::DemoteToArchival, Lifecycle::Demoted),
-            (
-                RetirementRule::TriggerUserConfirmation,
-                Lifecycle::AwaitingConfirmation,
-            ),
-        ] {
-            let mut ids = of(rule);
-            if (lifecycle, hard_delete) == (Lifecycle::AwaitingConfirmation, HardDelete::Proposed) {
-                ids.extend(of(RetirementRule::HardDelete));
-            }
-            if !ids.is_empty() {
-                self.age(ids, lifecycle, writing)?;
-            }
-        }
-        let ids = of(RetirementRule::HardDelete);
-        if !ids.is_empty() && hard_delete == HardDelete::Done {
-            self.erase(ids, writing)?;
-        }
+        let (retired, left) = self.retire(old, hard_delete, writing)?;
         let records = match retention {
             Retention {
                 before: None,
@@ -156,7 +175,60 @@ impl Tenant {
                 self.write(move |rows| rows.drop_records(before, most))?
             }
         };
-        Ok(Sweep { retired, records })
+        Ok(Sweep {
+            retired,
+            left,
+            records,
+        })
+    }
+
+    /// Does with each of these what its rule says, where it is still in the state in which it was found; returns which
+    /// it did so with, and which not.
+    fn retire(
+        &self,
+        old: Vec<Old>,
+        hard_delete: HardDelete,
+        writing: &Writing,
+    ) -> Result<(Vec<Retired>, Vec<Retired>), Error> {
+        let with = |rules: &[RetirementRule]| -> Vec<(ObjectId, State)> {
+            let with = old.iter().filter(|old| rules.contains(&old.retired.rule));
+            with.map(|old| (old.retired.object_id, old.state.clone()))
+                .collect()
+        };
+        let waits: &[RetirementRule] = match hard_delete {
+            HardDelete::Proposed => &[
+                RetirementRule::TriggerUserConfirmation,
+                RetirementRule::HardDelete,
+            ],
+            HardDelete::Done => &[RetirementRule::TriggerUserConfirmation],
+        };
+        let mut done: BTreeSet<ObjectId> = BTreeSet::new();
+        for (rules, lifecycle) in [
+            (&[RetirementRule::Archive][..], Lifecycle::Archived),
+            (&[RetirementRule::DemoteToArchival], Lifecycle::Demoted),
+            (waits, Lifecycle::AwaitingConfirmation),
+        ] {
+            let found = with(rules);
+            if found.is_empty() {
+                continue;
+            }
+            let asked = asked(lifecycle.term(), &found);
+            let written = self.once(writing, lifecycle.term(), asked, move |rows| {
+                let ids = unchanged(rows, &found)?;
+                age_all(rows, &ids, lifecycle)
+            })?;
+            done.extend(written.objects.iter().map(|one| one.object_id));
+        }
+        let found = with(&[RetirementRule::HardDelete]);
+        if !found.is_empty() && hard_delete == HardDelete::Done {
+            let asked = asked("erase", &found);
+            let written = self.erase_chosen(asked, writing, move |rows| unchanged(rows, &found))?;
+            done.extend(written.objects.iter().map(|one| one.object_id));
+        }
+        Ok(old
+            .into_iter()
+            .map(|old| old.retired)
+            .partition(|retired| done.contains(&retired.object_id)))
     }
 
     /// Sweeps as [`Tenant::sweep_with`], on a schedule that several nodes keep: where something is too old, one of them does it, and
@@ -218,48 +290,77 @@ impl Tenant {
         swept.map(Some)
     }
 
-    fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Retired>, Error> {
+    /// The objects that are too old, in the order in which they came. Of an object, the parts speak that are of now or of
+    /// later: what it said of a time that is over makes it no older.
+    pub(crate) fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Old>, Error> {
         self.read(|rows| {
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();
-            let mut retired: Vec<Retired> = Vec::new();
-            let mut known = BTreeSet::new();
+            let mut found: Vec<Vec<Part>> = Vec::new();
+            let mut parts: Vec<Part> = Vec::new();
+            let mut unread: BTreeSet<ObjectId> = BTreeSet::new();
             rows.each_held(None, &mut |_, row, body| {
                 // How old it may become is lost with what is damaged.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
+                    unread.insert(row.object);
                     return Ok(());
                 };
+                if parts
+                    .first()
+                    .is_some_and(|part| part.row.object != row.object)
+                {
+                    let whole = std::mem::take(&mut parts);
+                    if whole.iter().any(|part| part.decay.is_some()) {
+                        found.push(whole);
+                    }
+                }
                 let usage = usage.get(&row.object).copied().unwrap_or_default();
                 let object = believed(&object, &row, usage, None);
                 let revision = object.revision();
-                let Some(rule) = revision.decay_rule() else {
-                    return Ok(());
-                };
-                let Some(half_life_days) = rule.half_life_days else {
-                    return Ok(());
-                };
-                let since = usage
-                    .last_confirmed
-                    .or(object.valid().from)
-                    .or(Some(row.opened.at));
-                let freshness = freshness(since, Some(now), Some(half_life_days));
-                let retirement = revision
-                    .retirement_rule()
-                    .unwrap_or(RetirementRule::Archive);
-                let already = retirement_done(retirement, row.lifecycle, hard_delete);
-                let is_old = freshness < rule.minimum_threshold && !already;
-                if is_old && known.insert(row.object) {
-                    retired.push(Retired {
-                        object_id: row.object,
-                        name: object.name().to_owned(),
-                        freshness,
-                        threshold: rule.minimum_threshold,
-                        rule: retirement,
-                    });
-                }
+                let rule = revision.decay_rule();
+                parts.push(Part {
+                    name: object.name().to_owned(),
+                    object_type: revision.object_type(),
+                    decay: rule
+                        .and_then(|rule| Some((rule.half_life_days?, rule.minimum_threshold))),
+                    retirement: revision
+                        .retirement_rule()
+                        .unwrap_or(RetirementRule::Archive),
+                    // As its author says: a write about another time may have left less of it.
+                    since: usage.last_confirmed.or(revision.valid().from),
+                    row,
+                });
                 Ok(())
             })?;
-            Ok(retired)
+            found.push(parts);
+            let mut old = Vec::new();
+            for mut parts in found {
+                let is_over = |part: &Part| part.row.valid.until.is_some_and(|end| end <= now);
+                let id = parts.first().map(|part| part.row.object);
+                let Some(id) = id.filter(|id| !unread.contains(id)) else {
+                    continue;
+                };
+                let usage = usage.get(&id).copied().unwrap_or_default();
+                let state = State::of(parts.iter().map(|part| &part.row), usage);
+                if !parts.iter().all(is_over) {
+                    parts.retain(|part| !is_over(part));
+                }
+                let mut freshest: Option<Retired> = None;
+                for part in parts {
+                    freshest = match part.aged(rows, now, hard_delete)? {
+                        None => None,
+                        Some(aged) => match freshest {
+                            Some(other) if other.freshness >= aged.freshness => Some(other),
+                            _ => Some(aged),
+                        },
+                    };
+                    if freshest.is_none() {
+                        break;
+                    }
+                }
+                old.extend(freshest.map(|retired| Old { retired, state }));
+            }
+            Ok(old)
         })
     }
 
@@ -312,6 +413,21 @@ impl Tenant {
         at: Instant,
         writing: &Writing,
     ) -> Result<Written, Error> {
+        self.confirm_expected(ids, at, Expect::Any, writing)
+    }
+
+    /// The same of objects that are in an expected state.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when one of them is not what was expected.
+    pub fn confirm_expected(
+        &self,
+        ids: Vec<ObjectId>,
+        at: Instant,
+        expect: Expect,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
         let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
         let usage = Usage {
             last_confirmed: Some(at),
@@ -323,7 +439,7 @@ impl Tenant {
             Digest::of(named.join(" ").as_bytes()),
             move |rows| {
                 for id in &ids {
-                    expected(rows, *id, Expect::Any)?;
+                    expected(rows, *id, expect)?;
                 }
                 refuse_proposed(rows, &ids)?;
                 let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
@@ -339,6 +455,88 @@ impl Tenant {
     }
 }
 
+impl Part {
+    /// Itself as too old; `None` where it is not, or where its rule was applied already.
+    fn aged(
+        self,
+        rows: &mut dyn Read,
+        now: Instant,
+        hard_delete: HardDelete,
+    ) -> Result<Option<Retired>, Error> {
+        let Some((half_life_days, threshold)) = self.decay else {
+            return Ok(None);
+        };
+        if retirement_done(self.retirement, self.row.lifecycle, hard_delete) {
+            return Ok(None);
+        }
+        let since = match self.since {
+            Some(since) => since,
+            None => written_at(rows, &self.row, self.object_type)?,
+        };
+        let freshness = freshness(Some(since), Some(now), Some(half_life_days));
+        Ok((freshness < threshold).then(|| Retired {
+            object_id: self.row.object,
+            name: self.name,
+            freshness,
+            threshold,
+            rule: self.retirement,
+        }))
+    }
+}
+
+/// The instant at which what a belief says was written. Judgements, earlier sweeps and writes about other times open a
+/// belief anew, and so does evidence that falls and lowers what was inferred from it: none of them makes it younger.
+fn written_at(
+    rows: &mut dyn Read,
+    row: &BeliefRow,
+    object_type: ObjectType,
+) -> Result<Instant, Error> {
+    let history = rows.history(row.object)?;
+    let bodies = match object_type {
+        ObjectType::InferredBelief => rows.bodies(&history.iter().collect::<Vec<_>>())?,
+        _ => BTreeMap::new(),
+    };
+    let said = |revision| {
+        let body = bodies.get(&revision)?;
+        let mut body: serde_json::Value = serde_json::from_str(body).ok()?;
+        body.as_object_mut()?.remove("confidence_score");
+        Some(body)
+    };
+    let own = said(row.revision);
+    let is_same = |other: &BeliefRow| {
+        other.revision == row.revision || (own.is_some() && said(other.revision) == own)
+    };
+    let mut since = row.opened.at;
+    for before in history.iter().rev() {
+        if before.closed.is_some_and(|closed| closed.at == since) && is_same(before) {
+            since = before.opened.at;
+        }
+    }
+    Ok(since)
+}
+
+/// Those of these objects that are still in the state in which they were found.
+fn unchanged(rows: &mut dyn Write, found: &[(ObjectId, State)]) -> Result<Vec<ObjectId>, Error> {
+    // From here on no other writer comes between.
+    rows.stamp()?;
+    let ids: Vec<ObjectId> = found.iter().map(|(id, _)| *id).collect();
+    let standing = rows.standing(&ids)?;
+    let usage = rows.usage(Some(&ids))?;
+    let same = found.iter().filter(|(id, state)| {
+        let usage = usage.get(id).copied().unwrap_or_default();
+        standing
+            .get(id)
+            .is_some_and(|standing| State::of(&standing.beliefs, usage) == *state)
+    });
+    Ok(same.map(|(id, _)| *id).collect())
+}
+
+/// The digest of what is asked for.
+fn asked(what: &str, found: &[(ObjectId, State)]) -> Digest {
+    let named: Vec<String> = found.iter().map(|(id, _)| id.to_string()).collect();
+    Digest::of(format!("{what} {}", named.join(" ")).as_bytes())
+}
+
 /// Returns whether the rule has been applied already.
 fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle, hard_delete: HardDelete) -> bool {
     match rule {
@@ -350,5 +548,111 @@ fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle, hard_delete: Hard
         }
         RetirementRule::TriggerUserConfirmation => lifecycle != Lifecycle::Active,
         _ => lifecycle == Lifecycle::Archived,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tenure::ObjectDocument;
+
+    use super::*;
+    use crate::store::Store;
+    use crate::written::Put;
+
+    /// A sweep that finds these objects, each too old for its rule; then something happens; then it does what it would.
+    fn between(
+        store: &Store,
+        rule: RetirementRule,
+        happens: impl Fn(&Tenant, ObjectId),
+    ) -> (Tenant, ObjectId, Vec<Retired>, Vec<Retired>) {
+        let tenant = store.tenant(&format!("of-{rule:?}")).unwrap();
+        let document = |name: &str| ObjectDocument {
+            decay_rule: Some(
+                serde_json::from_str(r#"{"half_life_days": 10.0, "minimum_threshold": 0.5}"#)
+                    .unwrap(),
+            ),
+            retirement_rule: Some(rule),
+            valid_from: Some("2020-01-01".parse().unwrap()),
+            ..ObjectDocument::named(name, name)
+        };
+        let puts = vec![Put::new(document("one")), Put::new(document("other"))];
+        let written = tenant.put(puts, &Writing::default()).unwrap();
+        let one = written.objects[0].object_id;
+        let at = "2026-06-06".parse().unwrap();
+        let old = tenant.too_old(at, HardDelete::Done).unwrap();
+        assert_eq!(old.len(), 2);
+        happens(&tenant, one);
+        let (done, left) = tenant
+            .retire(old, HardDelete::Done, &Writing::default())
+            .unwrap();
+        (tenant, one, done, left)
+    }
+
+    #[test]
+    fn what_changes_between_the_look_and_the_write_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at: Instant = "2026-06-06".parse().unwrap();
+        for (number, rule) in [
+            RetirementRule::HardDelete,
+            RetirementRule::Archive,
+            RetirementRule::DemoteToArchival,
+            RetirementRule::TriggerUserConfirmation,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let url = format!(
+                "sqlite://{}",
+                folder.path().join(format!("{number}.db")).display()
+            );
+            let names = |all: &[Retired]| -> Vec<String> {
+                all.iter().map(|one| one.name.clone()).collect()
+            };
+            let store = Store::open(&url).unwrap();
+            // A confirmation.
+            let (tenant, one, done, left) = between(&store, rule, |tenant, one| {
+                tenant.confirm(vec![one], at, &Writing::default()).unwrap();
+            });
+            assert_eq!(
+                (names(&done), names(&left)),
+                (vec!["other".into()], vec!["one".into()])
+            );
+            let held = tenant.get(one).unwrap();
+            assert_eq!(held[0].lifecycle, Lifecycle::Active);
+        }
+        for (number, happens) in [
+            // A newer revision.
+            (&|tenant: &Tenant, _| {
+                let document = ObjectDocument::named("one", "It is otherwise.");
+                tenant
+                    .put(vec![Put::new(document)], &Writing::default())
+                    .unwrap();
+            }) as &dyn Fn(&Tenant, ObjectId),
+            // A judgement.
+            &|tenant, one| {
+                let status = tenure::object::ContradictionStatus::Disputed;
+                tenant
+                    .judge(one, status, None, &Writing::default())
+                    .unwrap();
+            },
+            // It is gone: the others are retired all the same.
+            &|tenant, one| {
+                tenant.erase(vec![one], &Writing::default()).unwrap();
+            },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let url = format!(
+                "sqlite://{}",
+                folder.path().join(format!("b{number}.db")).display()
+            );
+            let store = Store::open(&url).unwrap();
+            let (tenant, one, done, left) = between(&store, RetirementRule::HardDelete, happens);
+            assert_eq!((&*done[0].name, &*left[0].name), ("other", "one"));
+            assert_eq!(tenant.get(one).unwrap().is_empty(), number == 2);
+            assert!(tenant.named("other").unwrap().is_empty());
+        }
     }
 }

@@ -342,14 +342,21 @@ fn the_weights_are_those_of_the_tenants_policy(home: &Home) {
 }
 
 fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
-    let acme = home.tenant("acme");
-    change(
-        &acme,
-        &[
-            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
-            r#"{"op": "create", "id": "helix", "name": "Project Helix", "kind": "project"}"#,
-        ],
-    );
+    let [acme, plain] = ["acme", "plain"].map(|name| home.tenant(name));
+    for tenant in [&acme, &plain] {
+        change(
+            tenant,
+            &[
+                r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+                r#"{"op": "create", "id": "helix", "name": "Project Helix", "kind": "project"}"#,
+            ],
+        );
+    }
+    // Written as it is, the name is bound: what is not bound below is not so because of its letters.
+    let text = "Project Nova depends on Project Helix.";
+    put(&plain, vec![document("plain", text)]);
+    let edges = |tenant: &Tenant| [bound(tenant, "helix"), bound(tenant, "nova")].concat();
+    assert_eq!(edges(&plain), ["nova"]);
     // Cyrillic o and e, Greek omicron and nu, a letter between that nobody sees.
     for (at, name) in [
         "Project N\u{43e}va",
@@ -363,7 +370,7 @@ fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
     {
         let text = format!("{name} depends on Project Helix.");
         put(&acme, vec![document(&format!("n{at}"), &text)]);
-        assert_eq!(bound(&acme, "nova"), Vec::<String>::new(), "{name:?}");
+        assert_eq!(edges(&acme), Vec::<String>::new(), "{name:?}");
     }
     // An object may not give a name that looks like another's, either, without a person seeing both.
     let renamed = ObjectDocument {
@@ -382,8 +389,9 @@ fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {
         let first = found.candidates.first().map(|(id, _)| id.clone());
         (found.outcome, first)
     };
-    let (outcome, first) = resolved("Project Nova");
-    assert!(outcome != Resolution::Bind || first.as_deref() == Some("nova"));
+    // The name stays the one's that had it, whoever would give one that looks like it to another.
+    let name = || (Resolution::Bind, Some("nova".to_owned()));
+    assert_eq!(resolved("Project Nova"), name());
     assert_eq!(resolved("Project N\u{43e}va").0, Resolution::Review);
 }
 

@@ -20,6 +20,7 @@ mod mutations;
 mod people;
 mod postgresql;
 mod resolution;
+mod retirement;
 mod search;
 mod talks;
 mod verbs;

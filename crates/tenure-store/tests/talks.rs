@@ -50,6 +50,12 @@ fn the_records_of_a_session_are_found_without_the_others(home: &Home) {
     assert_eq!(found(&acme, "talk", Some(("gw-3", 2)), 9), ["gw-1"]);
     assert_eq!(found(&acme, "talk", Some(("gw-2", 2)), 9), ["gw-3", "gw-1"]);
     assert_eq!(found(&acme, &long, None, 9), ["gw-8"]);
+    // Names are compared whole, however much two of them share.
+    for (id, end) in [("gw-a", "1"), ("gw-b", "2")] {
+        keep(&acme, id, 6, &format!(r#"{{"session":"{long}{end}"}}"#));
+    }
+    assert_eq!(found(&acme, &long, None, 9), ["gw-8"]);
+    assert_eq!(found(&acme, &format!("{long}2"), None, 9), ["gw-b"]);
     assert!(found(&acme, "nobody", None, 9).is_empty() && found(&acme, "", None, 9).is_empty());
     // What JSON writes with escapes has no index.
     for session in ["a\"b", "a\\b", "a\nb"] {

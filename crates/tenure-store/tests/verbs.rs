@@ -60,6 +60,10 @@ fn micros(at: i64) -> Instant {
     Instant::from_micros(at)
 }
 
+fn now() -> Instant {
+    "2026-06-06".parse().unwrap()
+}
+
 fn quietly() -> Writing {
     Writing::default()
 }
@@ -1495,7 +1499,7 @@ fn all_that_waits_is_told_with_what_decides_it(home: &Home) {
     )
     .unwrap();
     let told = |tenant: &Tenant| -> Vec<(WaitingKind, String, String)> {
-        let all = tenant.proposals(None).unwrap().into_iter();
+        let all = tenant.proposals(now(), None).unwrap().into_iter();
         all.map(|one| (one.kind, one.name, one.decide)).collect()
     };
     let ids = ["one", "other"].map(|name| acme.named(name).unwrap()[0]);
@@ -1504,13 +1508,13 @@ fn all_that_waits_is_told_with_what_decides_it(home: &Home) {
     let entity = (
         WaitingKind::Entity,
         "Sam".to_owned(),
-        "tenure entity review sam-2 --same-as ID (or --new)".to_owned(),
+        "tenure entity review sam-2 --new --tenant acme".to_owned(),
     );
     assert_eq!(all[0], entity);
     assert_eq!(all[1].0, WaitingKind::Conflict);
     assert_eq!(
         all[1].2,
-        format!("tenure conflicts resolve {first} {second} --stands first|second")
+        format!("tenure conflicts resolve {first} {second} --stands first --tenant acme")
     );
     assert_eq!(all.len(), 2);
     // What it was made from is written again: it is to be made anew.
@@ -1520,7 +1524,7 @@ fn all_that_waits_is_told_with_what_decides_it(home: &Home) {
     // A caller is told nothing of what may not be seen.
     let nobody = |objects: &[std::sync::Arc<tenure::ContextObject>]| vec![false; objects.len()];
     let kinds: Vec<WaitingKind> = acme
-        .proposals(Some(&nobody))
+        .proposals(now(), Some(&nobody))
         .unwrap()
         .iter()
         .map(|one| one.kind)

@@ -241,8 +241,16 @@ fn found_unit(document: &DocumentUnits, at: usize, snapshot_id: String) -> Optio
 /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is no such folder.
 pub(crate) fn root_of(root: &Path) -> Result<PathBuf, Error> {
     let shown = root.display();
-    let real = fs::canonicalize(root)
-        .map_err(|error| Error::not_found(format!("there is no folder `{shown}`: {error}")))?;
+    let real = fs::canonicalize(root).map_err(|error| {
+        let what = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no folder `{shown}`"),
+            _ => format!("cannot read the folder `{shown}`: {error}"),
+        };
+        Error::not_found(what)
+            .expected("the folder that the documents are in")
+            .hint("`.` is the folder that you are in; a path starts there, or with `/`")
+            .caused_by(error)
+    })?;
     if real.is_dir() {
         Ok(real)
     } else {

@@ -108,8 +108,12 @@ impl Workspace {
         writing: &Writing,
     ) -> Result<Refreshed, Error> {
         let real = std::fs::canonicalize(root).map_err(|error| {
-            Error::input(format!("cannot read `{}`: {error}", root.display()))
-                .expected("the folder of the project")
+            let shown = root.display();
+            let what = match error.kind() {
+                std::io::ErrorKind::NotFound => format!("there is no folder `{shown}`"),
+                _ => format!("cannot read `{shown}`: {error}"),
+            };
+            Error::input(what).expected("the folder of the project")
         })?;
         let options = Collect {
             tenant: Some(tenant.name().to_owned()),

@@ -390,7 +390,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "T")]
     pub(crate) records_before: Option<String>,
     /// Drop all compile records but the N newest
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) records_keep: Option<u64>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,

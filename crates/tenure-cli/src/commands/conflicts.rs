@@ -1,7 +1,8 @@
 //! `tenure conflicts`: claims that cannot both hold, and what is decided between them.
 
+use tenure::Error;
 use tenure::belief::{Ground, Loser};
-use tenure::object::Decision;
+use tenure::object::{Decision, ObjectId};
 use tenure_store::{Conflict, Party};
 use tenure_workspace::object_id;
 
@@ -54,6 +55,7 @@ fn show(args: &ShowConflictArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let first = object_id(&tenant, &args.first)?;
     let second = object_id(&tenant, &args.second)?;
+    refuse_itself(first, second)?;
     let found = tenant.conflict_history(first, second, None)?;
     print_conflicts(
         &found,
@@ -66,6 +68,7 @@ fn resolve(args: &ResolveConflictArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let first = object_id(&tenant, &args.first)?;
     let second = object_id(&tenant, &args.second)?;
+    refuse_itself(first, second)?;
     let stands = match args.stands {
         Stands::First => Decision::First,
         Stands::Second => Decision::Second,
@@ -75,6 +78,16 @@ fn resolve(args: &ResolveConflictArgs) -> Result<(), Failure> {
     let note = args.note.as_deref();
     let written = tenant.resolve_conflict(first, second, stands, note, &writing(&args.writing))?;
     print_written(&written, args.tenant.format)
+}
+
+/// Refuses one object in the place of two.
+fn refuse_itself(first: ObjectId, second: ObjectId) -> Result<(), Error> {
+    if first != second {
+        return Ok(());
+    }
+    Err(Error::input("both names are of one object")
+        .expected("two objects whose claims contradict each other")
+        .hint("`tenure conflicts list` shows which there are"))
 }
 
 fn print_conflicts(found: &[Conflict], format: Format, none: &str) -> Result<(), Failure> {

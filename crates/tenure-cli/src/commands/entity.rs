@@ -66,7 +66,10 @@ fn entity(tenant: &Tenant, id: &str) -> Result<SeenEntity, Error> {
     let found = tenant.entities(None)?.into_iter();
     let mut found =
         found.filter(|one| one.id == id || one.merged.iter().any(|merged| merged == id));
-    let missing = || Error::not_found(format!("there is no entity `{}`", cell(id)));
+    let missing = || {
+        Error::not_found(format!("there is no entity `{}`", cell(id)))
+            .hint("`tenure entity list` shows those that there are")
+    };
     found.next().ok_or_else(missing)
 }
 
@@ -237,6 +240,11 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
     };
     let weights = tenant.entity_weights()?;
     if let Some(name) = &args.mention {
+        if name.trim().is_empty() {
+            return Err(Error::input("the mention is empty")
+                .expected("a name, such as 'Ada Lovelace', or --object NAME")
+                .into());
+        }
         let mention = Profile {
             name: name.clone(),
             ..around

@@ -30,6 +30,17 @@ fn propose(args: &ProposeArgs) -> Result<(), Failure> {
         (None, Some(file)) => read_or_stdin(file)?,
         (None, None) => return Err(Error::input("there is no text to propose").into()),
     };
+    if content.trim().is_empty() {
+        let flag = if args.text.is_some() {
+            "--text"
+        } else {
+            "--file"
+        };
+        return Err(Error::input("the content is empty")
+            .at(flag, None)
+            .expected("the outcome, as the model is to read it")
+            .into());
+    }
     let tenant = tenant_to_write(&args.tenant)?;
     let derived_from = objects(&tenant, &args.derived_from)?;
     let document = ObjectDocument {

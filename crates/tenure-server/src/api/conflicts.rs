@@ -106,6 +106,12 @@ pub(super) async fn resolve(
         };
         let first = named(&deciding.first, "first")?;
         let second = named(&deciding.second, "second")?;
+        if first == second {
+            return Err(Error::input("both names are of one object")
+                .at("second", None)
+                .expected("two objects whose claims contradict each other")
+                .into());
+        }
         let note = deciding.note.as_deref();
         Ok(tenant.resolve_conflict(first, second, deciding.stands, note, &writing)?)
     });

@@ -74,7 +74,7 @@ pub(super) async fn proposals(
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let proposals = each_json(&tenant(&app, &caller)?.proposals(sees)?)?;
+        let proposals = each_json(&tenant(&app, &caller)?.proposals(app.now(), sees)?)?;
         Ok(Proposals { proposals })
     });
     Ok(Said(found.await?))

@@ -268,7 +268,9 @@ pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<R
             return Ok(step);
         }
         let writing = writing(&visit, &["outcome", &form.id, &form.since]);
-        tenant.decide_outcome(id, decision, &person, &writing)?;
+        // Between the look and the write somebody may have proposed it in other words.
+        let seen = Some(found.proposed_at);
+        tenant.decide_proposal(id, seen, decision, &person, &writing)?;
         Ok(Step::Done)
     })
     .await
@@ -315,10 +317,12 @@ pub(super) async fn confirmation(
             return Ok(step);
         }
         let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
+        // Between the look and the write somebody may have confirmed it, or written it again.
+        let expect = Expect::Since(found.since);
         if holds {
-            tenant.confirm(vec![id], visit.app.now(), &writing)?;
+            tenant.confirm_expected(vec![id], visit.app.now(), expect, &writing)?;
         } else {
-            tenant.retract(id, Expect::Any, &writing)?;
+            tenant.retract(id, expect, &writing)?;
         }
         Ok(Step::Done)
     })

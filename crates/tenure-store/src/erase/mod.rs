@@ -21,7 +21,8 @@ use crate::engine::{Read, RecordRow, Write};
 use crate::evidence::{leaning_on, lower};
 use crate::lineage::with_descendants;
 use crate::resolution::{entries, forget, of_person};
-use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
+use crate::tenant::Tenant;
+use crate::written::{Outcome, Writing, Written, WrittenObject};
 
 pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 
@@ -94,6 +95,23 @@ impl Tenant {
     pub fn erase_log(&self, log: &str, writing: &Writing) -> Result<Written, Error> {
         let asked = Digest::of_parts([b"log".as_slice(), log.as_bytes()]);
         self.erase_wanted(Wanted::Log(log.to_owned()), asked, writing)
+    }
+
+    /// Erases the objects that `choose` names in the transaction of the erasure itself; none is no error.
+    pub(crate) fn erase_chosen(
+        &self,
+        asked: Digest,
+        writing: &Writing,
+        choose: impl Fn(&mut dyn Write) -> Result<Vec<ObjectId>, Error> + Send + 'static,
+    ) -> Result<Written, Error> {
+        self.once(writing, "erase", asked, move |rows| {
+            let ids = choose(rows)?;
+            if ids.is_empty() {
+                return Ok(Vec::new());
+            }
+            erase(rows, &Wanted::Objects(ids))
+        })
+        .and_then(|written| self.engine.forget().map(|()| written))
     }
 
     fn erase_wanted(

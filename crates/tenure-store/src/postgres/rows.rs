@@ -721,6 +721,7 @@ impl Read for Rows<'_> {
     ) -> Result<Vec<(String, Instant)>, Error> {
         let sql = r#"SELECT record, compiled_at FROM records WHERE tenant = $1 AND record >= 'gw-' AND record < 'gw.'
                    AND left(substring(body from '"session":"([^"\\]*)"'), 200) = left($5::text, 200)
+                   AND substring(body from '"session":"([^"\\]*)"') = $5::text
                    AND compiled_at <= $3 AND (compiled_at < $3 OR record > $4)
                    ORDER BY compiled_at DESC, record LIMIT $2"#;
         let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));

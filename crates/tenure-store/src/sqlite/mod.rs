@@ -3,6 +3,7 @@
 //! One connection writes, others read. Writers that come while a transaction is being made durable
 //! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
 
+mod decode;
 mod file;
 mod places;
 mod rows;
@@ -448,7 +449,7 @@ impl Engine for Sqlite {
             let sql =
                 format!("SELECT tenant, sum = row_sum({columns}) FROM tenants ORDER BY tenant");
             let mut statement = connection.prepare_cached(&sql)?;
-            let read = |row: &rusqlite::Row<'_>| rows::whole(row, 1).and_then(|()| row.get(0));
+            let read = |row: &rusqlite::Row<'_>| decode::whole(row, 1).and_then(|()| row.get(0));
             statement.query_map([], read)?.collect()
         };
         let tenants = read().map_err(|error| self.failed(error));

@@ -7,8 +7,9 @@ use tenure::object::{ObjectId, RevisionId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
+use super::decode::{blob, micros, stamp, version, whole};
 use super::places::{search_row, words};
-use super::rows::{Rows, blob, micros, stamp, version, whole};
+use super::rows::Rows;
 use super::sum;
 use crate::engine::{
     Answered, Change, ClaimKey, IndexRow, PairRow, Read as _, RecordRow, Stamp, Write,

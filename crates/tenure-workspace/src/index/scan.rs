@@ -141,9 +141,9 @@ fn stamp(metadata: &Metadata, now: SystemTime) -> String {
 pub(crate) fn within(root: &Path, path: &Path) -> Result<(PathBuf, String), Error> {
     let shown = path.display();
     let real = fs::canonicalize(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("`{shown}` does not exist")).expected("a file or a folder")
-        }
+        std::io::ErrorKind::NotFound => Error::not_found(format!("`{shown}` does not exist"))
+            .expected("a file or a folder")
+            .hint("a path starts in the folder that you are in, or with `/`"),
         _ => Error::input(format!("cannot read `{shown}`: {error}")).caused_by(error),
     })?;
     let Ok(relative) = real.strip_prefix(root) else {

@@ -73,6 +73,7 @@ impl Records<'_> {
             more: false,
         };
         let mut last: Option<(String, Instant)> = None;
+        let mut seen = 0;
         loop {
             let after = last.as_ref().map(|(id, at)| (id.as_str(), *at));
             let Some(listed) = self.tenant.records_of_session(session, after, CHUNK)? else {
@@ -84,7 +85,8 @@ impl Records<'_> {
                     .extend(record.filter(|record| talk.has(record)));
             }
             last = listed.last().cloned();
-            talk.more = talk.requests.len() >= MAX_REQUESTS;
+            seen += listed.len();
+            talk.more = talk.requests.len() >= MAX_REQUESTS || seen >= MAX_RECORDS;
             if listed.len() < CHUNK as usize || talk.more {
                 break;
             }

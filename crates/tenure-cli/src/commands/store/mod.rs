@@ -100,6 +100,10 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
         WriteNote::EntityPending => {
             Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
         }
+        WriteNote::AwaitsConfirmation { why } => Some(format!(
+            "awaits_confirmation: {}; `tenure store confirm` makes it believed",
+            cell(why)
+        )),
         _ => None,
     }
 }

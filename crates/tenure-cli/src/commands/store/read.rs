@@ -9,7 +9,9 @@ use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
 use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, WaitingKind, true_at};
-use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
+use tenure_workspace::{
+    Ask, Choice, Clock, Reach, Reader, Workspace, archive, object_id, write_whole,
+};
 
 use super::{objects, print_beliefs, tenant};
 use crate::args::{
@@ -56,7 +58,20 @@ pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
-    let waiting = tenant(&args.tenant)?.proposals(None)?;
+    let mut waiting = tenant(&args.tenant)?.proposals(Clock::machine().now(), None)?;
+    // What is pasted is to go to the store that was looked at. The address of a server may hold a secret.
+    let named = args.tenant.url.store.as_ref();
+    let named = named.filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
+    match named {
+        Some(url) if url.starts_with("sqlite:") => {
+            let each = waiting.into_iter();
+            waiting = each.map(|one| one.with_option("--store", url)).collect();
+        }
+        Some(_) if !waiting.is_empty() => {
+            anstream::eprintln!("note: add the --store of this command to those that it shows");
+        }
+        _ => {}
+    }
     if args.tenant.format == Format::Json {
         return print_json(&waiting);
     }
@@ -73,11 +88,13 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
             _ => "confirm or retract",
         };
         let since = one.since.map(|since| format!("  since {since}"));
+        let ways = [&one.decide].into_iter().chain(&one.otherwise);
+        let ways = ways.map(|way| format!("  {}\n", cell(way)));
         format!(
-            "{asks:<18}  {}{}: {}\n",
+            "{asks:<18}  {}{}\n{}",
             cell(&one.name),
             since.unwrap_or_default(),
-            cell(&one.decide)
+            ways.collect::<String>()
         )
     });
     print(&text.collect::<String>())

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure::object::RetirementRule;
-use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
+use tenure_store::{
+    Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, WriteNote, Written, WrittenObject,
+};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
@@ -63,6 +65,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     if args.verbose || args.tenant.format == Format::Json {
         return print_written(&written, args.tenant.format);
     }
+    note_waiting(&written);
     print(&format!("{}{}", noted(&written), counted(&written)))
 }
 
@@ -87,6 +90,20 @@ fn noted(written: &Written) -> String {
         noted.push(format!("{more} more: `--format json` shows them\n"));
     }
     noted.concat()
+}
+
+/// Says of what was inferred that it waits: nothing of it is compiled, which nobody would guess.
+fn note_waiting(written: &Written) {
+    let waits =
+        |object: &&WrittenObject| matches!(object.note, Some(WriteNote::AwaitsConfirmation { .. }));
+    let count = written.objects.iter().filter(waits).count();
+    if count > 0 {
+        let (plural, verb) = if count == 1 { ("", "s") } else { ("s", "") };
+        anstream::eprintln!(
+            "note: {count} inferred object{plural} wait{verb} for a person, and {} not compiled: `tenure store proposals`",
+            if count == 1 { "is" } else { "are" }
+        );
+    }
 }
 
 /// The number of objects that were written, by what became of them.
@@ -287,6 +304,13 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             retired.threshold,
             retired.object_id,
             cell(&retired.name)
+        ));
+    }
+    for left in &sweep.left {
+        text.push_str(&format!(
+            "changed meanwhile, left    {}  {}\n",
+            left.object_id,
+            cell(&left.name)
         ));
     }
     text.push_str(&if args.dry_run {

@@ -368,12 +368,12 @@ impl Entities {
 
     fn known(&self, id: &str) -> Result<&Entity, Error> {
         let found = self.all.get(id);
-        found.ok_or_else(|| Error::not_found(format!("there is no entity `{}`", clip(id))))
+        found.ok_or_else(|| missing(id))
     }
 
     fn known_mut(&mut self, id: &str) -> Result<&mut Entity, Error> {
         let found = self.all.get_mut(id);
-        found.ok_or_else(|| Error::not_found(format!("there is no entity `{}`", clip(id))))
+        found.ok_or_else(|| missing(id))
     }
 
     /// The entity that an id means for somebody who may see these objects; none where the entity came from an object that
@@ -572,6 +572,12 @@ fn check_alias(name: &str) -> Result<(), Error> {
         return Err(Error::input(what).expected(format!("1 to {MAX_ALIAS} printable characters")));
     }
     Ok(())
+}
+
+/// The error for an id that no entity has.
+fn missing(id: &str) -> Error {
+    Error::not_found(format!("there is no entity `{}`", clip(id)))
+        .hint("`tenure entity list` shows those that there are")
 }
 
 #[cfg(test)]

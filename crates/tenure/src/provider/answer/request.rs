@@ -75,30 +75,23 @@ impl RequestBody {
     /// Returns its tools by name, each with the schema of its arguments: also those of the older form, and those that
     /// messages add.
     pub(super) fn offered(&self) -> BTreeMap<&str, Option<&Value>> {
-        let mut found = BTreeMap::new();
+        let mut found: BTreeMap<&str, Option<&Value>> = BTreeMap::new();
         let items = |list: &str| self.0[list].as_array().into_iter().flatten();
         let late = items("input").chain(items("messages"));
         let tools = items("tools").chain(items("functions"));
-        for tool in tools.chain(late.flat_map(late_tools)) {
-            for tool in in_namespace(tool) {
-                let Some(name) = tool["name"].as_str() else {
-                    continue;
-                };
-                let schema = Some(&tool["parameters"]).filter(|schema| schema.is_object());
-                // Of two tools that are called alike, neither says what the other takes.
-                let known = found.entry(name).or_insert(schema);
-                *known = known.filter(|known| Some(*known) == schema);
-            }
+        let all = tools.chain(late.flat_map(late_tools));
+        for tool in all.flat_map(|tool| in_namespace(tool).chain(itself(tool))) {
             // Of a chat completion, in a field of their own.
-            let inner = match tool.get("function").or(tool.get("custom")) {
-                Some(inner) => inner,
-                None => tool,
-            };
+            let inner = tool.get("function").or(tool.get("custom"));
+            let inner = inner.unwrap_or(tool);
             let schema = inner.get("parameters").or(inner.get("input_schema"));
-            if let Some(name) = inner["name"].as_str() {
-                let schema = schema.filter(|schema| schema.is_object());
-                found.entry(name).or_insert(schema);
-            }
+            let schema = schema.filter(|schema| schema.is_object());
+            let Some(name) = inner["name"].as_str() else {
+                continue;
+            };
+            // Of two tools that are called alike, neither says what the other takes.
+            let known = found.entry(name).or_insert(schema);
+            *known = known.filter(|known| Some(*known) == schema);
         }
         found
     }
@@ -129,9 +122,17 @@ impl RequestBody {
 
 /// Returns the tools of a namespace, which are called by their own names.
 fn in_namespace(tool: &Value) -> impl Iterator<Item = &Value> {
-    let is_one = tool["type"] == "namespace";
-    let tools = tool["tools"].as_array().filter(|_| is_one);
+    let tools = tool["tools"].as_array().filter(|_| is_namespace(tool));
     tools.into_iter().flatten()
+}
+
+/// Returns the tool itself, unless it is a namespace: that is not called.
+fn itself(tool: &Value) -> Option<&Value> {
+    Some(tool).filter(|tool| !is_namespace(tool))
+}
+
+fn is_namespace(tool: &Value) -> bool {
+    tool["type"] == "namespace"
 }
 
 /// Adds the messages that offer tools to the fields that say what an answer must be; none where they cannot be read.

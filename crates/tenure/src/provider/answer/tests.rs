@@ -461,6 +461,30 @@ fn a_tool_of_a_namespace_is_called_by_its_own_name() {
     assert_eq!(faults_of("hidden", "{}"), [OutputFault::ToolNotOffered]);
     // Two are called alike: which one is meant is not looked into.
     assert_eq!(faults_of("look", "{}"), []);
+    // A namespace is no tool.
+    assert_eq!(faults_of("mcp__a", "{}"), [OutputFault::ToolNotOffered]);
+}
+
+#[test]
+fn a_flat_tool_is_not_held_against_one_of_a_namespace_that_is_called_alike() {
+    let tool = |field: &str| json!({ "type": "function", "name": "look", "parameters": { "type": "object", "required": [field] } });
+    let space = json!({ "type": "namespace", "name": "mcp__a", "tools": [tool("at")] });
+    let call = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "look", "arguments": arguments });
+    for tools in [json!([space, tool("path")]), json!([tool("path"), space])] {
+        let asked = json!({ "tools": tools });
+        for arguments in [r#"{"path":"x"}"#, r#"{"at":"x"}"#] {
+            let found = faults(
+                Format::OpenAiResponses,
+                &asked,
+                &call(arguments).to_string(),
+            );
+            assert_eq!(found, [], "{tools} {arguments}");
+        }
+    }
+    // Where both take the same, that is what is asked.
+    let asked = json!({ "tools": [space, tool("at")] });
+    let found = faults(Format::OpenAiResponses, &asked, &call("{}").to_string());
+    assert_eq!(found, [OutputFault::ArgumentsSchema]);
 }
 
 #[test]

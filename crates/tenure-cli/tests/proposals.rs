@@ -1,0 +1,246 @@
+//! What waits for a person, and the commands that are shown for it, pasted into a shell.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+fn put(bench: &Bench, place: &[&str], objects: &[Value]) {
+    let lines: String = objects.iter().map(|object| format!("{object}\n")).collect();
+    bench.file("objects.jsonl", lines);
+    bench.ok(&[&["store", "put", "objects.jsonl"][..], place].concat());
+}
+
+/// One of each kind that waits.
+fn scene(place: &[&str]) -> Bench {
+    let bench = Bench::new();
+    let rule = |name: &str, more: Value| {
+        let mut object =
+            json!({ "name": name, "content": format!("{name} is so."), "object_type": "rule" });
+        let fields = more.as_object().unwrap().clone();
+        object.as_object_mut().unwrap().extend(fields);
+        object
+    };
+    let old = |name: &str, retirement: &str| {
+        let decay = json!({ "half_life_days": 1, "minimum_threshold": 0.5 });
+        rule(
+            name,
+            json!({ "decay_rule": decay, "retirement_rule": retirement, "valid_from": "2020-01-01" }),
+        )
+    };
+    let claim = |name: &str, value: u32| {
+        let claim = format!("port == {value}");
+        rule(
+            name,
+            json!({ "normalized_claim": claim, "canonical_entity_ids": ["desk"] }),
+        )
+    };
+    let guess = json!({ "name": "guess", "content": "It is blue.", "object_type": "inferred_belief",
+        "normalized_claim": "colour == blue", "canonical_entity_ids": ["desk"] });
+    put(
+        &bench,
+        place,
+        &[
+            old("asked", "trigger_user_confirmation"),
+            old("erased", "hard_delete"),
+            claim("one", 80),
+            claim("other", 443),
+            rule("source", json!({})),
+            rule("second", json!({})),
+            guess,
+        ],
+    );
+    let found = bench.json(&[&["store", "get", "source", "--format", "json"], place].concat());
+    let source = found[0]["object"]["object_id"].clone();
+    let found = bench.json(&[&["store", "get", "second", "--format", "json"], place].concat());
+    let second = found[0]["object"]["object_id"].clone();
+    let summary = rule("summary", json!({ "derived_from": [source, second] }));
+    put(&bench, place, std::slice::from_ref(&summary));
+    let newer = rule("source", json!({ "content": "It is otherwise." }));
+    put(&bench, place, &[newer]);
+    bench.ok(&[&["store", "sweep"], place].concat());
+    let proposal = [
+        "outcome",
+        "propose",
+        "--name",
+        "bars",
+        "--text",
+        "Valves are in bar.",
+    ];
+    bench.ok(&[&proposal, place].concat());
+    let add = |id: &str, name: &str| {
+        let args = ["entity", "add", id, "--name", name, "--kind", "person"];
+        bench.ok(&[&args, place].concat());
+    };
+    add("chen-1", "Mei Chen");
+    add("chen-2", "Mei Chen");
+    put(
+        &bench,
+        place,
+        &[rule("mention", json!({ "content": "Mei Chen asked." }))],
+    );
+    // The object as it says now, which the command for what is stale asks for.
+    let found = bench.json(&[&["store", "get", "summary", "--format", "json"], place].concat());
+    let id = found[0]["object"]["object_id"].clone();
+    let now = json!({ "object_id": id, "name": "summary", "content": "It is otherwise now.", "object_type": "rule" });
+    bench.file("FILE.json", format!("{now}\n"));
+    bench
+}
+
+/// Runs a line in a shell, in the bench's folder.
+fn pasted(bench: &Bench, line: &str) {
+    let tenure = Path::new(env!("CARGO_BIN_EXE_tenure")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let environment = bench.command(&[]);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", line])
+        .current_dir(bench.folder.path())
+        .env("PATH", format!("{}:{path}", tenure.display()))
+        .env("USER", "ada");
+    for (name, value) in environment.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let done = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{line}\n{said}");
+}
+
+fn waiting(bench: &Bench, place: &[&str]) -> Vec<Value> {
+    let shown = bench.json(&[&["store", "proposals", "--format", "json"], place].concat());
+    shown.as_array().unwrap().clone()
+}
+
+#[test]
+fn the_commands_that_are_shown_work_when_they_are_pasted() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("its own.db").display());
+    for place in [
+        &[][..],
+        &["--tenant", "acme & sons"],
+        &["--store", &url, "--tenant", "acme"],
+    ] {
+        let bench = scene(place);
+        let all = waiting(&bench, place);
+        let mut kinds: Vec<&str> = all
+            .iter()
+            .map(|one| one["kind"].as_str().unwrap())
+            .collect();
+        kinds.sort_unstable();
+        let each = [
+            "confirmation",
+            "conflict",
+            "entity",
+            "erasure",
+            "inferred",
+            "outcome",
+            "stale",
+        ];
+        assert_eq!(kinds, each, "{all:?}");
+        for one in &all {
+            pasted(&bench, one["decide"].as_str().unwrap());
+        }
+        assert_eq!(waiting(&bench, place), Vec::<Value>::new());
+        // So do the others.
+        for at in 0..2 {
+            if !place.contains(&"--store") {
+                let bench = scene(place);
+                for one in waiting(&bench, place) {
+                    if let Some(line) = one["otherwise"].get(at) {
+                        pasted(&bench, line.as_str().unwrap());
+                    }
+                }
+            }
+        }
+        bench.ok(&[&["store", "check"], place].concat());
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_what_to_do() {
+    let bench = Bench::new();
+    let claim = |name: &str, value: u32| {
+        json!({ "name": name, "content": name, "object_type": "rule",
+            "normalized_claim": format!("port == {value}"), "canonical_entity_ids": ["desk"] })
+    };
+    put(&bench, &[], &[claim("a", 80), claim("b", 81)]);
+    for (args, what, help) in [
+        (
+            &["entity", "show", "nobody"][..],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "split", "nobody"],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "review", "nobody", "--new"],
+            "no entity `nobody`",
+            "`tenure entity list`",
+        ),
+        (
+            &["entity", "resolve", " "],
+            "the mention is empty",
+            "--object",
+        ),
+        (
+            &["conflicts", "show", "a", "a"],
+            "both names are of one object",
+            "two objects",
+        ),
+        (
+            &["conflicts", "resolve", "a", "a", "--stands", "first"],
+            "both names are of one object",
+            "two objects",
+        ),
+        (
+            &["belief", "show", "00000000-0000-0000-0000-000000000000"],
+            "no belief about",
+            "`tenure store history`",
+        ),
+        (
+            &["outcome", "propose", "--text", " "],
+            "the content is empty",
+            "--text",
+        ),
+        (
+            &["store", "refresh", "--root", "/nowhere/at all"],
+            "there is no folder `/nowhere/at all`",
+            "the folder of the project",
+        ),
+        (
+            &["index", "/nowhere"],
+            "`/nowhere` does not exist",
+            "hint: a path starts",
+        ),
+        (
+            &["index", "--root", "/nowhere"],
+            "there is no folder `/nowhere`",
+            "hint: `.` is",
+        ),
+        (
+            &["store", "sweep", "--records-keep", "-1"],
+            "'-1'",
+            "--records-keep",
+        ),
+    ] {
+        let run = bench.run(args);
+        let error = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success(), "{args:?}");
+        assert!(
+            error.contains(what) && error.contains(help),
+            "{args:?}\n{error}"
+        );
+        assert!(!error.contains("os error"), "{args:?}\n{error}");
+    }
+    // None of it changed anything: the conflict waits as it did.
+    let open = bench.json(&["conflicts", "list", "--unresolved", "--format", "json"]);
+    assert_eq!(open.as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,363 @@
+//! Ages: what makes an object younger, and what does not; what waits for a person, with the commands that decide it.
+
+use std::time::{Duration, Instant as Clock};
+
+use tenure::ObjectDocument;
+use tenure::error::ErrorKind;
+use tenure::num::Score;
+use tenure::object::{
+    ContradictionStatus, ObjectId, ObjectType, OutcomeDecision, OutcomeKind, RetirementRule,
+};
+use tenure::time::Instant;
+use tenure_store::{
+    Expect, HardDelete, Proposal, Retention, Tenant, Waiting, WaitingKind, Writing,
+};
+
+use crate::common::{Home, document, put, put_one};
+
+on_both_engines!(
+    nothing_but_its_author_makes_an_object_younger,
+    what_was_proposed_to_be_erased_is_found_by_the_sweep_that_erases,
+    what_an_object_said_of_the_past_makes_it_no_older,
+    what_stands_on_what_is_over_is_stale,
+    what_stands_on_a_claim_that_lost_is_stale,
+    a_proposal_to_erase_is_one_whatever_is_to_be_erased,
+    a_command_names_the_tenant_and_all_parents,
+    a_decision_holds_for_what_was_seen,
+);
+
+fn quietly() -> Writing {
+    Writing::default()
+}
+
+/// A year after every write of these tests, by the machine's clock.
+fn later() -> Instant {
+    after(366 * 86_400)
+}
+
+fn after(seconds: i64) -> Instant {
+    Instant::from_micros(now().micros() + seconds * 1_000_000)
+}
+
+fn now() -> Instant {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    Instant::from_micros(since.as_micros() as i64)
+}
+
+/// An object that is too old when it is half a year old.
+fn ageing(name: &str, rule: RetirementRule) -> ObjectDocument {
+    ageing_in(182.0, name, rule)
+}
+
+/// The same of one that is as old in so many days.
+fn ageing_in(half_life: f64, name: &str, rule: RetirementRule) -> ObjectDocument {
+    let decay = serde_json::json!({ "half_life_days": half_life, "minimum_threshold": 0.5 });
+    ObjectDocument {
+        decay_rule: Some(serde_json::from_value(decay).unwrap()),
+        retirement_rule: Some(rule),
+        ..document(name, name)
+    }
+}
+
+fn too_old(tenant: &Tenant, at: Instant) -> Vec<(String, Score)> {
+    let found = tenant.sweep(at, Retention::default(), true, &quietly());
+    let found = found.unwrap().retired.into_iter();
+    found.map(|one| (one.name, one.freshness)).collect()
+}
+
+fn nothing_but_its_author_makes_an_object_younger(home: &Home) {
+    let acme = home.tenant("acme");
+    // Within 86 seconds, so that a second is seen.
+    let ageing = |name: &str| ageing_in(0.001, name, RetirementRule::Archive);
+    put(&acme, vec![ageing("judged")]);
+    put(&acme, vec![ageing("parted")]);
+    let evidence = |name: &str| ObjectDocument {
+        source_origin: Some(format!("chat://{name}")),
+        source_authority: Some(Score::HALF),
+        ..document(name, name)
+    };
+    let sources = put(&acme, vec![evidence("a"), evidence("b"), evidence("c")]);
+    let sources: Vec<ObjectId> = sources.objects.iter().map(|one| one.object_id).collect();
+    let inferred = ObjectDocument {
+        object_type: Some(ObjectType::InferredBelief),
+        normalized_claim: Some("port == 443".into()),
+        canonical_entity_ids: vec!["desk".into()],
+        confidence_score: Some(Score::from_millionths(950_000)),
+        derived_from: sources.clone(),
+        ..ageing("inferred")
+    };
+    put(&acme, vec![inferred]);
+    let (before, at) = (now(), after(200));
+    let young = too_old(&acme, at);
+    assert_eq!(young.len(), 3, "{young:?}");
+
+    // Time goes on; judgements, a write about another time and evidence that falls come later.
+    std::thread::sleep(Duration::from_millis(1_500));
+    let judged = acme.named("judged").unwrap()[0];
+    for status in [ContradictionStatus::Disputed, ContradictionStatus::Clean] {
+        acme.judge(judged, status, None, &quietly()).unwrap();
+    }
+    let past = ObjectDocument {
+        content: "What it was.".into(),
+        valid_until: Some("2020-01-01".parse().unwrap()),
+        decay_rule: None,
+        ..ageing("parted")
+    };
+    put(&acme, vec![past]);
+    acme.retract(sources[0], Expect::Any, &quietly()).unwrap();
+    let held = acme.named("inferred").unwrap()[0];
+    let held = &acme.get(held).unwrap()[0];
+    assert!(held.object.status().transaction.from.unwrap() > before);
+    assert!(held.object.revision().confidence() < Score::from_millionths(950_000));
+    assert_eq!(too_old(&acme, at), young);
+
+    // Its author does.
+    let again = ObjectDocument {
+        content: "It is so, still.".into(),
+        ..ageing("judged")
+    };
+    put(&acme, vec![again]);
+    let fresher = too_old(&acme, at);
+    assert!(fresher[0].1 > young[0].1, "{fresher:?} {young:?}");
+    assert_eq!(fresher[1..], young[1..]);
+}
+
+fn what_was_proposed_to_be_erased_is_found_by_the_sweep_that_erases(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put(&acme, vec![ageing("old", RetirementRule::HardDelete)]).objects[0].object_id;
+    let sweep = |hard| {
+        let swept = acme.sweep_with(later(), Retention::default(), hard, false, &quietly());
+        swept.unwrap().retired.len()
+    };
+    assert_eq!(sweep(HardDelete::Proposed), 1);
+    assert_eq!(acme.awaiting(None).unwrap().len(), 1);
+    assert_eq!(sweep(HardDelete::Proposed), 0);
+    assert_eq!(sweep(HardDelete::Done), 1);
+    assert!(acme.get(id).unwrap().is_empty());
+}
+
+fn what_an_object_said_of_the_past_makes_it_no_older(home: &Home) {
+    let acme = home.tenant("acme");
+    let price = |content: &str, from: &str| ObjectDocument {
+        content: content.into(),
+        valid_from: Some(from.parse().unwrap()),
+        ..ageing("price", RetirementRule::Archive)
+    };
+    put(&acme, vec![price("2", "2020-01-01")]);
+    assert_eq!(too_old(&acme, "2026-06-01".parse().unwrap()).len(), 1);
+    let id = put(&acme, vec![price("3", "2026-05-01")]).objects[0].object_id;
+    assert_eq!(acme.get(id).unwrap().len(), 2);
+    assert_eq!(too_old(&acme, "2026-06-01".parse().unwrap()), []);
+    assert_eq!(too_old(&acme, "2027-06-01".parse().unwrap()).len(), 1);
+}
+
+fn stale(tenant: &Tenant, at: Instant) -> Vec<String> {
+    let all = tenant.proposals(at, None).unwrap().into_iter();
+    let all = all.filter(|one| one.kind == WaitingKind::Stale);
+    all.map(|one| one.name).collect()
+}
+
+fn made_from(name: &str, parents: &[ObjectId]) -> ObjectDocument {
+    ObjectDocument {
+        derived_from: parents.to_vec(),
+        ..document(name, name)
+    }
+}
+
+fn what_stands_on_what_is_over_is_stale(home: &Home) {
+    let acme = home.tenant("acme");
+    let over = ObjectDocument {
+        valid_until: Some("2030-01-01".parse().unwrap()),
+        ..document("over", "Until 2030.")
+    };
+    let over = put(&acme, vec![over]).objects[0].object_id;
+    let open = put_one(&acme, "open", "For ever.");
+    put(
+        &acme,
+        vec![
+            made_from("alone", &[over]),
+            made_from("both", &[over, open]),
+        ],
+    );
+    let alone = acme.named("alone").unwrap();
+    put(&acme, vec![made_from("upon", &alone)]);
+    assert_eq!(stale(&acme, "2029-12-31".parse().unwrap()), [""; 0]);
+    let mut found = stale(&acme, "2030-01-01".parse().unwrap());
+    found.sort();
+    assert_eq!(found, ["alone", "upon"]);
+}
+
+fn what_stands_on_a_claim_that_lost_is_stale(home: &Home) {
+    let acme = home.tenant("acme");
+    let claims = |name: &str, value: u32, from: Option<&str>| ObjectDocument {
+        normalized_claim: Some(format!("port == {value}")),
+        canonical_entity_ids: vec!["desk".into()],
+        valid_from: from.map(|from| from.parse().unwrap()),
+        ..document(name, &format!("The port is {value}."))
+    };
+    let old = put(&acme, vec![claims("old", 80, Some("2026-01-01"))]).objects[0].object_id;
+    put(&acme, vec![made_from("summary", &[old])]);
+    assert_eq!(stale(&acme, later()), [""; 0]);
+    put(&acme, vec![claims("new", 443, Some("2026-03-01"))]);
+    assert_eq!(stale(&acme, later()), ["summary"]);
+    // In February the old one stood.
+    assert_eq!(stale(&acme, "2026-02-01".parse().unwrap()), [""; 0]);
+}
+
+fn a_proposal_to_erase_is_one_whatever_is_to_be_erased(home: &Home) {
+    let acme = home.tenant("acme");
+    let of = |object_type, rule, name: &str| ObjectDocument {
+        object_type: Some(object_type),
+        ..ageing(name, rule)
+    };
+    put(
+        &acme,
+        vec![
+            of(
+                ObjectType::InferredBelief,
+                RetirementRule::HardDelete,
+                "guess",
+            ),
+            of(
+                ObjectType::InferredBelief,
+                RetirementRule::TriggerUserConfirmation,
+                "asked",
+            ),
+            // An outcome that was accepted, and is too old since, is accepted no second time.
+            of(
+                ObjectType::Outcome,
+                RetirementRule::TriggerUserConfirmation,
+                "done",
+            ),
+        ],
+    );
+    acme.sweep(later(), Retention::default(), false, &quietly())
+        .unwrap();
+    let proposal = Proposal {
+        document: of(ObjectType::Outcome, RetirementRule::HardDelete, "new"),
+        kind: OutcomeKind::Outcome,
+        record: None,
+        mistake: None,
+    };
+    acme.propose_outcome(proposal, &quietly()).unwrap();
+    let all: Vec<Waiting> = acme.proposals(later(), None).unwrap();
+    let kinds: Vec<(&str, WaitingKind)> = all.iter().map(|one| (&*one.name, one.kind)).collect();
+    assert_eq!(
+        kinds,
+        [
+            ("guess", WaitingKind::Erasure),
+            ("asked", WaitingKind::Inferred),
+            ("done", WaitingKind::Confirmation),
+            ("new", WaitingKind::Outcome),
+        ]
+    );
+    // While it is young, it waits for another reason: nothing is to be erased.
+    let young = acme.proposals(now(), None).unwrap();
+    assert_eq!(young[0].kind, WaitingKind::Inferred);
+}
+
+fn a_command_names_the_tenant_and_all_parents(home: &Home) {
+    for (tenant, more) in [("local", ""), ("the acme", " --tenant 'the acme'")] {
+        let tenant = home.tenant(tenant);
+        let parents = [put_one(&tenant, "a", "a"), put_one(&tenant, "b", "b")];
+        put(&tenant, vec![made_from("summary", &parents)]);
+        put_one(&tenant, "b", "b, and more");
+        let all = tenant.proposals(now(), None).unwrap();
+        let [a, b] = parents;
+        let put = format!("tenure store put FILE.json --derived-from {a} --derived-from {b}{more}");
+        assert_eq!(all[0].decide, put);
+        let retract = format!("tenure store retract {}{more}", all[0].object_id.unwrap());
+        assert_eq!(all[0].otherwise, [retract]);
+    }
+}
+
+fn a_decision_holds_for_what_was_seen(home: &Home) {
+    let acme = home.tenant("acme");
+    let asks = || ageing("asks", RetirementRule::TriggerUserConfirmation);
+    let id = put(&acme, vec![asks()]).objects[0].object_id;
+    let sweep = |at| {
+        acme.sweep(at, Retention::default(), false, &quietly())
+            .unwrap()
+    };
+    sweep(later());
+    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    // Somebody else confirms it: who saw it waiting retracts nothing any more.
+    acme.confirm_expected(vec![id], now(), seen, &quietly())
+        .unwrap();
+    let late = acme.retract(id, seen, &quietly()).unwrap_err();
+    assert_eq!(late.kind, ErrorKind::Conflict);
+    assert!(late.what.contains("was changed meanwhile"), "{late:?}");
+    let late = acme.confirm_expected(vec![id], now(), seen, &quietly());
+    assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);
+    // Somebody else writes it again in other words, and it waits again.
+    sweep(later());
+    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    let again = ObjectDocument {
+        content: "Other words.".into(),
+        ..asks()
+    };
+    put(&acme, vec![again]);
+    assert_eq!(
+        acme.retract(id, seen, &quietly()).unwrap_err().kind,
+        ErrorKind::Conflict
+    );
+    assert_eq!(acme.get(id).unwrap().len(), 1);
+
+    let propose = |text: &str| {
+        let proposal = Proposal {
+            document: document("bars", text),
+            kind: OutcomeKind::Outcome,
+            record: None,
+            mistake: None,
+        };
+        acme.propose_outcome(proposal, &quietly()).unwrap();
+        acme.outcomes(None).unwrap()[0].clone()
+    };
+    let seen = propose("Valves are listed in bar.");
+    let newer = propose("Valves are listed in psi.");
+    let accept = |at| {
+        let accept = OutcomeDecision::Accept;
+        acme.decide_proposal(seen.object_id, Some(at), accept, "ada", &quietly())
+    };
+    let late = accept(seen.proposed_at).unwrap_err();
+    assert_eq!(late.kind, ErrorKind::Conflict);
+    assert!(late.what.contains("proposed anew"), "{late:?}");
+    accept(newer.proposed_at).unwrap();
+}
+
+/// A chain in which each is made from the one before, and the first is written again. Each came before what it is made
+/// from, so that looking at all of them in their order finds one more each time.
+fn chain(tenant: &Tenant, length: usize) -> Duration {
+    let id = |at: usize| ObjectId::from_bits(1_000_000 + at as u128);
+    let link = |at: usize| ObjectDocument {
+        object_id: Some(id(at)),
+        ..document(&format!("link-{at}"), &format!("{at}"))
+    };
+    put(tenant, (0..=length).rev().map(link).collect());
+    let made = |at: usize| ObjectDocument {
+        derived_from: vec![id(at - 1)],
+        ..link(at)
+    };
+    put(tenant, (1..=length).map(made).collect());
+    let again = ObjectDocument {
+        content: "Otherwise.".into(),
+        ..link(0)
+    };
+    put(tenant, vec![again]);
+    let at = now();
+    let begun = Clock::now();
+    assert_eq!(stale(tenant, at).len(), length);
+    begun.elapsed()
+}
+
+#[test]
+fn a_chain_of_derived_objects_costs_what_its_length_is() {
+    let home = Home::sqlite();
+    let [short, long] = [1_000, 10_000].map(|length| {
+        let took = chain(&home.tenant(&format!("t{length}")), length);
+        println!("a chain of {length}: {took:?}");
+        took
+    });
+    // Ten times as many: what looks at all of them for each takes a hundred times as long.
+    assert!(long < short * 40, "{short:?} {long:?}");
+}
