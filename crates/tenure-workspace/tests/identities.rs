@@ -129,7 +129,7 @@ fn claims_of_merged_entities_are_one_for_who_may_see_why() {
     let told = Identity {
         id: "table".into(),
         means: Some("desk".into()),
-        pending: false,
+        ..Identity::default()
     };
     assert_eq!(wide.request.identities, [told]);
     assert_eq!(standing(&done), ["memo"]);

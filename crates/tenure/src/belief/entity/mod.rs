@@ -6,9 +6,12 @@ mod registry;
 mod resolver;
 mod similarity;
 
-pub use identity::{Identities, Identity};
+pub use identity::{Identities, Identity, Neighbour};
 pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
-pub use registry::{Entities, EntityEntry, EntityOp, SeenEntity, SeesObject};
+pub use registry::{
+    Entities, EntityEntry, EntityOp, NameHit, NamedEntities, SeenEntity, SeesObject,
+};
+pub(crate) use registry::{inverse, mentions};
 pub use resolver::{ResolvedMention, Resolver};
 pub use similarity::{
     Bound, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
