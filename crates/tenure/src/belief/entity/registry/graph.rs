@@ -291,6 +291,34 @@ impl Entities {
         }
     }
 
+    /// Returns whether an id is merged with another, in whosever view.
+    pub fn is_merged(&self, id: &str) -> bool {
+        let members = self.members.get(id);
+        self.merged.contains(id) || members.is_some_and(|members| !members.is_empty())
+    }
+
+    /// The merges that make two ids mean one, each by the id that was merged; empty where they are one id, or mean different ones,
+    /// to who may see these objects.
+    pub fn joined_by(&self, one: &str, other: &str, sees: &SeesObject<'_>) -> BTreeSet<&str> {
+        let meant = self.meant(one, sees);
+        if meant.is_none() || meant != self.meant(other, sees) {
+            return BTreeSet::new();
+        }
+        let way = |id: &str| {
+            let mut way = BTreeSet::new();
+            let mut next = self.all.get_key_value(id);
+            while let Some((id, entity)) = next.filter(|(id, _)| Some(id.as_str()) != meant) {
+                way.insert(id.as_str());
+                let means = entity.means.as_ref();
+                next = means.and_then(|means| self.all.get_key_value(&means.value));
+            }
+            way
+        };
+        // What is behind the first that both come to joins nothing.
+        let (one, other) = (way(one), way(other));
+        one.symmetric_difference(&other).copied().collect()
+    }
+
     /// An id, and all that are merged into it, one way or another, in whosever view.
     fn meaning<'e>(&'e self, id: &'e str) -> BTreeSet<&'e str> {
         let mut all = BTreeSet::new();
@@ -503,6 +531,11 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(near("house", 0), ["parent room"]);
+        let joined = |hidden: u128| {
+            let sees = |id| id != ObjectId::from_bits(hidden);
+            entities.joined_by("house", "home", &sees).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!((joined(0), joined(7)), (vec!["home"], vec![]));
         assert_eq!(near("house", 7), Vec::<String>::new());
         assert_eq!(near("home", 7), Vec::<String>::new());
         let hits = entities.names_in("the shed", None);
