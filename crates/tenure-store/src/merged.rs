@@ -26,10 +26,12 @@ pub(crate) struct Merges {
     seen: BTreeSet<ObjectId>,
 }
 
-/// The claims of an object on a slot, with the entities that it names.
+/// A claim, with the ids of the one entity that it names.
+type Claim = (BTreeSet<String>, SlotClaim);
+
+/// The claims of an object on a slot.
 struct Claimant {
-    entities: BTreeSet<String>,
-    claims: Vec<SlotClaim>,
+    claims: Vec<Claim>,
     /// The latest write of them.
     opened: Stamp,
 }
@@ -104,7 +106,7 @@ impl Merges {
             // The strongest stand against all, as in a write.
             let mut all: Vec<(ObjectId, Claimant)> = claimants.into_iter().collect();
             let strength = |claimant: &Claimant| {
-                let standings = claimant.claims.iter().map(|claim| &claim.standing);
+                let standings = claimant.claims.iter().map(|(_, claim)| &claim.standing);
                 let strength = standings.map(|standing| {
                     let from = standing.valid.from.map(Instant::micros);
                     (standing.authority, std::cmp::Reverse(from))
@@ -136,23 +138,36 @@ impl Merges {
         } else {
             (other, one)
         };
-        // What both name themselves is judged by writes.
-        if !ours.entities.is_disjoint(&theirs.entities) {
-            return Ok(None);
+        let mut opened = ours.opened.max(theirs.opened);
+        let pairs = ours.claims.iter().flat_map(|ours| {
+            let theirs = theirs.claims.iter();
+            theirs.map(move |theirs| (ours, theirs))
+        });
+        let mut latest: Option<(Option<Instant>, &Claim, &Claim)> = None;
+        for (ours, theirs) in pairs {
+            let Some(judgement) = ours.1.against(&theirs.1) else {
+                continue;
+            };
+            // What both name themselves is judged by writes.
+            if !ours.0.is_disjoint(&theirs.0) {
+                return Ok(None);
+            }
+            let from = judgement.window.from;
+            if latest.is_none_or(|(known, ..)| known <= from) {
+                latest = Some((from, ours, theirs));
+            }
         }
-        fn of<'c>(entity: &'c str, claimant: &'c Claimant) -> Vec<(&'c str, &'c SlotClaim)> {
-            let claims = claimant.claims.iter();
-            claims.map(|claim| (entity, claim)).collect()
-        }
-        let Some(kept) = judged(&of(entity, ours), &of(entity, theirs)) else {
+        let Some((_, ours, theirs)) = latest else {
             return Ok(None);
         };
-        let (Some(own), Some(their)) = (ours.entities.first(), theirs.entities.first()) else {
+        let Some(kept) = judged(&[(entity, &ours.1)], &[(entity, &theirs.1)]) else {
+            return Ok(None);
+        };
+        let (Some(own), Some(their)) = (ours.0.first(), theirs.0.first()) else {
             return Ok(None);
         };
         let sees = |source: ObjectId| self.seen.contains(&source);
         let joined = self.entities.joined_by(own, their, &sees).into_iter();
-        let mut opened = ours.opened.max(theirs.opened);
         for at in joined.filter_map(|id| self.at.get(id)) {
             opened.at = opened.at.max(*at);
         }
@@ -229,22 +244,21 @@ impl Merges {
             if !open.contains(&id) {
                 continue;
             }
-            for entity in entities {
-                let Some(canonical) = self.meant(&entity) else {
-                    continue;
-                };
+            let mut named: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+            for entity in &entities {
+                if let Some(canonical) = self.meant(entity) {
+                    named.entry(canonical).or_default().insert(entity.clone());
+                }
+            }
+            for (canonical, entities) in named {
                 let slot = (canonical.to_owned(), claim.claim.slot().to_owned());
                 let own = slots.entry(slot).or_default();
                 let own = own.entry(id).or_insert_with(|| Claimant {
-                    entities: BTreeSet::new(),
                     claims: Vec::new(),
                     opened,
                 });
-                own.entities.insert(entity);
                 own.opened = own.opened.max(opened);
-                if own.claims.last() != Some(&claim) {
-                    own.claims.push(claim.clone());
-                }
+                own.claims.push((entities, claim.clone()));
             }
         }
         Ok(slots)

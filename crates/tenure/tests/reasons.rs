@@ -240,7 +240,7 @@ fn attached_by_an_entity() {
 #[test]
 fn near_by_an_entity() {
     let of = |name: &str, entity: &str| {
-        let mut passage = passage(name, &format!("Its number is {}.", name.len() * 7919));
+        let mut passage = passage(name, &format!("Its mark is {}.", name.to_uppercase()));
         merge(&mut passage, json!({ "canonical_entity_ids": [entity] }));
         passage
     };
@@ -265,7 +265,8 @@ fn near_by_an_entity() {
     let with = run("Report the pressure of CASA.", &identities);
     let relevance = |compiled: &tenure::Compiled, name: &str| {
         let verdict = compiled.trace.verdict(name).unwrap();
-        verdict.score.map(|score| score.relevance.to_f64()).unwrap()
+        let score = verdict.score.unwrap_or_else(|| panic!("{verdict:?}"));
+        score.relevance.to_f64()
     };
     let lifts = ["house", "home", "rooms", "street", "lunchroom"];
     let lifts = lifts.map(|name| relevance(&with, name));
