@@ -485,8 +485,8 @@ fn fresh() -> (Arc<Home>, String) {
     })
 }
 
-/// The pairs of names that are judged, each with the one that stands.
-type Pairs = BTreeMap<(String, String), Option<String>>;
+/// The pairs of names that are judged, by the ids that make them a pair, each with the one that stands.
+type Pairs = BTreeMap<([String; 2], Vec<String>), Option<String>>;
 
 /// The registry after these; those that cannot be are left out.
 fn registry(moves: &[EntityOp]) -> (Vec<EntityOp>, Entities) {
@@ -530,8 +530,10 @@ fn told(steps: &[Step], moves: &[EntityOp], before: usize) -> (Pairs, Tenant, Ar
         let winner = stands(&conflict).map(str::to_owned);
         let mut names = [conflict.first.name, conflict.second.name];
         names.sort_unstable();
-        let [first, second] = names;
-        ((first, second), winner)
+        let merged = conflict.merged.iter().flatten().cloned();
+        let mut by: Vec<String> = merged.chain([conflict.entity]).collect();
+        by.sort_unstable();
+        ((names, by), winner)
     });
     (pairs.collect(), acme, home)
 }
@@ -614,12 +616,11 @@ proptest! {
                 if name != other && entity == theirs_of && ours.against(theirs).is_some() {
                     let mut pair = [(*name).to_owned(), (*other).to_owned()];
                     pair.sort_unstable();
-                    let [first, second] = pair;
-                    oracle.insert((first, second));
+                    oracle.insert(pair);
                 }
             }
         }
-        prop_assert_eq!(one.keys().cloned().collect::<BTreeSet<_>>(), oracle);
+        prop_assert_eq!(one.keys().map(|(names, _)| names.clone()).collect::<BTreeSet<_>>(), oracle);
         // So is the confidence, in both orders of arrival.
         let names: BTreeSet<String> = steps.iter().map(|step| format!("o{}", step.object)).collect();
         for tenant in [&acme, &moved] {
