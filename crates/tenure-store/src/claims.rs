@@ -13,8 +13,8 @@ use tenure::object::{ContradictionStatus, Decided, Decision, Lifecycle, ObjectId
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
-use crate::merged::still_collide;
 use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::merged::still_collide;
 use crate::stored::{believed, read_revision, unwritable};
 
 /// The number of the strongest claims on a slot that a write judges its own against.

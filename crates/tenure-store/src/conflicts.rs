@@ -250,8 +250,8 @@ fn shown(
         let entity = entity.unwrap_or(&kept.entity).to_owned();
         let party = |id: ObjectId, named: &String| {
             let own = claims.get(&id).into_iter().flatten();
-            let own = own
-                .filter(|(entity, claim)| entity == named && claim.claim.slot() == kept.slot);
+            let own =
+                own.filter(|(entity, claim)| entity == named && claim.claim.slot() == kept.slot);
             Party {
                 object_id: id,
                 name: standing

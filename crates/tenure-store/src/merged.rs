@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenure::Error;
 use tenure::belief::SlotClaim;
 use tenure::belief::entity::{EntityEntry, EntityOp};
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Sealer, Usage};
 use tenure::time::Instant;
-use tenure::Error;
 
 use crate::claims::{Kept, MOST_OPPONENTS, judged, kept, pair_row, slot_key};
 use crate::engine::{PairRow, Read, Stamp};
@@ -81,12 +81,14 @@ impl Merges {
 
     /// The canonical id of an id in this view.
     pub(crate) fn meant<'e>(&'e self, id: &'e str) -> Option<&'e str> {
-        self.entities.meant(id, &|source| self.seen.contains(&source))
+        self.entities
+            .meant(id, &|source| self.seen.contains(&source))
     }
 
     /// Returns whether a merge makes these one, in this view.
     pub(crate) fn join(&self, [one, other]: &[String; 2]) -> bool {
-        self.meant(one).is_some_and(|one| Some(one) == self.meant(other))
+        self.meant(one)
+            .is_some_and(|one| Some(one) == self.meant(other))
     }
 
     /// The judgements on pairs that only a merge makes, of objects that a caller may see.
@@ -287,7 +289,8 @@ pub(crate) fn still_collide(
     ) -> Vec<(&'c str, &'c SlotClaim)> {
         let own = claims.iter();
         let own = own.filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
-        own.map(|(entity, claim)| (entity.as_str(), claim)).collect()
+        own.map(|(entity, claim)| (entity.as_str(), claim))
+            .collect()
     }
     let (first, second) = (of(own, &kept.slot, first), of(their, &kept.slot, second));
     judged(&first, &second).is_some()

@@ -347,16 +347,23 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
     assert_eq!(pairs(None).len(), 3);
     assert_eq!(pairs(Some(&sees)), std::slice::from_ref(&open));
     let history = |one: usize, other: usize, sees: Option<&tenure_store::Sees<'_>>| {
-        acme.conflict_history(all[one], all[other], sees).unwrap().len()
+        acme.conflict_history(all[one], all[other], sees)
+            .unwrap()
+            .len()
     };
     assert_eq!((history(0, 2, None), history(0, 2, Some(&sees))), (1, 0));
-    acme.retract(all[3], Expect::Any, &Writing::default()).unwrap();
+    acme.retract(all[3], Expect::Any, &Writing::default())
+        .unwrap();
     assert_eq!(pairs(None), std::slice::from_ref(&open));
 
     // What somebody decides stays while both collide, and acts while both are one.
     acme.resolve_conflict(all[1], all[0], Decision::First, None, &Writing::default())
         .unwrap();
-    let decided = ("a b desk".to_owned(), ids_of("desk", "table"), Ground::Person);
+    let decided = (
+        "a b desk".to_owned(),
+        ids_of("desk", "table"),
+        Ground::Person,
+    );
     assert_eq!(pairs(Some(&sees)), std::slice::from_ref(&decided));
     put(&acme, vec![about("b", "table", "port == 444")]);
     assert_eq!(pairs(None), std::slice::from_ref(&decided));
@@ -376,7 +383,13 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
     assert_eq!(history(0, 1, None), 2);
     // Two that name one id are judged by writes, whatever is merged.
     put(&acme, vec![about("d", "desk", "port == 443")]);
-    assert_eq!(conflicts(&acme).iter().filter(|one| one.merged.is_none()).count(), 1);
+    assert_eq!(
+        conflicts(&acme)
+            .iter()
+            .filter(|one| one.merged.is_none())
+            .count(),
+        1
+    );
     let found = acme.check().unwrap();
     assert!(found.is_empty(), "{found:?}");
 }
@@ -425,7 +438,15 @@ fn step() -> impl Strategy<Value = Step> {
     let source = (0u8..3, 0u32..4, policy);
     let place = (0u8..5, entity());
     (place, claim, end(), end(), level, (rare(), rare()), source).prop_map(
-        |((object, entity), claim, from, until, level, (multiple, gone), (origin, quality, policy))| Step {
+        |(
+            (object, entity),
+            claim,
+            from,
+            until,
+            level,
+            (multiple, gone),
+            (origin, quality, policy),
+        )| Step {
             object,
             entity,
             claim,

@@ -284,7 +284,12 @@ fn who_is_called_by_a_role_is_who_has_it_at_the_instant() {
         bench.change(serde_json::from_value(op).unwrap(), None);
     }
     let (job, _) = bench.run(OPEN);
-    let named: Vec<&str> = job.request.identities.iter().map(|one| one.id.as_str()).collect();
+    let named: Vec<&str> = job
+        .request
+        .identities
+        .iter()
+        .map(|one| one.id.as_str())
+        .collect();
     assert_eq!(named, ["bob"]);
 }
 

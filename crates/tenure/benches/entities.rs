@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use divan::Bencher;
-use tenure::belief::entity::{Entities, EntityEntry, EntityOp, Metadata, MentionFinder};
+use tenure::belief::entity::{Entities, EntityEntry, EntityOp, MentionFinder, Metadata};
 use tenure::belief::{SlotClaim, Standing, defeats};
 use tenure::num::Score;
 use tenure::object::Authority;

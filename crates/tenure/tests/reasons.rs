@@ -229,7 +229,10 @@ fn attached_by_an_entity() {
     assert_eq!(&*attachment.to, "house");
     assert_eq!(attachment.parts.fit, Score::ONE);
     let by = attachment.by.as_ref().unwrap();
-    assert_eq!((by.entity.as_str(), by.of.as_deref()), ("room", Some("house")));
+    assert_eq!(
+        (by.entity.as_str(), by.of.as_deref()),
+        ("room", Some("house"))
+    );
     assert_eq!(by.relation, Some(RelationType::Child));
     let said = Reason::Attached(attachment.clone()).sentence().to_string();
     assert!(said.ends_with("; by `room`, child of `house`"), "{said}");
@@ -295,7 +298,11 @@ fn near_by_an_entity() {
         alias: "casa".into(),
         entities: vec!["canteen".into(), "house".into()],
     };
-    assert!(unclear.trace.notes.contains(&note), "{:?}", unclear.trace.notes);
+    assert!(
+        unclear.trace.notes.contains(&note),
+        "{:?}",
+        unclear.trace.notes
+    );
 }
 
 // --- denied ---------------------------------------------------------------------------------------

@@ -476,7 +476,10 @@ mod tests {
             (Some(7), &create("project", "Nova Project")),
             (Some(7), &create("other", "NOVA")),
             (Some(7), &alias("nova", "star")),
-            (Some(7), r#"{"op": "merge", "id": "project", "into": "nova"}"#),
+            (
+                Some(7),
+                r#"{"op": "merge", "id": "project", "into": "nova"}"#,
+            ),
         ]);
         let text = "Ask the star of the Nova project.";
         let narrow = named(&entities, text, 7);
@@ -533,7 +536,10 @@ mod tests {
         assert_eq!(near("house", 0), ["parent room"]);
         let joined = |hidden: u128| {
             let sees = |id| id != ObjectId::from_bits(hidden);
-            entities.joined_by("house", "home", &sees).into_iter().collect::<Vec<_>>()
+            entities
+                .joined_by("house", "home", &sees)
+                .into_iter()
+                .collect::<Vec<_>>()
         };
         assert_eq!((joined(0), joined(7)), (vec!["home"], vec![]));
         assert_eq!(near("house", 7), Vec::<String>::new());

@@ -182,7 +182,9 @@ impl<'i> Kin<'i> {
         set: &'i Normalized,
         unit: u32,
     ) -> impl Iterator<Item = (&'i str, RelationType, &'i str, &BTreeSet<u32>)> {
-        let ids = entities(set, unit).iter().filter(|_| !self.hosts.is_empty());
+        let ids = entities(set, unit)
+            .iter()
+            .filter(|_| !self.hosts.is_empty());
         ids.flat_map(move |id| {
             let id = self.of.canonical(id);
             let near = self.of.near(id);
