@@ -210,7 +210,7 @@ fn about(name: &str, entity: &str, content: &str, class: Classification) -> Obje
 }
 
 #[test]
-fn a_childs_note_is_found_by_the_parents_name() {
+fn a_note_about_a_child_is_found_by_the_name_of_its_parent() {
     let bench = Bench::new();
     let memory = |name: &str, entity: &str, content: &str| ObjectDocument {
         object_type: Some(ObjectType::ProjectDecision),

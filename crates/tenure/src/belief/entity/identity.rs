@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RelationType, inverse};
+use super::RelationType;
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::belief::claim::folded;
@@ -79,7 +79,7 @@ impl Identities {
                 let near = all.near.entry(id.clone()).or_default();
                 near.insert(to.clone(), other.relation);
                 let near = all.near.entry(to).or_default();
-                near.entry(id.clone()).or_insert(inverse(other.relation));
+                near.entry(id.clone()).or_insert(other.relation.inverse());
             }
         }
         all.named.remove("");

@@ -22,8 +22,8 @@ use crate::belief::claim::folded;
 use crate::object::ObjectId;
 
 use self::graph::NameIndex;
+pub(crate) use self::graph::mentions;
 pub use self::graph::{NameHit, NamedEntities};
-pub(crate) use self::graph::{inverse, mentions};
 
 /// The longest id of an entity, in bytes.
 const MAX_ID: usize = 256;

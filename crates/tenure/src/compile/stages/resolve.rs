@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::belief::entity::{Identities, RelationType, inverse, mentions};
+use crate::belief::entity::{Identities, RelationType, mentions};
 use crate::belief::{about, folded as folded_name};
 use crate::compile::ladder;
 use crate::compile::stages::Live;
@@ -95,7 +95,7 @@ fn closest<'i>(
     }
     for id in &*asked {
         for (to, relation) in of.near(id).filter(|(to, _)| !asked.contains(to)) {
-            let relation = inverse(relation);
+            let relation = relation.inverse();
             let known = close.entry(to).or_insert((relation, id));
             if relation < known.0 {
                 *known = (relation, id);

@@ -76,15 +76,6 @@ pub(crate) fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// The relation of the other to the one.
-pub(crate) const fn inverse(relation: RelationType) -> RelationType {
-    match relation {
-        RelationType::Parent => RelationType::Child,
-        RelationType::Child => RelationType::Parent,
-        same => same,
-    }
-}
-
 /// The place of a relation among those of an entity: what says more goes first.
 const fn rank(relation: RelationType) -> u8 {
     match relation {
