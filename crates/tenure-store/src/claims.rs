@@ -14,6 +14,7 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::merged::still_collide;
 use crate::stored::{believed, read_revision, unwritable};
 
 /// The number of the strongest claims on a slot that a write judges its own against.
@@ -34,6 +35,9 @@ pub(crate) struct Kept {
     pub(crate) by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
+    /// The ids that the first and the second object name, where only a merge makes them one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merged: Option<[String; 2]>,
 }
 
 /// The claims of one object that hold in the view of all, each with its entity.
@@ -74,7 +78,7 @@ pub(crate) fn claims_of(
     Ok(claims)
 }
 
-fn slot_key(key: &[u8; 32], entity: &str, slot: &str) -> i64 {
+pub(crate) fn slot_key(key: &[u8; 32], entity: &str, slot: &str) -> i64 {
     let digest = Digest::keyed(key, &[b"slot", entity.as_bytes(), slot.as_bytes()]);
     (digest.key() >> 64) as i64
 }
@@ -160,8 +164,11 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
         let decided = before
             .as_ref()
             .is_some_and(|kept| kept.ground == Ground::Person);
+        let claims = |id| all.get(&id).map_or(&[][..], Vec::as_slice);
+        let is_kept = |kept: &Kept| still_collide(kept, claims(row.first), claims(row.second));
         match wanted.remove(&place) {
             Some(_) if decided => {}
+            None if decided && before.as_ref().is_some_and(is_kept) => {}
             Some(now) if before.as_ref() == Some(&now) => {}
             Some(now) => {
                 open.push(pair_row(&row, &now)?);
@@ -203,7 +210,7 @@ fn on_slot<'c>(
 }
 
 /// The judgement on the claims of two objects on one slot; the latest, where they collide at several times.
-fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]) -> Option<Kept> {
+pub(crate) fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]) -> Option<Kept> {
     let pairs = first.iter().flat_map(|(entity, ours)| {
         let theirs = second.iter();
         theirs.filter_map(move |(_, theirs)| Some((*entity, *ours, ours.against(theirs)?)))
@@ -218,6 +225,7 @@ fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]) -> Option
         until: judgement.window.until,
         by: None,
         note: None,
+        merged: None,
     })
 }
 

@@ -11,6 +11,7 @@ use tenure::{Digest, Error, ErrorKind};
 use crate::claims::{Kept, claims_of, kept, loser, pair_row, swapped};
 use crate::engine::{Change, PairRow, Read};
 use crate::labels::{Sees, open_objects};
+use crate::merged::Merges;
 use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
 
 /// The longest note of a decision, in bytes.
@@ -68,6 +69,9 @@ pub struct Conflict {
     /// The instant since which it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_end: Option<Instant>,
+    /// The ids that the two objects name, where they are one entity only by a merge, as the caller may know of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<[String; 2]>,
     /// The author of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -81,7 +85,8 @@ pub struct Conflict {
 
 impl Tenant {
     /// The judgements on pairs of claims that cannot both hold, now or at an instant. A caller is told of those of
-    /// which both objects may be seen.
+    /// which both objects may be seen; of pairs that only a merge of entities makes, those that do so in the caller's view: they
+    /// are judged as this is asked, over all claims, which a tenant without merges does not pay for.
     ///
     /// # Errors
     ///
@@ -92,8 +97,13 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<Vec<Conflict>, Error> {
         self.read(|rows| {
-            let pairs = rows.pairs(None, known)?;
-            shown(rows, &self.name, pairs, sees)
+            let merges = Merges::read(rows, &self.name, known, sees)?;
+            let mut pairs = rows.pairs(None, known)?;
+            if let Some(merges) = &merges {
+                let made = merges.pairs(rows, &self.name, known, sees)?;
+                merges.add(&mut pairs, None, made)?;
+            }
+            shown(rows, &self.name, pairs, merges.as_ref(), sees)
         })
     }
 
@@ -109,8 +119,14 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<Vec<Conflict>, Error> {
         self.read(|rows| {
-            let pairs = rows.pair_history(one.min(other), one.max(other))?;
-            shown(rows, &self.name, pairs, sees)
+            let (first, second) = (one.min(other), one.max(other));
+            let merges = Merges::read(rows, &self.name, None, sees)?;
+            let mut pairs = rows.pair_history(first, second)?;
+            if let Some(merges) = &merges {
+                let made = merges.pairs(rows, &self.name, None, sees)?;
+                merges.add(&mut pairs, Some((first, second)), made)?;
+            }
+            shown(rows, &self.name, pairs, merges.as_ref(), sees)
         })
     }
 
@@ -136,6 +152,7 @@ impl Tenant {
         let asked = Digest::of(format!("{one} {other} {stands} {note:?}").as_bytes());
         let note = note.map(str::to_owned);
         let author = writing.author.clone();
+        let tenant = self.name.to_string();
         self.once(writing, "resolve", asked, move |rows| {
             let (first, second) = (one.min(other), one.max(other));
             let stands = if first == one {
@@ -149,14 +166,19 @@ impl Tenant {
                 .into_iter()
                 .filter(|row| row.second == second)
                 .collect();
-            if known.is_empty() {
+            let mut decided = known.clone();
+            if let Some(merges) = Merges::read(rows, &tenant, None, None)? {
+                let made = merges.pairs(rows, &tenant, None, None)?;
+                merges.add(&mut decided, Some((first, second)), made)?;
+            }
+            if decided.is_empty() {
                 let what = format!("there is no open conflict between `{one}` and `{other}`");
                 return Err(Error::new(ErrorKind::Conflict, what)
                     .expected("two objects whose claims cannot both hold")
                     .hint("`tenure conflicts list` shows those that there are"));
             }
-            let mut open = Vec::with_capacity(known.len());
-            for row in &known {
+            let mut open = Vec::with_capacity(decided.len());
+            for row in &decided {
                 let decided = Kept {
                     loser: loser(stands),
                     ground: Ground::Person,
@@ -193,11 +215,12 @@ impl Tenant {
     }
 }
 
-/// These judgements, as they are shown.
+/// These judgements, as they are shown. One that a merge makes is shown where it does so in the caller's view.
 fn shown(
     rows: &mut dyn Read,
     tenant: &str,
     pairs: Vec<PairRow>,
+    merges: Option<&Merges>,
     sees: Option<&Sees<'_>>,
 ) -> Result<Vec<Conflict>, Error> {
     let ids: BTreeSet<ObjectId> = pairs
@@ -216,11 +239,19 @@ fn shown(
             continue;
         }
         let kept = kept(&row)?;
-        let party = |id: ObjectId| {
+        let is_one = |ids| merges.is_some_and(|merges| merges.join(ids));
+        if !kept.merged.as_ref().is_none_or(is_one) {
+            continue;
+        }
+        let named = kept.merged.clone();
+        let named = named.unwrap_or_else(|| [kept.entity.clone(), kept.entity.clone()]);
+        let entity = merges.filter(|_| kept.merged.is_some());
+        let entity = entity.and_then(|merges| merges.meant(&named[0]));
+        let entity = entity.unwrap_or(&kept.entity).to_owned();
+        let party = |id: ObjectId, named: &String| {
             let own = claims.get(&id).into_iter().flatten();
-            let own = own.filter(|(entity, claim)| {
-                *entity == kept.entity && claim.claim.slot() == kept.slot
-            });
+            let own =
+                own.filter(|(entity, claim)| entity == named && claim.claim.slot() == kept.slot);
             Party {
                 object_id: id,
                 name: standing
@@ -236,14 +267,14 @@ fn shown(
         };
         let open_question = kept.loser == Loser::Both && kept.ground != Ground::Person;
         conflicts.push(Conflict {
-            first: party(row.first),
-            second: party(row.second),
+            first: party(row.first, &named[0]),
+            second: party(row.second, &named[1]),
             status: if kept.loser == Loser::Neither {
                 ContradictionStatus::Clean
             } else {
                 judgement.status()
             },
-            entity: kept.entity,
+            entity,
             slot: kept.slot,
             loser: kept.loser,
             ground: kept.ground,
@@ -251,6 +282,7 @@ fn shown(
             until: kept.until,
             tx_start: row.opened.at,
             tx_end: row.closed.map(|closed| closed.at),
+            merged: kept.merged,
             by: kept.by,
             note: kept.note,
             actions: if open_question {

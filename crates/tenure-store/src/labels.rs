@@ -190,6 +190,32 @@ pub(crate) fn open_objects(
     Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
 }
 
+/// Those of these objects of which everything may be seen that is believed of them; all of them where there is no caller.
+pub(crate) fn open_whole(
+    rows: &mut dyn Read,
+    tenant: &str,
+    ids: &[ObjectId],
+    sees: Option<&Sees<'_>>,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let Some(sees) = sees else {
+        return Ok(ids.iter().copied().collect());
+    };
+    let held = rows.held_labels(ids)?;
+    let mut sealer = Sealer::default();
+    let objects = held
+        .iter()
+        .map(|(id, text)| labelled_or_hidden(&mut sealer, tenant, *id, text, None));
+    let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
+    let seen = sees(&objects);
+    let mut whole: BTreeSet<ObjectId> = held.iter().map(|(id, _)| *id).collect();
+    for ((id, _), seen) in held.iter().zip(seen) {
+        if !seen {
+            whole.remove(id);
+        }
+    }
+    Ok(whole)
+}
+
 /// The access to an object that holds now: that of the revision that was written last.
 pub(crate) fn head_access(
     rows: &mut dyn Read,

@@ -54,6 +54,7 @@ mod judged;
 mod labels;
 mod lineage;
 mod logs;
+mod merged;
 mod notes;
 mod outcomes;
 #[cfg(feature = "postgres")]

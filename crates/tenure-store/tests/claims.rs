@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tenure::belief::entity::{Entities, EntityEntry, EntityOp};
 use tenure::belief::{Ground, Loser, SlotClaim, defeats};
 use tenure::num::Score;
 use tenure::object::{
@@ -27,6 +28,7 @@ on_both_engines!(
     an_imported_history_is_settled,
     many_claims_on_one_slot_are_judged_against_the_strongest,
     two_nodes_settle_one_slot,
+    a_pair_that_a_merge_makes_is_listed_decided_and_taken_back,
 );
 
 fn claims(name: &str, claim: &str) -> ObjectDocument {
@@ -269,10 +271,134 @@ fn two_nodes_settle_one_slot(home: &Home) {
     assert_eq!(conflicts(&home.tenant("acme")).len(), 12 * 11 / 2);
 }
 
+fn create(id: &str) -> EntityOp {
+    let op = serde_json::json!({ "op": "create", "id": id, "name": format!("the {id}") });
+    serde_json::from_value(op).unwrap()
+}
+
+fn merge(id: &str, into: &str) -> EntityOp {
+    EntityOp::Merge {
+        id: id.into(),
+        into: into.into(),
+    }
+}
+
+fn change(tenant: &Tenant, op: EntityOp, source: Option<ObjectId>) {
+    let done = tenant.change_entities(vec![(op, source)], &Writing::default());
+    done.unwrap();
+}
+
+fn about(name: &str, entity: &str, claim: &str) -> ObjectDocument {
+    ObjectDocument {
+        canonical_entity_ids: vec![entity.into()],
+        ..claims(name, claim)
+    }
+}
+
+fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
+    let acme = home.tenant("acme");
+    let hidden = ObjectDocument {
+        user_id: Some("eve".into()),
+        ..document("memo", "The bench is a desk.")
+    };
+    let all = ids(
+        &acme,
+        vec![
+            about("a", "desk", "port == 80"),
+            about("b", "table", "port == 443"),
+            about("c", "bench", "port == 8080"),
+            hidden,
+        ],
+    );
+    for id in ["desk", "table", "bench"] {
+        change(&acme, create(id), None);
+    }
+    let sees = |objects: &[Arc<tenure::ContextObject>]| {
+        let open = objects
+            .iter()
+            .map(|object| object.revision().scope().user.is_none());
+        open.collect::<Vec<bool>>()
+    };
+    let pairs = |sees: Option<&tenure_store::Sees<'_>>| {
+        let found = acme.conflicts(None, sees).unwrap().into_iter();
+        found
+            .map(|one| {
+                let names = format!("{} {} {}", one.first.name, one.second.name, one.entity);
+                (names, one.merged.unwrap(), one.ground)
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(conflicts(&acme), []);
+    let before = acme.load().unwrap().latest();
+    change(&acme, merge("table", "desk"), None);
+    let ids_of = |one: &str, other: &str| [one.to_owned(), other.to_owned()];
+    let open = ("a b desk".to_owned(), ids_of("desk", "table"), Ground::Tie);
+    assert_eq!(pairs(None), std::slice::from_ref(&open));
+    let found = &conflicts(&acme)[0];
+    assert_eq!(found.actions, [ResolverAction::UserQuestion]);
+    assert_eq!(found.first.claims, ["port == 80"]);
+    assert_eq!(found.second.claims, ["port == 443"]);
+    assert!(found.tx_start > before.unwrap());
+    assert_eq!(acme.conflicts(before, None).unwrap(), []);
+    assert_eq!(acme.proposals(None).unwrap().len(), 1);
+
+    // A merge that came from a hidden object makes pairs for who may see that alone, while it is believed.
+    change(&acme, merge("bench", "desk"), Some(all[3]));
+    assert_eq!(pairs(None).len(), 3);
+    assert_eq!(pairs(Some(&sees)), std::slice::from_ref(&open));
+    let history = |one: usize, other: usize, sees: Option<&tenure_store::Sees<'_>>| {
+        acme.conflict_history(all[one], all[other], sees)
+            .unwrap()
+            .len()
+    };
+    assert_eq!((history(0, 2, None), history(0, 2, Some(&sees))), (1, 0));
+    acme.retract(all[3], Expect::Any, &Writing::default())
+        .unwrap();
+    assert_eq!(pairs(None), std::slice::from_ref(&open));
+
+    // What somebody decides stays while both collide, and acts while both are one.
+    acme.resolve_conflict(all[1], all[0], Decision::First, None, &Writing::default())
+        .unwrap();
+    let decided = (
+        "a b desk".to_owned(),
+        ids_of("desk", "table"),
+        Ground::Person,
+    );
+    assert_eq!(pairs(Some(&sees)), std::slice::from_ref(&decided));
+    put(&acme, vec![about("b", "table", "port == 444")]);
+    assert_eq!(pairs(None), std::slice::from_ref(&decided));
+    change(&acme, EntityOp::Split { id: "table".into() }, None);
+    assert_eq!(conflicts(&acme), []);
+    assert_eq!(history(0, 1, None), 0);
+    let refused = acme
+        .resolve_conflict(all[2], all[0], Decision::First, None, &Writing::default())
+        .unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict);
+    change(&acme, merge("table", "desk"), None);
+    assert_eq!(pairs(None), std::slice::from_ref(&decided));
+    put(&acme, vec![about("b", "table", "port == 80")]);
+    assert_eq!(conflicts(&acme), []);
+    put(&acme, vec![about("b", "table", "port == 443")]);
+    assert_eq!(pairs(None), [open]);
+    assert_eq!(history(0, 1, None), 2);
+    // Two that name one id are judged by writes, whatever is merged.
+    put(&acme, vec![about("d", "desk", "port == 443")]);
+    assert_eq!(
+        conflicts(&acme)
+            .iter()
+            .filter(|one| one.merged.is_none())
+            .count(),
+        1
+    );
+    let found = acme.check().unwrap();
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// One write of a history.
 #[derive(Clone, Debug)]
 struct Step {
     object: u8,
+    entity: &'static str,
     claim: String,
     from: Option<i64>,
     until: Option<i64>,
@@ -283,6 +409,19 @@ struct Step {
     origin: u8,
     quality: u32,
     policy: Option<ConflictPolicy>,
+}
+
+fn entity() -> impl Strategy<Value = &'static str> {
+    prop_oneof![3 => Just("desk"), 1 => Just("table"), 1 => Just("bench")]
+}
+
+/// Merges and splits, of which those that cannot be are refused.
+fn moves() -> impl Strategy<Value = Vec<EntityOp>> {
+    let op = prop_oneof![
+        3 => (entity(), entity()).prop_map(|(id, into)| merge(id, into)),
+        1 => entity().prop_map(|id| EntityOp::Split { id: id.into() }),
+    ];
+    prop_oneof![Just(Vec::new()), prop::collection::vec(op, 1..5)]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -297,9 +436,19 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Some(ConflictPolicy::Ask))
     ];
     let source = (0u8..3, 0u32..4, policy);
-    (0u8..5, claim, end(), end(), level, (rare(), rare()), source).prop_map(
-        |(object, claim, from, until, level, (multiple, gone), (origin, quality, policy))| Step {
+    let place = (0u8..5, entity());
+    (place, claim, end(), end(), level, (rare(), rare()), source).prop_map(
+        |(
+            (object, entity),
+            claim,
+            from,
+            until,
+            level,
+            (multiple, gone),
+            (origin, quality, policy),
+        )| Step {
             object,
+            entity,
             claim,
             from,
             until: until.filter(|until| from.is_none_or(|from| from < *until)),
@@ -326,7 +475,7 @@ impl Step {
                 ..Provenance::default()
             }),
             source_authority: Some(Score::from_millionths(self.quality * 300_000)),
-            ..claims(&format!("o{}", self.object), &self.claim)
+            ..about(&format!("o{}", self.object), self.entity, &self.claim)
         }
     }
 }
@@ -352,30 +501,60 @@ fn fresh() -> (Arc<Home>, String) {
             *home = None;
         }
         *used += 1;
-        let home = home.get_or_insert_with(|| Arc::new(Home::sqlite()));
+        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
         (Arc::clone(home), format!("t{used}"))
     })
 }
 
-/// The pairs of names that are judged, each with the one that stands.
-type Pairs = BTreeMap<(String, String), Option<String>>;
+/// The pairs of names that are judged, by the ids that make them a pair, each with the one that stands.
+type Pairs = BTreeMap<([String; 2], Vec<String>), Option<String>>;
 
-/// Writes a history, and says which pairs of names are judged how.
-fn told(steps: &[Step]) -> (Pairs, Tenant, Arc<Home>) {
+/// The registry after these; those that cannot be are left out.
+fn registry(moves: &[EntityOp]) -> (Vec<EntityOp>, Entities) {
+    let mut entities = Entities::default();
+    let created = ["desk", "table", "bench"].map(create);
+    let all = created.iter().chain(moves).filter(|_| !moves.is_empty());
+    let done = all.filter(|does| {
+        let entry = EntityEntry {
+            at: Instant::from_micros(0),
+            by: None,
+            source: None,
+            does: (*does).clone(),
+        };
+        entities.apply(&entry).is_ok()
+    });
+    let done: Vec<EntityOp> = done.cloned().collect();
+    (done, entities)
+}
+
+/// Writes a history, the merges and splits before one of its writes, and says which pairs of names are judged how.
+fn told(steps: &[Step], moves: &[EntityOp], before: usize) -> (Pairs, Tenant, Arc<Home>) {
     let (home, name) = fresh();
     let acme = home.tenant(&name);
-    for step in steps {
+    let change = || {
+        let moves = moves.iter().map(|op| (op.clone(), None)).collect();
+        acme.change_entities(moves, &Writing::default()).unwrap();
+    };
+    for (at, step) in steps.iter().enumerate() {
+        if at == before && !moves.is_empty() {
+            change();
+        }
         let id = ids(&acme, vec![step.document()])[0];
         if step.gone {
             acme.retract(id, Expect::Any, &Writing::default()).unwrap();
         }
     }
+    if before >= steps.len() && !moves.is_empty() {
+        change();
+    }
     let pairs = conflicts(&acme).into_iter().map(|conflict| {
         let winner = stands(&conflict).map(str::to_owned);
         let mut names = [conflict.first.name, conflict.second.name];
         names.sort_unstable();
-        let [first, second] = names;
-        ((first, second), winner)
+        let merged = conflict.merged.iter().flatten().cloned();
+        let mut by: Vec<String> = merged.chain([conflict.entity]).collect();
+        by.sort_unstable();
+        ((names, by), winner)
     });
     (pairs.collect(), acme, home)
 }
@@ -391,11 +570,16 @@ fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64>
     };
     let held: Vec<(ObjectId, Arc<ContextObject>)> = all.iter().filter_map(latest).collect();
     let claim = |object: &ContextObject| SlotClaim::of(object).unwrap().1;
+    let entity = |object: &ContextObject| SlotClaim::of(object).unwrap().0;
     let vote = |quality: f64| ((1.0 + 0.98 * quality) / (1.0 - 0.98 * quality)).ln();
     let weighed = held.iter().map(|(id, own)| {
-        let own = claim(own);
+        let (about, own) = (entity(own), claim(own));
         let mut best: BTreeMap<String, [f64; 2]> = BTreeMap::new();
         for (other, object) in held.iter().filter(|(other, _)| other != id) {
+            // Evidence is about what an object names, whatever is merged.
+            if entity(object) != about {
+                continue;
+            }
             let theirs = claim(object);
             let side = match own.against(&theirs) {
                 Some(_) => 1,
@@ -426,32 +610,38 @@ proptest! {
     fn histories_end_alike_in_any_order_of_arrival(
         steps in prop::collection::vec(step(), 1..9),
         turns in prop::collection::vec(any::<u8>(), 5),
+        moves in moves(),
+        before in (0usize..9, 0usize..9),
     ) {
+        let (moves, entities) = registry(&moves);
         // Each object has a turn of its own, which keeps its writes in their order.
         let mut turned = steps.clone();
         turned.sort_by_key(|step| turns[usize::from(step.object)]);
-        let (one, acme, _home) = told(&steps);
-        let (other, moved, _other_home) = told(&turned);
+        let (one, acme, _home) = told(&steps, &moves, before.0);
+        let (other, moved, _other_home) = told(&turned, &moves, before.1);
         prop_assert_eq!(&one, &other);
 
         let resident = acme.load().unwrap();
         let objects = resident.candidates().objects();
-        let believed: Vec<(&str, SlotClaim)> = objects
+        let meant = |id: &str| entities.meant(id, &|_| true).unwrap_or(id).to_owned();
+        let believed: Vec<(&str, String, SlotClaim)> = objects
             .iter()
-            .filter_map(|object| Some((object.name(), SlotClaim::of(object)?.1)))
+            .filter_map(|object| {
+                let (entity, claim) = SlotClaim::of(object)?;
+                Some((object.name(), meant(&entity[0]), claim))
+            })
             .collect();
         let mut oracle = BTreeSet::new();
-        for (at, (name, ours)) in believed.iter().enumerate() {
-            for (other, theirs) in &believed[at + 1..] {
-                if name != other && ours.against(theirs).is_some() {
+        for (at, (name, entity, ours)) in believed.iter().enumerate() {
+            for (other, theirs_of, theirs) in &believed[at + 1..] {
+                if name != other && entity == theirs_of && ours.against(theirs).is_some() {
                     let mut pair = [(*name).to_owned(), (*other).to_owned()];
                     pair.sort_unstable();
-                    let [first, second] = pair;
-                    oracle.insert((first, second));
+                    oracle.insert(pair);
                 }
             }
         }
-        prop_assert_eq!(one.keys().cloned().collect::<BTreeSet<_>>(), oracle);
+        prop_assert_eq!(one.keys().map(|(names, _)| names.clone()).collect::<BTreeSet<_>>(), oracle);
         // So is the confidence, in both orders of arrival.
         let names: BTreeSet<String> = steps.iter().map(|step| format!("o{}", step.object)).collect();
         for tenant in [&acme, &moved] {
@@ -465,19 +655,21 @@ proptest! {
         // In no view, at no instant, two stand that cannot both hold.
         for at in -1..7 {
             let at = Instant::from_micros(at);
-            let held: Vec<&(&str, SlotClaim)> = believed
-                .iter()
-                .filter(|(_, claim)| {
-                    let valid = claim.standing.valid;
-                    valid.from.is_none_or(|from| from <= at) && valid.until.is_none_or(|until| at < until)
-                })
-                .collect();
-            let view: Vec<SlotClaim> = held.iter().map(|(_, claim)| claim.clone()).collect();
-            let lost = defeats(&view, Some(at), &BTreeMap::new());
-            for (place, one) in view.iter().enumerate() {
-                for (other, two) in view.iter().enumerate().skip(place + 1) {
-                    let both = !lost.contains_key(&place) && !lost.contains_key(&other);
-                    prop_assert!(!both || one.agrees_with(two));
+            let held = believed.iter().filter(|(_, _, claim)| {
+                let valid = claim.standing.valid;
+                valid.from.is_none_or(|from| from <= at) && valid.until.is_none_or(|until| at < until)
+            });
+            let mut views: BTreeMap<&str, Vec<SlotClaim>> = BTreeMap::new();
+            for (_, entity, claim) in held {
+                views.entry(entity).or_default().push(claim.clone());
+            }
+            for view in views.values() {
+                let lost = defeats(view, Some(at), &BTreeMap::new());
+                for (place, one) in view.iter().enumerate() {
+                    for (other, two) in view.iter().enumerate().skip(place + 1) {
+                        let both = !lost.contains_key(&place) && !lost.contains_key(&other);
+                        prop_assert!(!both || one.agrees_with(two));
+                    }
                 }
             }
         }

@@ -1,14 +1,19 @@
 //! The registry of entities as one compile may know it: of the ids that its caller may see, those that mean others and those
-//! that wait for a person.
+//! that wait for a person; those that the task names; and what these are next to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::belief::about;
-use tenure::belief::entity::Identity;
+use tenure::belief::entity::{
+    Entities, Identity, NameHit, NamedEntities, Neighbour, RelationType, SeesObject,
+};
 use tenure::object::ObjectId;
 use tenure::{Candidates, ContextObject, Policy, Request};
 use tenure_store::Resident;
+
+/// The most neighbours that a compile is told of: those of the entities of the task first.
+const MOST_NEAR: usize = 4_096;
 
 /// The ids that an object names.
 fn ids(object: &ContextObject) -> impl Iterator<Item = &str> {
@@ -16,9 +21,10 @@ fn ids(object: &ContextObject) -> impl Iterator<Item = &str> {
     named.iter().map(String::as_str).chain(about(object))
 }
 
-/// The meanings of the ids that the caller's objects and the request name, by id. A merge and an entity act only where the
-/// caller may see all that is held of the object that they came from. What the caller may not see is asked for nothing.
-/// Where no entity was merged and none waits, nothing is looked at.
+/// The part of the registry that is about the ids that the caller's objects and the request name, by id. A name, a relation,
+/// a merge and an entity act only where the caller may see all that is held of the object that they came from. What the
+/// caller may not see is asked for nothing. Where no entity was merged and none waits, where none is called what the task
+/// says and none has kin, nothing is looked at.
 pub(crate) fn identities(
     resident: &Resident,
     candidates: &Candidates,
@@ -26,25 +32,33 @@ pub(crate) fn identities(
     request: &Request,
 ) -> Vec<Identity> {
     let entities = resident.entities();
-    if !entities.moves_any() {
+    if entities.is_empty() {
         return Vec::new();
     }
-    let moves = |id: &&str| entities.moves(id);
+    let hits = entities.names_in(&request.query_text(), request.as_of.valid);
+    let joins = !hits.is_empty() || entities.has_kin();
+    if !joins && !entities.moves_any() {
+        return Vec::new();
+    }
+    let around = if joins {
+        entities.around(&hits)
+    } else {
+        BTreeSet::new()
+    };
+    let counts = |id: &&str| entities.moves(id) || around.contains(id);
     let said = candidates.which_are_said();
     let speakers = candidates.objects().iter().zip(said);
-    let speakers = speakers.filter(|(object, _)| ids(object).any(|id| moves(&id)));
+    let speakers = speakers.filter(|(object, _)| ids(object).any(|id| counts(&id)));
     let speakers: Vec<(&Arc<ContextObject>, bool)> = speakers.collect();
     let named = request.entities.iter().map(|entity| entity.id.as_str());
-    let named: BTreeSet<&str> = named.filter(moves).collect();
+    let named: BTreeSet<&str> = named.filter(|id| entities.moves(id)).collect();
 
     // Who may see what an id came from is judged as who may see what names it.
+    let spoken = speakers.iter().flat_map(|(object, _)| ids(object));
+    let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
+    let sources = sources(entities, &spoken, &named, &hits);
     let mut asked: Vec<Arc<ContextObject>> = Vec::new();
     asked.extend(speakers.iter().map(|(object, _)| Arc::clone(object)));
-    let all = speakers.iter().flat_map(|(object, _)| ids(object));
-    let mut sources = BTreeSet::new();
-    for id in all.filter(moves).chain(named.iter().copied()) {
-        entities.sources_of(id, &mut sources);
-    }
     let mut held = Vec::with_capacity(sources.len());
     for source in sources {
         let from = asked.len();
@@ -58,13 +72,104 @@ pub(crate) fn identities(
     };
     let held = held.iter().filter(|(_, parts)| is_seen(parts));
     let seen: BTreeSet<ObjectId> = held.map(|(source, _)| *source).collect();
+    let sees = |source: ObjectId| seen.contains(&source);
 
     let speakers = speakers.iter().enumerate();
     let speakers = speakers.filter(|(at, (_, said))| *said || open.contains(at));
     let spoken = speakers.flat_map(|(_, (object, _))| ids(object));
-    let wanted: BTreeSet<&str> = spoken.filter(moves).chain(named).collect();
-    let meant = wanted.into_iter();
-    meant
-        .filter_map(|id| entities.identity(id, &|source| seen.contains(&source)))
-        .collect()
+    let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
+    let moved = spoken.iter().copied().filter(|id| entities.moves(id));
+    let moved: BTreeSet<&str> = moved.chain(named).collect();
+    let moved = moved.into_iter();
+    let moved = moved.filter_map(|id| entities.identity(id, &sees));
+    let mut all: BTreeMap<String, Identity> = moved.map(|one| (one.id.clone(), one)).collect();
+    if joins {
+        let names = entities.named(&hits, &sees);
+        join(&mut all, entities, &spoken, names, &sees);
+    }
+    all.into_values().collect()
+}
+
+/// The objects that everything came from that is known of these ids and names.
+fn sources(
+    entities: &Entities,
+    spoken: &BTreeSet<&str>,
+    named: &BTreeSet<&str>,
+    hits: &[NameHit],
+) -> BTreeSet<ObjectId> {
+    let mut sources = BTreeSet::new();
+    for id in spoken.iter().chain(named) {
+        entities.sources_of(id, &mut sources);
+    }
+    if spoken.is_empty() && hits.is_empty() {
+        return sources;
+    }
+    entities.sources_of_names(hits, &mut sources);
+    let trees = spoken
+        .iter()
+        .copied()
+        .chain(hits.iter().map(NameHit::id))
+        .filter_map(|id| entities.meant(id, &|_| true));
+    let trees: BTreeSet<&str> = trees.collect();
+    for id in &trees {
+        let counts = |to: &str| trees.contains(to);
+        entities.sources_of_relations(id, &counts, &mut sources);
+    }
+    sources
+}
+
+/// Adds the entities that the task names, as far as an object speaks of one that a name means or of a neighbour of it; and what
+/// those are next to that objects speak of.
+fn join(
+    all: &mut BTreeMap<String, Identity>,
+    entities: &Entities,
+    spoken: &BTreeSet<&str>,
+    names: Vec<NamedEntities>,
+    sees: &SeesObject<'_>,
+) {
+    let spoken = spoken.iter().filter_map(|id| entities.meant(id, sees));
+    let spoken: BTreeSet<&str> = spoken.collect();
+    let called: BTreeSet<&str> = names
+        .iter()
+        .flat_map(|named| named.ids.iter().map(String::as_str))
+        .collect();
+    // Between an entity of the task and one that is spoken of, whatever joins them; between the others, what is more than a mention.
+    let mut near: BTreeMap<&str, Vec<Neighbour>> = BTreeMap::new();
+    let mut touched: BTreeSet<&str> = BTreeSet::new();
+    let ends = called.iter().chain(spoken.difference(&called));
+    let mut room = MOST_NEAR;
+    for id in ends {
+        let counts = |relation: RelationType, to: &str| {
+            let is_kin = relation != RelationType::CrossReference;
+            let is_spoken = (spoken.contains(id), spoken.contains(to));
+            let is_called = (called.contains(id), called.contains(to));
+            (is_kin && is_spoken.0 && is_spoken.1)
+                || (is_called.0 && is_spoken.1)
+                || (is_called.1 && is_spoken.0)
+        };
+        let mut found = entities.neighbours(id, sees, &counts);
+        found.truncate(room);
+        room -= found.len();
+        if !found.is_empty() {
+            let ends = found.iter().filter_map(|one| called.get(one.id.as_str()));
+            touched.extend(ends.copied().chain([*id]));
+            near.insert(id, found);
+        }
+    }
+    let is_of_use = |id: &String| spoken.contains(id.as_str()) || touched.contains(id.as_str());
+    for named in names.iter().filter(|named| named.ids.iter().any(is_of_use)) {
+        for id in &named.ids {
+            let one = entry(all, id);
+            one.named.push(named.name.clone());
+        }
+    }
+    for (id, found) in near {
+        entry(all, id).near = found;
+    }
+}
+
+fn entry<'i>(all: &'i mut BTreeMap<String, Identity>, id: &str) -> &'i mut Identity {
+    let one = all.entry(id.to_owned()).or_default();
+    id.clone_into(&mut one.id);
+    one
 }

@@ -1,7 +1,7 @@
 //! A compile reads the registry of entities as its caller may know it: what the hidden says of entities changes nothing.
 
 use proptest::prelude::*;
-use tenure::belief::entity::{EntityOp, Identity};
+use tenure::belief::entity::{EntityOp, Identity, Neighbour, RelationType};
 use tenure::object::{Authority, Classification, ObjectId, ObjectType};
 use tenure::trace::View;
 use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Principal, Request, Ruling};
@@ -86,6 +86,21 @@ fn merge(id: &str, into: &str) -> EntityOp {
     }
 }
 
+fn alias(id: &str, alias: &str) -> EntityOp {
+    EntityOp::Alias {
+        id: id.into(),
+        alias: alias.into(),
+    }
+}
+
+fn relate(id: &str, relation: RelationType, to: &str) -> EntityOp {
+    EntityOp::Relate {
+        id: id.into(),
+        relation,
+        to: to.into(),
+    }
+}
+
 fn claims(name: &str, entity: &str, port: u32, class: Classification) -> ObjectDocument {
     ObjectDocument {
         canonical_entity_ids: vec![entity.into()],
@@ -117,21 +132,27 @@ fn claims_of_merged_entities_are_one_for_who_may_see_why() {
     assert!(bench.job(OPEN, false).request.identities.is_empty());
     bench.change(create("desk", false), None);
     bench.change(create("table", false), None);
-    assert!(bench.job(OPEN, false).request.identities.is_empty());
+    // The task names the desk, which an object speaks of.
+    let desk = Identity {
+        id: "desk".into(),
+        named: vec!["the desk".into()],
+        ..Identity::default()
+    };
+    assert_eq!(bench.job(OPEN, false).request.identities, [desk.clone()]);
     assert_eq!(standing(&bench.run(OPEN).1), both);
 
     // A merge that came from a secret memo acts for who may see that alone.
     bench.change(merge("table", "desk"), Some("memo"));
     let (narrow, done) = bench.run(OPEN);
-    assert!(narrow.request.identities.is_empty());
+    assert_eq!(narrow.request.identities, [desk.clone()]);
     assert_eq!(standing(&done), both);
     let (wide, done) = bench.run(SECRET);
     let told = Identity {
         id: "table".into(),
         means: Some("desk".into()),
-        pending: false,
+        ..Identity::default()
     };
-    assert_eq!(wide.request.identities, [told]);
+    assert_eq!(wide.request.identities, [desk, told]);
     assert_eq!(standing(&done), ["memo"]);
     let compiled = done.outcome.single().unwrap();
     let verdict = compiled.trace.verdict("label").unwrap();
@@ -179,11 +200,106 @@ fn what_waits_for_a_person_stands_no_higher_than_its_claim() {
     assert_eq!(compiled["canonical_entity_ids"], serde_json::json!(["sam"]));
 }
 
+/// The task of the benches is about the desk.
+fn about(name: &str, entity: &str, content: &str, class: Classification) -> ObjectDocument {
+    ObjectDocument {
+        canonical_entity_ids: vec![entity.into()],
+        security_classification: Some(class),
+        ..ObjectDocument::rule(name, content)
+    }
+}
+
+#[test]
+fn a_note_about_a_child_is_found_by_the_name_of_its_parent() {
+    let bench = Bench::new();
+    let memory = |name: &str, entity: &str, content: &str| ObjectDocument {
+        object_type: Some(ObjectType::ProjectDecision),
+        authority_level: Some(Authority::User),
+        ..about(name, entity, content, OPEN)
+    };
+    bench.put(memory("drawer-note", "drawer", "Keys hang inside."));
+    bench.put(memory("lamp-note", "lamp", "Bulbs are warm."));
+    bench.put(about("memo", "memo", "Secret.", SECRET));
+    for id in ["table", "drawer", "lamp"] {
+        bench.change(create(id, false), None);
+    }
+    let task = "Which port does the desk use?";
+    assert!(task.contains("the desk"));
+    // Nobody calls the table a desk.
+    assert_eq!(standing(&bench.run(OPEN).1), Vec::<String>::new());
+    bench.change(relate("table", RelationType::Parent, "drawer"), None);
+    assert_eq!(bench.job(OPEN, false).request.identities, []);
+    bench.change(alias("table", "the Desk"), None);
+    let (job, done) = bench.run(OPEN);
+    let told = Identity {
+        id: "table".into(),
+        named: vec!["the desk".into()],
+        near: vec![Neighbour {
+            relation: RelationType::Parent,
+            id: "drawer".into(),
+        }],
+        ..Identity::default()
+    };
+    assert_eq!(job.request.identities, [told]);
+    assert_eq!(standing(&done), ["drawer-note"]);
+    let compiled = done.outcome.single().unwrap();
+    let link = compiled.trace.verdict("drawer-note").unwrap();
+    let link = link.speaks_of.clone().unwrap();
+    assert_eq!(link.to_string(), "`drawer`, child of `table`");
+    let record = done.record_ids[0].clone();
+
+    // A second bearer makes the name unclear, for who may know of it.
+    bench.change(create("bureau", false), None);
+    bench.change(alias("bureau", "the desk"), Some("memo"));
+    assert_eq!(standing(&bench.run(OPEN).1), ["drawer-note"]);
+    let (_, wide) = bench.run(SECRET);
+    assert_eq!(standing(&wide), Vec::<String>::new());
+    let notes = &wide.outcome.single().unwrap().trace.notes;
+    let note = tenure::trace::Note::AmbiguousAlias {
+        alias: "the desk".into(),
+        entities: vec!["bureau".into(), "table".into()],
+    };
+    assert!(notes.contains(&note), "{notes:?}");
+
+    // What was compiled is compiled again, whatever became of the registry.
+    let replay = bench.workspace.records(&bench.tenant).replay(&record);
+    let replay = replay.unwrap();
+    assert_eq!(replay.proof, tenure_workspace::records::Proof::Whole);
+    let again = replay.compiled.unwrap();
+    let again = again.trace.verdict("drawer-note").unwrap();
+    assert_eq!(again.speaks_of.as_ref(), Some(&link));
+}
+
+#[test]
+fn who_is_called_by_a_role_is_who_has_it_at_the_instant() {
+    let bench = Bench::new();
+    bench.put(about("old", "ada", "Ada likes tables.", OPEN));
+    bench.put(about("new", "bob", "Bob likes charts.", OPEN));
+    for (id, held) in [
+        ("ada", serde_json::json!({ "until": "2030-06-01" })),
+        ("bob", serde_json::json!({ "from": "2030-06-01" })),
+    ] {
+        bench.change(create(id, false), None);
+        let op = serde_json::json!({ "op": "role", "id": id, "role": "the desk", "held": held });
+        bench.change(serde_json::from_value(op).unwrap(), None);
+    }
+    let (job, _) = bench.run(OPEN);
+    let named: Vec<&str> = job
+        .request
+        .identities
+        .iter()
+        .map(|one| one.id.as_str())
+        .collect();
+    assert_eq!(named, ["bob"]);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Create(&'static str, bool),
     Merge(&'static str, &'static str),
     Split(&'static str),
+    Alias(&'static str, &'static str),
+    Relate(&'static str, RelationType, &'static str),
 }
 
 impl Step {
@@ -192,8 +308,20 @@ impl Step {
             Step::Create(id, pending) => create(id, *pending),
             Step::Merge(id, into) => merge(id, into),
             Step::Split(id) => EntityOp::Split { id: (*id).into() },
+            Step::Alias(id, name) => alias(id, name),
+            Step::Relate(id, relation, to) => relate(id, *relation, to),
         }
     }
+}
+
+fn relation() -> impl Strategy<Value = RelationType> {
+    prop::sample::select(vec![
+        RelationType::Parent,
+        RelationType::Child,
+        RelationType::Sibling,
+        RelationType::CrossReference,
+        RelationType::SameAs,
+    ])
 }
 
 fn steps() -> impl Strategy<Value = Vec<(Step, Option<bool>)>> {
@@ -202,9 +330,12 @@ fn steps() -> impl Strategy<Value = Vec<(Step, Option<bool>)>> {
         3 => (id(), any::<bool>()).prop_map(|(id, pending)| Step::Create(id, pending)),
         3 => (id(), id()).prop_map(|(id, into)| Step::Merge(id, into)),
         1 => id().prop_map(Step::Split),
+        2 => (id(), prop::sample::select(vec!["port", "the port", "which port does"]))
+            .prop_map(|(id, name)| Step::Alias(id, name)),
+        2 => (id(), relation(), id()).prop_map(|(id, relation, to)| Step::Relate(id, relation, to)),
     ];
     // By hand, from what is open, or from what is hidden.
-    prop::collection::vec((step, prop::option::of(any::<bool>())), 0..9)
+    prop::collection::vec((step, prop::option::of(any::<bool>())), 0..14)
 }
 
 proptest! {
@@ -218,6 +349,7 @@ proptest! {
             bench.put(claims("note", "desk", 443, OPEN));
             bench.put(claims("label", "table", 80, OPEN));
             bench.put(claims("page", "bench", 80, OPEN));
+            bench.put(about("wish", "bench", "Benches are painted green.", OPEN));
             if is_all {
                 bench.put(claims("memo", "table", 7, SECRET));
             }
@@ -244,7 +376,7 @@ proptest! {
         prop_assert_eq!(&told.envelope.payload, &alone.envelope.payload);
         let verdicts = |compiled: &tenure::Compiled| {
             let verdicts = compiled.trace.verdicts.iter();
-            verdicts.map(|one| (one.name.clone(), one.reason.clone(), one.canonical_entity_ids.clone())).collect::<Vec<_>>()
+            verdicts.map(|one| (one.name.clone(), one.reason.clone(), one.canonical_entity_ids.clone(), one.speaks_of.clone(), one.score)).collect::<Vec<_>>()
         };
         prop_assert_eq!(verdicts(told), verdicts(alone));
         prop_assert_eq!(&told.trace.notes, &alone.trace.notes);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use divan::Bencher;
-use tenure::belief::entity::MentionFinder;
+use tenure::belief::entity::{Entities, EntityEntry, EntityOp, MentionFinder, Metadata};
 use tenure::belief::{SlotClaim, Standing, defeats};
 use tenure::num::Score;
 use tenure::object::Authority;
@@ -40,6 +40,71 @@ fn one_megabyte(bencher: Bencher<'_, '_>, aliases: usize) {
         text.push(' ');
     }
     bencher.bench(|| black_box(finder.find(black_box(&text))));
+}
+
+/// A registry of so many entities, each with a name of two words and an alias.
+fn registry(count: usize) -> Entities {
+    let mut seed = 7;
+    let mut entities = Entities::default();
+    for number in 0..count {
+        let id = format!("e{number}");
+        let create = EntityOp::Create {
+            id: id.clone(),
+            name: format!("{} {}", word(&mut seed), word(&mut seed)),
+            kind: None,
+            project: None,
+            metadata: Metadata::default(),
+            confidence: None,
+            pending: false,
+            candidates: Vec::new(),
+        };
+        let alias = EntityOp::Alias {
+            id,
+            alias: format!("the {} {}", word(&mut seed), word(&mut seed)),
+        };
+        for does in [create, alias] {
+            let entry = EntityEntry {
+                at: Instant::from_micros(0),
+                by: None,
+                source: None,
+                does,
+            };
+            entities.apply(&entry).expect("an entry");
+        }
+    }
+    entities
+}
+
+/// The names that a task of a line, of 10 kB and of 1 MB has.
+#[divan::bench(args = [(10_000, 60), (100_000, 60), (100_000, 10_000), (100_000, 1_000_000)])]
+fn names_in_a_task(bencher: Bencher<'_, '_>, (count, bytes): (usize, usize)) {
+    let entities = registry(count);
+    let mut seed = 11;
+    let mut text = String::new();
+    while text.len() < bytes {
+        text.push_str(&word(&mut seed));
+        text.push(' ');
+    }
+    bencher.bench(|| black_box(entities.names_in(black_box(&text), None)));
+}
+
+/// The same of a task that is made to cost most: 1 MB in which a long name goes on everywhere.
+#[divan::bench]
+fn names_in_a_hostile_task(bencher: Bencher<'_, '_>) {
+    let mut entities = registry(1_000);
+    let alias = EntityOp::Alias {
+        id: "e0".into(),
+        alias: "a ".repeat(120),
+    };
+    let entry = EntityEntry {
+        at: Instant::from_micros(0),
+        by: None,
+        source: None,
+        does: alias,
+    };
+    entities.apply(&entry).expect("an alias");
+    let text = "a ".repeat(500_000);
+    bencher.bench(|| black_box(entities.names_in(black_box(&text), None)));
 }
 
 #[divan::bench(args = [1_000, 10_000])]

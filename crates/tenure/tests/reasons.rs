@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tenure::belief::Ground;
+use tenure::belief::entity::RelationType;
 use tenure::object::{
     Classification, ContradictionStatus, Decided, Decision, Modality, RevisionId, Status, TaskType,
 };
@@ -187,6 +188,120 @@ fn attached() {
     assert_eq!(
         with.trace.verdict("lunch").unwrap().reason,
         below("lunch").1
+    );
+}
+
+/// Of what is about a neighbour of what stands, one unit stands with it, and none where the graph says nothing.
+#[test]
+fn attached_by_an_entity() {
+    let policy = "scorer = \"lexical\"\n[sections.evidence]\nrelevance_floor = 0.3";
+    let of = |name: &str, content: &str, entity: &str| {
+        let mut passage = passage(name, content);
+        merge(&mut passage, json!({ "canonical_entity_ids": [entity] }));
+        merge(&mut passage, json!({ "provenance": { "source_id": name } }));
+        passage
+    };
+    let objects = json!([
+        of("house", "The house reports its pressure daily.", "house"),
+        of("room", "Two windows face north.", "room"),
+        of("attic", "Boxes are kept here.", "room"),
+        of("lunch", "The canteen closes at two.", "canteen"),
+    ]);
+    let near = json!([{ "id": "house", "near": [{ "relation": "parent", "id": "room" }] }]);
+    let task = json!({ "objective": "Report the pressure of the house." });
+    let alone = json!({ "task": task });
+    let told = json!({ "task": task, "identities": near });
+    let attached = |request| {
+        let with = compiled(&beside(objects.clone()), request, policy).unwrap();
+        let verdicts = with.trace.verdicts.iter();
+        let attached = verdicts.filter_map(|verdict| match &verdict.reason {
+            Reason::Attached(attachment) => Some((verdict.name.to_string(), attachment.clone())),
+            _ => None,
+        });
+        attached.collect::<Vec<_>>()
+    };
+    assert_eq!(attached(alone), []);
+    let found = attached(told);
+    let [(name, attachment)] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(["room", "attic"].contains(&name.as_str()));
+    assert_eq!(&*attachment.to, "house");
+    assert_eq!(attachment.parts.fit, Score::ONE);
+    let by = attachment.by.as_ref().unwrap();
+    assert_eq!(
+        (by.entity.as_str(), by.of.as_deref()),
+        ("room", Some("house"))
+    );
+    assert_eq!(by.relation, Some(RelationType::Child));
+    let said = Reason::Attached(attachment.clone()).sentence().to_string();
+    assert!(said.ends_with("; by `room`, child of `house`"), "{said}");
+}
+
+/// What speaks of an entity of the task is lifted, what is about a relative by half of that, what stands beside it in some text by
+/// a quarter; what is the same, as the entity itself.
+#[test]
+fn near_by_an_entity() {
+    let of = |name: &str, entity: &str| {
+        let mut passage = passage(name, &format!("Its mark is {}.", name.to_uppercase()));
+        merge(&mut passage, json!({ "canonical_entity_ids": [entity] }));
+        passage
+    };
+    let objects = json!([
+        passage("other", "The pressure of Casa is daily."),
+        of("house", "house"),
+        of("rooms", "room"),
+        of("street", "street"),
+        of("home", "home"),
+        of("lunchroom", "canteen"),
+    ]);
+    let identities = json!([
+        { "id": "house", "named": ["casa"], "near": [
+            { "relation": "parent", "id": "room" }, { "relation": "same_as", "id": "home" }] },
+        { "id": "street", "near": [{ "relation": "cross_reference", "id": "house" }] },
+    ]);
+    let run = |objective: &str, identities: &Value| {
+        let request = json!({ "task": { "objective": objective }, "identities": identities });
+        let policy = "scorer = \"lexical\"\nnear_duplicates = 0.0";
+        compiled(&beside(objects.clone()), request, policy).unwrap()
+    };
+    let with = run("Report the pressure of CASA.", &identities);
+    let relevance = |compiled: &tenure::Compiled, name: &str| {
+        let verdict = compiled.trace.verdict(name).unwrap();
+        let score = verdict.score.unwrap_or_else(|| panic!("{verdict:?}"));
+        score.relevance.to_f64()
+    };
+    let lifts = ["house", "home", "rooms", "street", "lunchroom"];
+    let lifts = lifts.map(|name| relevance(&with, name));
+    assert_eq!(lifts, [0.5, 0.5, 0.25, 0.125, 0.0]);
+    let link = |name: &str| {
+        let found = with.trace.verdict(name).unwrap().speaks_of.clone();
+        found.map(|one| one.to_string()).unwrap_or_default()
+    };
+    assert_eq!(link("house"), "`house`, which the task names");
+    assert_eq!(link("home"), "`home`, same_as of `house`");
+    assert_eq!(link("rooms"), "`room`, child of `house`");
+    assert_eq!(link("street"), "`street`, cross_reference of `house`");
+    assert_eq!(link("lunchroom"), "");
+
+    // A name that the task does not have means nothing, and one of two entities neither.
+    let without = run("Report the pressure.", &identities);
+    assert_eq!(relevance(&without, "house"), 0.0);
+    assert!(without.trace.verdict("rooms").unwrap().speaks_of.is_none());
+    let mut two = identities.clone();
+    two.as_array_mut()
+        .unwrap()
+        .push(json!({ "id": "canteen", "named": ["casa"] }));
+    let unclear = run("Report the pressure of CASA.", &two);
+    assert_eq!(relevance(&unclear, "house"), 0.0);
+    let note = Note::AmbiguousAlias {
+        alias: "casa".into(),
+        entities: vec!["canteen".into(), "house".into()],
+    };
+    assert!(
+        unclear.trace.notes.contains(&note),
+        "{:?}",
+        unclear.trace.notes
     );
 }
 
@@ -654,6 +769,9 @@ fn identities_that_lead_nowhere_are_refused() {
     for identities in [
         json!([{ "id": "a", "means": "b" }, { "id": "b", "means": "a" }]),
         json!([{ "id": "a", "means": "b" }, { "id": "a", "pending": true }]),
+        json!([{ "id": "a", "means": "b", "named": ["a"] }]),
+        json!([{ "id": "a", "near": [{ "relation": "child", "id": "a" }] }]),
+        json!([{ "id": "a", "means": "b" }, { "id": "c", "near": [{ "relation": "child", "id": "a" }] }]),
     ] {
         let objects = json!([rule(json!({}))]);
         let request = json!({ "identities": identities });
@@ -2343,6 +2461,10 @@ fn one_of_each() -> Vec<Reason> {
         if code == "irrelevant_to_active_task" {
             // A score here, a number of tokens in the others.
             merge(&mut reason, json!({ "needed": 0.5 }));
+        }
+        if code == "attached" {
+            let by = json!({ "by": { "entity": "a", "relation": "child", "of": "b" } });
+            merge(&mut reason, by);
         }
         if code == "too_many_constraints" {
             merge(&mut reason, json!({ "limit": 0.5 }));

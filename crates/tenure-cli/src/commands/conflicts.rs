@@ -125,6 +125,10 @@ fn text_of(conflict: &Conflict) -> String {
         .tx_end
         .map_or(String::new(), |end| format!(" to {end}"));
     text.push_str(&format!("  by {}, since {since}{until}\n", conflict.ground));
+    if let Some([first, second]) = &conflict.merged {
+        let (first, second) = (cell(first), cell(second));
+        text.push_str(&format!("  one by a merge: {first}, {second}\n"));
+    }
     if let Some(note) = &conflict.note {
         text.push_str(&format!("  {}\n", cell(note)));
     }

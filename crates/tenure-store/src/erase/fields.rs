@@ -106,6 +106,7 @@ const VOCABULARY: &[&str] = &[
     "protection",
     "protocol",
     "reason",
+    "relation",
     "retirement_rule",
     "rigidity",
     "role",

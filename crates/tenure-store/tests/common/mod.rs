@@ -48,7 +48,16 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn sqlite() -> Home {
-        let folder = tempfile::tempdir().unwrap();
+        Home::file_in(tempfile::tempdir().unwrap())
+    }
+
+    /// A file in memory, where the system has such a place: writes of it wait for no disk.
+    pub(crate) fn in_memory() -> Home {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Home::file_in(folder.unwrap())
+    }
+
+    fn file_in(folder: TempDir) -> Home {
         let url = format!("sqlite://{}", folder.path().join("store.db").display());
         Home {
             store: Store::open(&url).unwrap(),

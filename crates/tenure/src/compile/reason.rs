@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::num::Score;
 use crate::base::time::Instant;
 use crate::belief::Ground;
+use crate::belief::entity::RelationType;
 use crate::condense::Omission;
 use crate::object::{
     Classification, ContradictionStatus, Modality, RevisionId, TaskType, vocabulary::vocabulary,
@@ -331,6 +332,33 @@ pub struct Attachment {
     pub affinity: Score,
     /// The parts.
     pub parts: Affinity,
+    /// The entity of the unit that is next to one of that object, where the two fit each other for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<EntityLink>,
+}
+
+/// An entity that an object speaks of: one that the task names, or one that is next to an entity in the registry's graph.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EntityLink {
+    /// Its canonical id.
+    pub entity: String,
+    /// Its relation to the other: `child` where the other holds it. None where the task names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<RelationType>,
+    /// The canonical id of the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+}
+
+impl std::fmt::Display for EntityLink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let entity = &self.entity;
+        match (self.relation, &self.of) {
+            (Some(relation), Some(of)) => write!(f, "`{entity}`, {relation} of `{of}`"),
+            _ => write!(f, "`{entity}`, which the task names"),
+        }
+    }
 }
 
 /// The parts of an affinity, each from 0 to 1.
@@ -556,8 +584,12 @@ impl Reason {
             Reason::Fits => "ranked and fits".into(),
             Reason::KeptWith { name } => format!("kept with `{name}`"),
             Reason::Attached(attachment) => {
-                let Attachment { to, affinity, .. } = &**attachment;
-                format!("attached to `{to}`: affinity {affinity}")
+                let Attachment {
+                    to, affinity, by, ..
+                } = &**attachment;
+                let by = by.as_ref();
+                let by = by.map_or_else(String::new, |by| format!("; by {by}"));
+                format!("attached to `{to}`: affinity {affinity}{by}")
             }
             Reason::OtherTenant => "belongs to another tenant".into(),
             Reason::OtherUser => "belongs to another user".into(),

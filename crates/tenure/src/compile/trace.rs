@@ -16,7 +16,9 @@ use crate::base::time::Instant;
 use crate::base::tokenizer::CountKind;
 pub use crate::compile::ladder::{Hold, Rung};
 pub use crate::compile::quality::Measured;
-pub use crate::compile::reason::{Affinity, Attachment, Factor, Obligation, Reason, Ruling, Stage};
+pub use crate::compile::reason::{
+    Affinity, Attachment, EntityLink, Factor, Obligation, Reason, Ruling, Stage,
+};
 use crate::compile::score::ScoreCard;
 use crate::condense::Method;
 use crate::condense::pointer::PointerId;
@@ -60,6 +62,9 @@ pub struct Verdict {
     /// The canonical ids of the entities that it is about, where its own are others: of merged entities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub canonical_entity_ids: Vec<String>,
+    /// The entity of the task, or next to one, for which it counts as near: where the registry says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaks_of: Option<EntityLink>,
 }
 
 /// Something worth knowing about a candidate beside its verdict.

@@ -276,6 +276,7 @@ impl fmt::Display for WhyNot {
             rung,
             held_by,
             canonical_entity_ids,
+            speaks_of,
         } = &self.verdict;
         writeln!(
             f,
@@ -290,6 +291,9 @@ impl fmt::Display for WhyNot {
         }
         if !canonical_entity_ids.is_empty() {
             writeln!(f, "  about {}", canonical_entity_ids.join(", "))?;
+        }
+        if let Some(link) = speaks_of {
+            writeln!(f, "  near for {link}")?;
         }
         if let Some(score) = score {
             writeln!(

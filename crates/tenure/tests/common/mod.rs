@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use tenure::belief::entity::Identity;
+use tenure::belief::entity::{Identity, Neighbour, RelationType};
 use tenure::condense::turns::Speaker;
 use tenure::facts::Fact;
 use tenure::gate::Gate;
@@ -843,12 +843,27 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         id: id.into(),
         means: means.map(str::to_owned),
         pending,
+        ..Identity::default()
+    };
+    let called = |id: &str, name: &str| Identity {
+        named: vec![name.into()],
+        ..identity(id, None, false)
+    };
+    let beside = |id: &str, relation, to: &str| Identity {
+        near: vec![Neighbour {
+            relation,
+            id: to.into(),
+        }],
+        ..identity(id, None, false)
     };
     let identities = prop_oneof![
         4 => Just(Vec::new()),
         2 => Just(vec![identity("e2", Some("e1"), false)]),
         1 => Just(vec![identity("e1", None, true)]),
         1 => Just(vec![identity("e1", None, true), identity("e2", Some("e1"), true)]),
+        1 => Just(vec![called("e1", "timer"), beside("e2", RelationType::Child, "e1")]),
+        1 => Just(vec![called("e1", "flash"), called("e2", "flash")]),
+        1 => Just(vec![called("e2", "sensor"), beside("e1", RelationType::SameAs, "e2")]),
     ];
     let gate = || {
         rarely(

@@ -5,11 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RelationType;
 use crate::base::error::Error;
 use crate::base::text::clip;
+use crate::belief::claim::folded;
 
-/// The meaning of an id, by the registry of entities: another id, or one that nobody has decided yet.
+/// An entity that another is next to in the graph of entities.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// The relation of the one to it: `parent` where the one holds it.
+    pub relation: RelationType,
+    /// Its id, a canonical one.
+    pub id: String,
+}
+
+/// The part of the registry of entities that is about one id: another that it means, or that nobody has decided yet; whether
+/// the task names it, and what it is next to.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// The id.
@@ -20,6 +33,13 @@ pub struct Identity {
     /// True if it waits for a person, or what it means does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pending: bool,
+    /// The names by which the task names it, in lower case. One that the task does not have as whole words counts for nothing,
+    /// and one that means several entities means none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
+    /// The entities that it is next to. One that means another names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub near: Vec<Neighbour>,
 }
 
 /// The meanings of ids, ready to be asked for. What is not among them means itself.
@@ -27,6 +47,10 @@ pub struct Identity {
 pub struct Identities {
     canonical: BTreeMap<String, String>,
     pending: BTreeSet<String>,
+    /// The ids that a name of the task means.
+    named: BTreeMap<String, BTreeSet<String>>,
+    /// The relation of each id to each that it is next to, in both directions.
+    near: BTreeMap<String, BTreeMap<String, RelationType>>,
 }
 
 impl Identities {
@@ -41,10 +65,50 @@ impl Identities {
                 all.pending.insert(one.id.clone());
             }
         }
+        for one in identities {
+            let id = all.canonical(&one.id).to_owned();
+            for name in &one.named {
+                let ids = all.named.entry(folded(name)).or_default();
+                ids.insert(id.clone());
+            }
+            for other in &one.near {
+                let to = all.canonical(&other.id).to_owned();
+                if to == id {
+                    continue;
+                }
+                let near = all.near.entry(id.clone()).or_default();
+                near.insert(to.clone(), other.relation);
+                let near = all.near.entry(to).or_default();
+                near.entry(id.clone()).or_insert(other.relation.inverse());
+            }
+        }
+        all.named.remove("");
         all
     }
 
-    /// Checks that each id is named once and means one that means itself.
+    /// The names of the task, folded, each with the ids that it means.
+    pub fn named(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.named
+    }
+
+    /// The ids that this one is next to, each with the relation of this one to it.
+    pub fn near(&self, id: &str) -> impl Iterator<Item = (&str, RelationType)> {
+        let near = self.near.get(id).into_iter().flatten();
+        near.map(|(id, relation)| (id.as_str(), *relation))
+    }
+
+    /// Returns whether any id is next to another.
+    pub fn relates_any(&self) -> bool {
+        !self.near.is_empty()
+    }
+
+    /// The relation of one id to another, both canonical; none where they are not next to each other.
+    pub fn relation(&self, id: &str, to: &str) -> Option<RelationType> {
+        self.near.get(id)?.get(to).copied()
+    }
+
+    /// Checks that each id is named once and means one that means itself, and that what is named by the task or is next to others
+    /// means itself.
     ///
     /// # Errors
     ///
@@ -69,6 +133,20 @@ impl Identities {
                     clip(means)
                 );
                 return Err(Error::input(what).expected("the id of an entity that means itself"));
+            }
+        }
+        for one in identities {
+            let mut named = std::iter::once(&one.id).chain(one.near.iter().map(|near| &near.id));
+            let is_joined = !one.named.is_empty() || !one.near.is_empty();
+            if is_joined && let Some(id) = named.find(|id| all.canonical.contains_key(*id)) {
+                let what = format!("the entity `{}` means another", clip(id));
+                return Err(Error::input(what)
+                    .expected("`named` and `near` of entities that mean themselves")
+                    .hint("name the entity that it means"));
+            }
+            if let Some(near) = one.near.iter().find(|near| near.id == one.id) {
+                let what = format!("the entity `{}` is next to itself", clip(&near.id));
+                return Err(Error::input(what).expected("another entity in `near`"));
             }
         }
         Ok(())
@@ -112,7 +190,7 @@ mod tests {
         Identity {
             id: id.into(),
             means: Some(means.into()),
-            pending: false,
+            ..Identity::default()
         }
     }
 

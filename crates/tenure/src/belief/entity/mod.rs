@@ -7,9 +7,12 @@ mod registry;
 mod resolver;
 mod similarity;
 
-pub use identity::{Identities, Identity};
+pub use identity::{Identities, Identity, Neighbour};
 pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
-pub use registry::{Entities, EntityEntry, EntityOp, SeenEntity, SeesObject};
+pub(crate) use registry::mentions;
+pub use registry::{
+    Entities, EntityEntry, EntityOp, NameHit, NamedEntities, SeenEntity, SeesObject,
+};
 pub use resolver::{EntityView, ResolvedMention, Resolver};
 pub use similarity::{
     Bound, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
@@ -51,6 +54,17 @@ vocabulary! {
         CrossReference = "cross_reference",
         /// Both are one.
         SameAs = "same_as",
+    }
+}
+
+impl RelationType {
+    /// The relation of the other to the one.
+    pub const fn inverse(self) -> RelationType {
+        match self {
+            RelationType::Parent => RelationType::Child,
+            RelationType::Child => RelationType::Parent,
+            same => same,
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 //! An alias, a relation and a merge come from an object, or from somebody's hand; they act only for who may see that
 //! object. A merge leaves both entities as they are and says that the one means the other; a split takes that back.
 
+mod graph;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,10 @@ use crate::base::text::clip;
 use crate::base::time::Instant;
 use crate::belief::claim::folded;
 use crate::object::ObjectId;
+
+use self::graph::NameIndex;
+pub(crate) use self::graph::mentions;
+pub use self::graph::{NameHit, NamedEntities};
 
 /// The longest id of an entity, in bytes.
 const MAX_ID: usize = 256;
@@ -199,6 +206,13 @@ pub struct Entities {
     merged: BTreeSet<String>,
     /// The ids of those that wait for a person, merged or not.
     waiting: BTreeSet<String>,
+    names: NameIndex,
+    /// The ids that each was related to, in both directions.
+    edges: Arc<BTreeMap<String, BTreeSet<String>>>,
+    /// The ids of those that are related by more than a mention.
+    kin: BTreeSet<String>,
+    /// The ids that were merged into each, and are not split.
+    members: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// An entity as somebody may see it.
@@ -286,6 +300,7 @@ impl Entities {
                 if *pending {
                     self.waiting.insert(id.to_owned());
                 }
+                self.bear(name, id);
                 self.all.insert(
                     id.to_owned(),
                     Entity {
@@ -311,12 +326,14 @@ impl Entities {
                 let same = Sourced { value, source };
                 if !entity.aliases.contains(&same) {
                     entity.aliases.push(same);
+                    self.bear(alias, id);
                 }
             }
             EntityOp::Role { role, held, .. } => {
                 check_alias(role)?;
                 let value = (role.clone(), *held);
                 self.known_mut(id)?.roles.push(Sourced { value, source });
+                self.bear(role, id);
             }
             EntityOp::Relate { relation, to, .. } => {
                 self.known(to)?;
@@ -328,6 +345,7 @@ impl Entities {
                 let same = Sourced { value, source };
                 if !entity.relations.contains(&same) {
                     entity.relations.push(same);
+                    self.link(id, *relation, to);
                 }
             }
             EntityOp::Merge { into, .. } => {
@@ -344,13 +362,18 @@ impl Entities {
                 let value = into.clone();
                 self.known_mut(id)?.means = Some(Sourced { value, source });
                 self.merged.insert(id.to_owned());
+                let members = self.members.entry(into.clone()).or_default();
+                members.insert(id.to_owned());
             }
             EntityOp::Split { .. } => {
                 let entity = self.known_mut(id)?;
-                if entity.means.take().is_none() {
+                let Some(means) = entity.means.take() else {
                     return Err(conflict(format!("`{}` is not merged", clip(id))));
-                }
+                };
                 self.merged.remove(id);
+                if let Some(members) = self.members.get_mut(&means.value) {
+                    members.remove(id);
+                }
             }
             EntityOp::Confirm { .. } => {
                 let entity = self.known_mut(id)?;
@@ -418,9 +441,7 @@ impl Entities {
 
     /// The ids of the entities that mean this one by all that is known, itself among them.
     pub fn members(&self, id: &str) -> BTreeSet<String> {
-        let merged = self.merged.iter();
-        let members = merged.filter(|member| self.meant(member, &|_| true) == Some(id));
-        members.cloned().chain([id.to_owned()]).collect()
+        self.meaning(id).into_iter().map(str::to_owned).collect()
     }
 
     /// Adds the objects that anything came from that is known of these ids, and what they are related to, whoever may see
@@ -453,6 +474,7 @@ impl Entities {
             id: id.to_owned(),
             means,
             pending,
+            ..Identity::default()
         })
     }
 
@@ -742,7 +764,9 @@ mod tests {
             3 => (id(), id()).prop_map(|(id, into)| merge(id, into)),
             1 => (id(), id()).prop_map(|(id, to)| EntityOp::Relate {
                 id: id.into(), relation: RelationType::CrossReference, to: to.into() }),
-            1 => id().prop_map(|id| EntityOp::Alias { id: id.into(), alias: format!("the {id}, too") }),
+            1 => (id(), id()).prop_map(|(id, to)| EntityOp::Relate {
+                id: id.into(), relation: RelationType::Parent, to: to.into() }),
+            1 => (id(), id()).prop_map(|(id, other)| EntityOp::Alias { id: id.into(), alias: format!("the {other}, too") }),
         ];
         (source, op)
     }
@@ -762,6 +786,20 @@ mod tests {
                 }
             }
             prop_assert_eq!(all.seen("acme", &sees), open.seen("acme", &sees));
+            let text = "Ask the b, too, of the a, the c.";
+            let (hits, fewer) = (all.names_in(text, None), open.names_in(text, None));
+            prop_assert_eq!(all.named(&hits, &sees), open.named(&fewer, &sees));
+            let mut found = BTreeSet::new();
+            all.sources_of_names(&hits, &mut found);
+            for id in ids {
+                all.sources_of_relations(id, &|_| true, &mut found);
+                let near = |entities: &Entities| entities.neighbours(id, &sees, &|_, _| true);
+                prop_assert_eq!(near(&all), near(&open));
+            }
+            // Whoever may see what these came from knows them all.
+            if found.iter().all(|id| sees(*id)) {
+                prop_assert_eq!(all.named(&hits, &sees), all.named(&hits, &|_| true));
+            }
             for id in ids {
                 prop_assert_eq!(all.identity(id, &sees), open.identity(id, &sees));
                 let mut sources = BTreeSet::new();

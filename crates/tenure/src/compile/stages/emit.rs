@@ -732,6 +732,7 @@ fn trace(
             tokens: pieces.tokens(row),
             score: reason.shows_score().then(|| ranking.scores[row as usize]),
             canonical_entity_ids: live.canonical_ids(row, &reason),
+            speaks_of: live.meanings.spoken.get(&row).cloned(),
             reason,
         })
     };

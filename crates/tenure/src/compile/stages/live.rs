@@ -1,12 +1,12 @@
 //! The state that travels through the stages: the rows that are still in, and the verdicts on the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::belief::about;
-use crate::belief::entity::Identities;
+use crate::belief::entity::{Identities, RelationType};
 use crate::compile::links::Links;
-use crate::compile::trace::{Note, Reason, Ruling, Stage, StageReport};
+use crate::compile::trace::{EntityLink, Note, Reason, Ruling, Stage, StageReport};
 use crate::input::candidates::Normalized;
 use crate::object::ObjectType;
 use crate::provider::target::Target;
@@ -33,6 +33,16 @@ pub(crate) struct Meanings {
     pub(crate) of: Identities,
     /// The rows that are in and speak of an entity that a person has yet to decide: they say no more than their claim.
     pub(crate) undecided: BTreeSet<u32>,
+    /// The rows that speak of an entity which the registry found in the task, or of one that is next to such a one.
+    pub(crate) spoken: BTreeMap<u32, EntityLink>,
+}
+
+impl Meanings {
+    /// The relation of what a row speaks of to an entity of the task, where it is next to one and not that itself.
+    pub(crate) fn relation(&self, row: u32) -> Option<RelationType> {
+        let relation = self.spoken.get(&row)?.relation;
+        relation.filter(|relation| *relation != RelationType::SameAs)
+    }
 }
 
 impl<'a> Live<'a> {

@@ -415,7 +415,7 @@ fn gated(
         };
         let of = |row: u32| match said(row) {
             Some(Fact::Relevance { score }) => (row, *score),
-            _ => (row, planned.lifted(row, raw[row as usize], best)),
+            _ => (row, planned.lifted(row, raw[row as usize], best, policy)),
         };
         let rows = rows.into_iter().map(of).collect();
         Before { gate, rows }
@@ -499,11 +499,14 @@ fn omit_doubles<K: Ord>(
 
 impl Planned<'_> {
     /// A row's relevance where the best has 1. Speaking of an entity that the task speaks of
-    /// lifts it halfway to the top.
-    fn lifted(&self, row: u32, raw: f64, best: f64) -> Score {
+    /// lifts it halfway to the top; of one that is next to such an entity, by a share of that.
+    fn lifted(&self, row: u32, raw: f64, best: f64, policy: &Policy) -> Score {
         let share = if best > 0.0 { raw / best } else { 0.0 };
         Score::clamped(if self.related.contains(&row) {
             0.5 + share / 2.0
+        } else if let Some(relation) = self.live.meanings.relation(row) {
+            let lift = policy.document().entities.lift(relation).to_f64() / 2.0;
+            lift + share * (1.0 - lift)
         } else {
             share
         })
@@ -528,7 +531,7 @@ fn relevance(
     let mut scores = vec![Score::ZERO; set.rows.len()];
     for &row in &live.rows {
         let best = best[planned.epoch.section(row).index()];
-        scores[row as usize] = planned.lifted(row, raw[row as usize], best);
+        scores[row as usize] = planned.lifted(row, raw[row as usize], best, policy);
     }
     if policy.document().scorer == Scorer::Supplied {
         let digest = Digest::of(query.as_bytes());

@@ -1,20 +1,21 @@
-//! Stage 3: which known entities do the objects and the task speak of? Exact aliases only, over
+//! Stage 3: which known entities do the objects and the task speak of? Exact names only, over
 //! admitted objects: a hidden object's aliases change nothing. Ids that mean one entity are one; what is about an entity
-//! that nobody has decided yet stands no higher than its claim.
+//! that nobody has decided yet stands no higher than its claim; what is about a neighbour of an entity of the task is
+//! near to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::belief::about;
-use crate::belief::entity::Identities;
+use crate::belief::entity::{Identities, RelationType, mentions};
+use crate::belief::{about, folded as folded_name};
 use crate::compile::ladder;
 use crate::compile::stages::Live;
 use crate::compile::stages::admit::Admitted;
 use crate::compile::stages::live::Meanings;
-use crate::compile::trace::{Note, Reason, Stage};
-use crate::input::request::{Entity, Request};
+use crate::compile::trace::{EntityLink, Note, Reason, Stage};
+use crate::input::request::Request;
 
 /// Admitted objects, and which of them speak of an entity that the task speaks of.
 #[derive(Clone)]
@@ -23,49 +24,100 @@ pub(crate) struct Resolved<'a> {
     pub(crate) related: BTreeSet<u32>,
 }
 
-/// Matches aliases against the entities that the request supplies.
+/// Matches names against the entities that the request supplies, and against those of the registry.
 pub(crate) fn resolve<'a>(Admitted(mut live): Admitted<'a>, request: &Request) -> Resolved<'a> {
     live.pass(Stage::Resolve);
     hold_undecided(&mut live, request);
-    if request.entities.is_empty() {
-        return Resolved {
-            live,
-            related: BTreeSet::new(),
-        };
-    }
-    let names = alias_table(&request.entities, &mut live.notes);
-    let query = folded(&request.query_text());
+    let mut related = BTreeSet::new();
     let meanings = Arc::clone(&live.meanings);
-    let canonical = |id| meanings.of.canonical(id);
-    let asked: BTreeSet<&str> = names
-        .iter()
-        .filter(|(alias, _)| mentions(&query, alias))
-        .map(|(_, id)| canonical(id))
-        .collect();
+    let of = &meanings.of;
+    if request.entities.is_empty() && of.named().is_empty() {
+        return Resolved { live, related };
+    }
+    let names = names(request, of, &mut live.notes);
+    let mut asked: BTreeSet<&str> = names.asked.iter().map(|id| of.canonical(id)).collect();
+    let close = closest(of, &mut asked);
     let set = live.set;
-    let related = live.rows.iter().copied().filter(|row| {
-        let rare = set.object(*row).revision().rare();
-        let by_id = || {
-            let mut ids = rare.entities.iter();
-            ids.any(|id| asked.contains(canonical(id)))
-        };
+    let mut spoken = BTreeMap::new();
+    for row in live.rows.iter().copied().filter(|row| set.row(*row).rare) {
+        let rare = set.object(row).revision().rare();
+        let mut ids = rare.entities.iter().map(|id| of.canonical(id));
         let by_alias = || {
-            rare.aliases
-                .iter()
-                .filter_map(|alias| names.get(&folded(alias)))
-                .any(|id| asked.contains(canonical(id)))
+            let mut known = rare.aliases.iter();
+            known.find_map(|alias| {
+                let id = of.canonical(names.table.get(&folded(alias))?);
+                asked.contains(id).then_some(id)
+            })
         };
-        set.row(*row).rare && (by_id() || by_alias())
-    });
-    let related = related.collect();
+        let own = ids.clone().find(|id| asked.contains(id)).or_else(by_alias);
+        if own.is_some() {
+            related.insert(row);
+        }
+        // What the request supplies itself needs no word of it.
+        let own = own.filter(|id| names.registered.contains(id) || close.contains_key(id));
+        if let Some(entity) = own.or_else(|| ids.find(|id| close.contains_key(id))) {
+            let found = close.get(entity);
+            let link = EntityLink {
+                entity: entity.to_owned(),
+                relation: found.map(|(relation, _)| *relation),
+                of: found.map(|(_, of)| (*of).to_owned()),
+            };
+            spoken.insert(row, link);
+        }
+    }
+    if !spoken.is_empty() {
+        live.meanings = Arc::new(Meanings {
+            spoken,
+            ..Meanings::clone(&meanings)
+        });
+    }
     Resolved { live, related }
+}
+
+/// Adds to the entities of the task those that are the same. Returns these and their neighbours, each with its relation to the
+/// entity of the task that it is closest to.
+fn closest<'i>(
+    of: &'i Identities,
+    asked: &mut BTreeSet<&'i str>,
+) -> BTreeMap<&'i str, (RelationType, &'i str)> {
+    let mut close: BTreeMap<&str, (RelationType, &str)> = BTreeMap::new();
+    if !of.relates_any() {
+        return close;
+    }
+    let mut open: Vec<(&str, &str)> = asked.iter().map(|id| (*id, *id)).collect();
+    while let Some((id, first)) = open.pop() {
+        for (to, relation) in of.near(id) {
+            if relation == RelationType::SameAs && asked.insert(to) {
+                close.insert(to, (relation, first));
+                open.push((to, first));
+            }
+        }
+    }
+    for id in &*asked {
+        for (to, relation) in of.near(id).filter(|(to, _)| !asked.contains(to)) {
+            let relation = relation.inverse();
+            let known = close.entry(to).or_insert((relation, id));
+            if relation < known.0 {
+                *known = (relation, id);
+            }
+        }
+    }
+    close
 }
 
 /// Takes over what the registry says of ids; of the rows that speak of an entity that a person has yet to decide, omits
 /// those that would be more than context, and marks the others.
 fn hold_undecided(live: &mut Live<'_>, request: &Request) {
+    if request.identities.is_empty() {
+        return;
+    }
     let of = Identities::of(&request.identities);
     if of.is_empty() {
+        // No id means another, and none waits.
+        live.meanings = Arc::new(Meanings {
+            of,
+            ..Meanings::default()
+        });
         return;
     }
     let set = live.set;
@@ -90,30 +142,72 @@ fn hold_undecided(live: &mut Live<'_>, request: &Request) {
     let notes = speakers.into_iter();
     let notes = notes.map(|(entity, names)| Note::EntityUndecided { entity, names });
     live.notes.extend(notes);
-    live.meanings = Arc::new(Meanings { of, undecided });
+    live.meanings = Arc::new(Meanings {
+        of,
+        undecided,
+        ..Meanings::default()
+    });
 }
 
-/// Folded alias to entity id. An alias of two entities resolves to neither.
-fn alias_table<'a>(entities: &'a [Entity], notes: &mut Vec<Note>) -> BTreeMap<String, &'a str> {
+/// The names of entities.
+struct Names<'i> {
+    /// Folded name to entity id.
+    table: BTreeMap<String, &'i str>,
+    /// The ids that the task names.
+    asked: BTreeSet<&'i str>,
+    /// Those of them that the registry found there.
+    registered: BTreeSet<&'i str>,
+}
+
+/// The names that the request supplies, and those that the registry found in the task. A name of two entities is of neither.
+fn names<'i>(request: &'i Request, of: &'i Identities, notes: &mut Vec<Note>) -> Names<'i> {
     let mut holders: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for entity in entities {
+    for entity in &request.entities {
         for alias in std::iter::once(&entity.name).chain(&entity.aliases) {
             holders.entry(folded(alias)).or_default().insert(&entity.id);
         }
     }
-    let mut names = BTreeMap::new();
-    for (alias, ids) in holders {
-        match ids.iter().next() {
-            Some(id) if ids.len() == 1 => {
-                names.insert(alias, *id);
-            }
-            _ => notes.push(Note::AmbiguousAlias {
-                alias,
-                entities: ids.iter().map(|id| (*id).to_owned()).collect(),
-            }),
+    let query = request.query_text();
+    let mut found = BTreeSet::new();
+    if !of.named().is_empty() {
+        let text = folded_name(&query);
+        let standing = of.named().iter();
+        for (name, ids) in standing.filter(|(name, _)| mentions(&text, name)) {
+            let name = folded(name);
+            let ids = ids.iter().map(String::as_str);
+            let supplied = holders.entry(name.clone()).or_default();
+            let fresh = ids.filter(|id| supplied.iter().all(|known| of.canonical(known) != *id));
+            let fresh: Vec<&str> = fresh.collect();
+            supplied.extend(fresh);
+            found.insert(name);
         }
     }
-    names.remove("");
+    let query = folded(&query);
+    let mut names = Names {
+        table: BTreeMap::new(),
+        asked: BTreeSet::new(),
+        registered: BTreeSet::new(),
+    };
+    for (alias, ids) in holders {
+        let id = ids.iter().next().filter(|_| ids.len() == 1);
+        let Some(id) = id.copied() else {
+            notes.push(Note::AmbiguousAlias {
+                alias,
+                entities: ids.iter().map(|id| (*id).to_owned()).collect(),
+            });
+            continue;
+        };
+        let is_found = found.contains(&alias);
+        if is_found {
+            names.registered.insert(of.canonical(id));
+        }
+        if !alias.is_empty() {
+            if is_found || mentions(&query, &alias) {
+                names.asked.insert(id);
+            }
+            names.table.insert(alias, id);
+        }
+    }
     names
 }
 
@@ -123,18 +217,10 @@ fn folded(text: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether `text` holds `alias` as whole words.
-fn mentions(text: &str, alias: &str) -> bool {
-    let part_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(alias).any(|(at, found)| {
-        !part_of_word(text[..at].chars().next_back())
-            && !part_of_word(text[at + found.len()..].chars().next())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::request::Entity;
 
     #[test]
     fn aliases_match_whole_words_only() {
@@ -151,9 +237,13 @@ mod tests {
             aliases: vec!["Sam".into()],
         };
         let mut notes = Vec::new();
-        let entities = [entity("e1"), entity("e2")];
-        let names = alias_table(&entities, &mut notes);
-        assert_eq!(names.keys().collect::<Vec<_>>(), ["e1", "e2"]);
+        let request = Request {
+            entities: vec![entity("e1"), entity("e2")],
+            ..Request::default()
+        };
+        let of = Identities::default();
+        let names = names(&request, &of, &mut notes);
+        assert_eq!(names.table.keys().collect::<Vec<_>>(), ["e1", "e2"]);
         assert_eq!(notes.len(), 1);
     }
 }

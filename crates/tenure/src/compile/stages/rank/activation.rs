@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::base::digest::Digest;
 use crate::base::num::Score;
+use crate::belief::entity::RelationType;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
 use crate::compile::stages::rank::affinity::{self, Nearness};
@@ -190,8 +191,14 @@ fn far(
     let near = affinity::near(set, &nearness.asked, &held);
     let supplied = policy.document().scorer == Scorer::Supplied;
     let digest = Digest::of(query.as_bytes());
+    // One that only stands beside it in some text is near by its own words, or not.
+    let is_kin = |row: &u32| {
+        let relation = live.meanings.relation(*row);
+        let relation = relation.filter(|relation| *relation != RelationType::CrossReference);
+        relation.is_some_and(|kin| policy.document().entities.lift(kin) > Score::ZERO)
+    };
     let is_far = |row: &u32| {
-        if planned.related.contains(row) {
+        if planned.related.contains(row) || is_kin(row) {
             return false;
         }
         let need = || Need::Relevance {

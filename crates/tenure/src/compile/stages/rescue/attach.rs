@@ -1,13 +1,16 @@
 //! The attachment of small units, omitted because they are far from the task, to objects that stand. The affinity of a
 //! unit u to an object s is the weighted sum of five parts: the relevance of u, the fit of u to s, the relevance of s,
-//! whether both are of one source, and whether u speaks of what is being done.
+//! whether both are of one source, and whether u speaks of what is being done. Where it does not suffice, u fits s whose
+//! entity is a parent, a child or a sibling of its own, or the same: one unit for each such entity of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::digest::Digest;
 use crate::base::num::Score;
+use crate::belief::entity::{Identities, RelationType};
 use crate::compile::stages::rank::Ranked;
-use crate::compile::trace::{Affinity, Attachment, Factor, Reason};
+use crate::compile::trace::{Affinity, Attachment, EntityLink, Factor, Reason};
+use crate::input::candidates::Normalized;
 use crate::input::facts::{Facts, Next};
 use crate::input::policy::{Order, Overflow, Policy, Rescue, Scorer};
 use crate::input::request::Request;
@@ -51,7 +54,6 @@ pub(super) fn attach(
         relevance.then_with(|| set.tie_break(*a, *b))
     };
     pool.sort_by(nearest);
-    pool.truncate(POOL);
     let loose = live
         .rows
         .iter()
@@ -63,6 +65,16 @@ pub(super) fn attach(
         composite.then_with(|| set.tie_break(*a, *b))
     });
     hosts.truncate(HOSTS);
+    let kin = Kin::of(&live.meanings.of, set, &hosts);
+    // What is next to what stands is looked at, too, however far it is.
+    let mut beside = 0;
+    let mut place = 0;
+    pool.retain(|unit| {
+        place += 1;
+        let is_kin = place > POOL && beside < POOL && kin.has(set, *unit);
+        beside += usize::from(is_kin);
+        place <= POOL || is_kin
+    });
 
     let active = active_terms(request);
     let hybrid = policy.document().scorer == Scorer::Hybrid;
@@ -92,13 +104,26 @@ pub(super) fn attach(
                 same: whether(same_source(object, set.object(*host))),
                 active: whether(is_active),
             };
-            (*host, weigh(settings, &parts), parts)
+            let own = weigh(settings, &parts);
+            let by = if own < settings.least {
+                kin.between(set, unit, *host)
+            } else {
+                None
+            };
+            match by {
+                None => (*host, own, parts, None),
+                by => {
+                    let fit = Score::ONE;
+                    let parts = Affinity { fit, ..parts };
+                    (*host, weigh(settings, &parts), parts, by)
+                }
+            }
         };
         let fitting = hosts.iter().map(affinity);
-        let fitting = fitting.filter(|(_, affinity, _)| *affinity >= settings.least);
+        let fitting = fitting.filter(|(_, affinity, ..)| *affinity >= settings.least);
         // The first of equal ones: hosts stand in their order.
         let chosen = fitting.reduce(|one, other| if other.1 > one.1 { other } else { one });
-        if let Some((host, affinity, parts)) = chosen {
+        if let Some((host, affinity, parts, by)) = chosen {
             let to = set.name(host);
             best.push((
                 unit,
@@ -107,6 +132,7 @@ pub(super) fn attach(
                     to,
                     affinity,
                     parts,
+                    by,
                 },
             ));
         }
@@ -121,8 +147,75 @@ pub(super) fn attach(
     let standing = live.rows.iter().copied().filter(|row| evidence(*row));
     let mut stands: BTreeSet<Digest> = standing.map(digest).collect();
     best.retain(|(unit, _, _)| !evidence(*unit) || stands.insert(digest(*unit)));
+    // Of all that is about a neighbour, one.
+    let mut neighbours: BTreeSet<String> = BTreeSet::new();
+    best.retain(|(_, _, attachment)| {
+        let by = attachment.by.as_ref();
+        by.is_none_or(|by| neighbours.insert(by.entity.clone()))
+    });
     best.truncate(settings.most as usize);
     best
+}
+
+/// The entities of the objects that units may be attached to.
+struct Kin<'i> {
+    of: &'i Identities,
+    /// The rows that name each, by its canonical id.
+    hosts: BTreeMap<&'i str, BTreeSet<u32>>,
+}
+
+impl<'i> Kin<'i> {
+    /// Those of these rows; none where no entity is next to another.
+    fn of(of: &'i Identities, set: &'i Normalized, rows: &[u32]) -> Kin<'i> {
+        let mut hosts: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for row in rows.iter().filter(|_| of.relates_any()) {
+            for id in entities(set, *row) {
+                hosts.entry(of.canonical(id)).or_default().insert(*row);
+            }
+        }
+        Kin { of, hosts }
+    }
+
+    /// The rows beside an entity of a unit, each with both entities and the relation of the first.
+    fn beside(
+        &self,
+        set: &'i Normalized,
+        unit: u32,
+    ) -> impl Iterator<Item = (&'i str, RelationType, &'i str, &BTreeSet<u32>)> {
+        let ids = entities(set, unit)
+            .iter()
+            .filter(|_| !self.hosts.is_empty());
+        ids.flat_map(move |id| {
+            let id = self.of.canonical(id);
+            let near = self.of.near(id);
+            let near = near.filter(|(_, relation)| *relation != RelationType::CrossReference);
+            near.filter_map(move |(to, relation)| Some((id, relation, to, self.hosts.get(to)?)))
+        })
+    }
+
+    fn has(&self, set: &'i Normalized, unit: u32) -> bool {
+        self.beside(set, unit).next().is_some()
+    }
+
+    /// The entity of a unit that is next to one of a host.
+    fn between(&self, set: &'i Normalized, unit: u32, host: u32) -> Option<EntityLink> {
+        let mut beside = self.beside(set, unit);
+        let (id, relation, to, _) = beside.find(|(.., rows)| rows.contains(&host))?;
+        Some(EntityLink {
+            entity: id.to_owned(),
+            relation: Some(relation),
+            of: Some(to.to_owned()),
+        })
+    }
+}
+
+/// The ids of the entities that a row names.
+fn entities(set: &Normalized, row: u32) -> &[String] {
+    if set.row(row).rare {
+        &set.object(row).revision().rare().entities
+    } else {
+        &[]
+    }
 }
 
 /// Returns whether a row is small, was omitted for its distance from the task alone, and needs nothing.
