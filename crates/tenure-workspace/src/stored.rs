@@ -113,7 +113,11 @@ impl Gathered {
 
     /// The meanings of entities' ids to the principal of this request, who may be of a session by now: objects of it
     /// are theirs. None where they are as the request has them.
-    pub(crate) fn identities_for(&self, policy: &Policy, request: &Request) -> Option<Vec<Identity>> {
+    pub(crate) fn identities_for(
+        &self,
+        policy: &Policy,
+        request: &Request,
+    ) -> Option<Vec<Identity>> {
         let resident = self.stored.as_ref()?.resident.as_ref()?;
         Some(identities(resident, &self.candidates, policy, request))
     }

@@ -1748,7 +1748,11 @@ fn next_request() {
     for (tx_start, object_type, reason) in [
         ("2026-05-01T10:00:01Z", "outcome", Reason::Fits),
         ("2026-05-01T10:00:00Z", "outcome", Reason::NextRequest),
-        ("2026-05-01T10:00:01Z", "project_decision", Reason::NextRequest),
+        (
+            "2026-05-01T10:00:01Z",
+            "project_decision",
+            Reason::NextRequest,
+        ),
     ] {
         check(
             json!([since(tx_start, object_type)]),

@@ -510,11 +510,11 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "session judge",
         &[
             (
-                "tenure session judge talk t2 --status quarantined --by ada --reason 'planted by a web page'",
+                "tenure session judge talk t3 --status quarantined --by ada --reason 'planted by a web page'",
                 "",
             ),
             (
-                "tenure session judge talk t2 --status clean --by ada",
+                "tenure session judge talk t3 --status clean --by ada",
                 "takes it back",
             ),
         ],

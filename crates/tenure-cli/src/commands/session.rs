@@ -17,9 +17,9 @@ use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
 use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
-    AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, JudgeSessionArgs, LearnArgs,
-    ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs, SessionCommand,
-    SessionCompileArgs, ShowSessionArgs, WhichSession,
+    AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs,
+    JudgeSessionArgs, LearnArgs, ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs,
+    SessionCommand, SessionCompileArgs, ShowSessionArgs, WhichSession,
 };
 use crate::failure::{Failure, cell, printable};
 use crate::progress::Working;
@@ -190,7 +190,9 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             let calls: String = calls.map(|call| format!(" → {}", call.name)).collect();
             let line: String = object.content.chars().take(100).collect();
             let line = printable(&line.replace('\n', " "));
-            text.push_str(&format!("t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"));
+            text.push_str(&format!(
+                "t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"
+            ));
         }
         Ok(())
     })?;
@@ -202,7 +204,10 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
 
 /// A judgement, as it stands before its message.
 fn judgement(judged: &JudgedMessage) -> String {
-    let by = judged.by.as_deref().map_or_else(String::new, |by| format!(" by {}", cell(by)));
+    let by = judged
+        .by
+        .as_deref()
+        .map_or_else(String::new, |by| format!(" by {}", cell(by)));
     let role = judged.role.as_deref();
     let role = role.map_or_else(String::new, |role| format!(" ({})", cell(role)));
     let reason = judged.reason.as_deref();
@@ -418,7 +423,7 @@ fn judge(args: &JudgeSessionArgs) -> Result<(), Failure> {
     }
     let mut text = String::new();
     for id in &judged.messages {
-        let with = if judged.with.contains(id) {
+        let with = if judged.also.contains(id) {
             "  (a call and its results are judged together)"
         } else {
             ""
@@ -427,7 +432,10 @@ fn judge(args: &JudgeSessionArgs) -> Result<(), Failure> {
     }
     for object in &judged.objects {
         let name = object.name.clone().unwrap_or(object.object_id.to_string());
-        text.push_str(&format!("{} quarantined, since it was found there\n", cell(&name)));
+        text.push_str(&format!(
+            "{} quarantined, since it was found there\n",
+            cell(&name)
+        ));
     }
     print(&text)
 }

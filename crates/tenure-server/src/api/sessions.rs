@@ -713,7 +713,7 @@ pub(super) struct Pinned {
 /// A judgement on messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Judgement {
+pub(super) struct MessageJudgement {
     /// A message (`t17`), several (`t17-t20`) or what a summary stands for (`c40`). A call and its results are judged
     /// together.
     messages: String,
@@ -726,7 +726,7 @@ pub(super) struct Judgement {
 
 /// The effect of a judgement.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Judged {
+pub(super) struct JudgedMessages {
     /// The session.
     id: String,
     /// The judgement.
@@ -734,7 +734,7 @@ pub(super) struct Judged {
     /// The messages that it changed: `t17`.
     messages: Vec<String>,
     /// Those of them that were not named: calls and results.
-    with: Vec<String>,
+    also: Vec<String>,
     /// The objects of the store that were found in them, and what fell with those.
     objects: Vec<tenure_store::WrittenObject>,
 }
@@ -744,7 +744,7 @@ pub(super) async fn judge(
     Extension(caller): Extension<Caller>,
     Named(id): Named,
     headers: HeaderMap,
-    Json(judgement): Json<Judgement>,
+    Json(judgement): Json<MessageJudgement>,
 ) -> Result<Response, Refusal> {
     let author = writing(&headers, &caller)?.author;
     let judging = Judging {
@@ -757,11 +757,11 @@ pub(super) async fn judge(
     write(app, caller, id, &headers, move |session| {
         let judged = session.judge(&judgement.messages, &judging, now);
         let judged = judged.in_field("messages")?;
-        as_json(&Judged {
+        as_json(&JudgedMessages {
             id: judged.session,
             status: judged.status,
             messages: judged.messages,
-            with: judged.with,
+            also: judged.also,
             objects: judged.objects,
         })
     })

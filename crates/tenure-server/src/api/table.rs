@@ -822,8 +822,8 @@ pub(super) fn table() -> Vec<Entry> {
         (
             Operation {
                 parameters: &[SESSION, IF_STATE],
-                body: Some(openapi::shape::<sessions::Judgement>),
-                answer: openapi::shape::<sessions::Judged>,
+                body: Some(openapi::shape::<sessions::MessageJudgement>),
+                answer: openapi::shape::<sessions::JudgedMessages>,
                 ..operators(
                     "post",
                     "/api/v1/sessions/{session}/judgement",

@@ -420,7 +420,10 @@ impl Session {
             let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
             let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
             if let Some(mut checkpoint) = made {
-                let next = self.turns.get(last.end).map_or(u64::MAX, |turn| turn.number);
+                let next = self
+                    .turns
+                    .get(last.end)
+                    .map_or(u64::MAX, |turn| turn.number);
                 until = self.cover(&mut checkpoint, until..next);
                 frontier.add(checkpoint, &summarizing, &mut keep);
             }

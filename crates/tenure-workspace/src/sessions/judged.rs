@@ -8,13 +8,13 @@ use serde::Serialize;
 use tenure::object::{ContradictionStatus, MessageStatus, clip};
 use tenure::session::Checkpoint;
 use tenure::time::Instant;
-use tenure::wire;
 use tenure::{Error, ErrorKind, Unfetched};
 use tenure_store::{Append, Writing, WrittenObject};
 
 use super::draft::Ending;
 use super::draft_inputs::Shortened;
 use super::entry::{Entry, JudgedTurn, Judgement};
+use super::exchanges::with_exchanges;
 use super::{CHUNK, Session, Turn, parsed, written};
 
 /// The most messages of a session that are quarantined or retracted at once.
@@ -65,7 +65,7 @@ pub struct JudgedMessages {
     /// The messages that it changed.
     pub messages: Vec<String>,
     /// Those of them that were not named: calls and results, which stand together or not at all.
-    pub with: Vec<String>,
+    pub also: Vec<String>,
     /// The objects of the store that were found in them, and what fell with those.
     pub objects: Vec<WrittenObject>,
 }
@@ -94,34 +94,6 @@ impl Judging {
         }
         Ok(())
     }
-}
-
-impl Turn {
-    /// Returns whether it calls tools or holds their results.
-    pub(super) fn is_linked(&self) -> bool {
-        let mut objects = self.entry.objects.iter();
-        objects.any(|object| !object.tool_calls.is_empty()) || self.has_results()
-    }
-}
-
-/// Adds to `judged` the calls and results that cannot stand without them. A message in which the user says something of
-/// their own stays, without its results.
-pub(super) fn with_exchanges(turns: &[Turn], judged: &mut BTreeSet<u64>) -> BTreeSet<u64> {
-    let mut unanswering = BTreeSet::new();
-    for range in wire::groups(turns.iter().map(|turn| &turn.entry)) {
-        let group = &turns[range];
-        let leaves = |turn: &Turn| judged.contains(&turn.number) && turn.is_linked();
-        if !group.iter().any(leaves) {
-            continue;
-        }
-        let others = group.iter().filter(|turn| turn.is_linked());
-        let (asks, others): (Vec<&Turn>, Vec<&Turn>) = others
-            .filter(|turn| !judged.contains(&turn.number))
-            .partition(|turn| turn.is_request());
-        unanswering.extend(asks.iter().map(|turn| turn.number));
-        judged.extend(others.iter().map(|turn| turn.number));
-    }
-    unanswering
 }
 
 impl Session {
@@ -161,11 +133,11 @@ impl Session {
             session: self.id().to_owned(),
             status: judging.status,
             messages: changed.iter().map(|turn| format!("t{turn}")).collect(),
-            with: Vec::new(),
+            also: Vec::new(),
             objects: Vec::new(),
         };
         let unnamed = changed.iter().filter(|turn| !named.contains(turn));
-        judged.with = unnamed.map(|turn| format!("t{turn}")).collect();
+        judged.also = unnamed.map(|turn| format!("t{turn}")).collect();
         if changed.is_empty() {
             return Ok(judged);
         }
@@ -288,7 +260,10 @@ impl Session {
 
     /// The messages of the window behind this one, judged or not, in order.
     pub(super) fn turns_after(&self, after: u64) -> Vec<&Turn> {
-        let turns = self.turns.iter().chain(&self.aside);
+        let aside = self.aside.iter();
+        // What stands without its results is there, too.
+        let aside = aside.filter(|turn| !self.unanswering.contains(&turn.number));
+        let turns = self.turns.iter().chain(aside);
         let mut turns: Vec<&Turn> = turns.filter(|turn| turn.number > after).collect();
         turns.sort_by_key(|turn| turn.number);
         turns
@@ -309,14 +284,23 @@ impl Session {
         if !std::mem::take(&mut self.unsorted) {
             return;
         }
+        let copies = std::mem::take(&mut self.unanswering);
         let mut all = std::mem::take(&mut self.turns);
+        all.retain(|turn| !copies.contains(&turn.number));
         all.append(&mut self.aside);
         all.sort_by_key(|turn| turn.number);
         let mut out: BTreeSet<u64> = self.judged.keys().copied().collect();
         self.unanswering = with_exchanges(&all, &mut out);
-        (self.aside, self.turns) = all
-            .into_iter()
-            .partition(|turn| out.contains(&turn.number));
+        for turn in all {
+            if out.contains(&turn.number) {
+                self.aside.push(turn);
+            } else if self.unanswering.contains(&turn.number) {
+                self.turns.push(turn.without_answers());
+                self.aside.push(turn);
+            } else {
+                self.turns.push(turn);
+            }
+        }
     }
 
     /// Returns whether a message is quarantined or retracted.
@@ -326,7 +310,7 @@ impl Session {
 
     /// Returns whether its window lacks a message that its client sends, or anything was judged since it was compiled.
     pub(crate) fn leaves_out(&self) -> bool {
-        !self.aside.is_empty() || !self.unanswering.is_empty() || self.judged_anew()
+        !self.aside.is_empty() || self.judged_anew()
     }
 
     /// The messages whose judgement is not what it was when this epoch's summaries were made.
@@ -348,8 +332,7 @@ impl Session {
         let changed: BTreeSet<u64> = changed.copied().collect();
         let is_known = |turn: &u64| *turn < self.mark.from || *turn < sent;
         let mut summaries = self.frontier.checkpoints().iter();
-        changed.iter().any(is_known)
-            || summaries.any(|(_, summary)| super::remake::speaks_of(summary, &changed))
+        changed.iter().any(is_known) || summaries.any(|(_, summary)| summary.speaks_of(&changed))
     }
 
     /// Extends what a summary stands for to the judged messages beside its own, between the summary before it and what
@@ -403,17 +386,16 @@ impl Session {
     /// The messages of the window that no request has, for its trace.
     pub(super) fn unsent_turns(&self) -> Vec<Unfetched> {
         let aside = self.aside.iter().map(|turn| {
-            let why = match self.judged.get(&turn.number) {
-                Some((_, status)) => status.term().to_owned(),
-                None => "the call that it answers was judged".to_owned(),
-            };
-            Unfetched::new(format!("message t{}", turn.number), why)
+            let number = turn.number;
+            let known = self.judged.get(&number).map(|(_, status)| status.term());
+            let why = known.unwrap_or("the call that it answers was judged");
+            if self.unanswering.contains(&number) {
+                Unfetched::new(format!("the results in message t{number}"), why)
+            } else {
+                Unfetched::new(format!("message t{number}"), why)
+            }
         });
-        let left = self.unanswering.iter().map(|turn| {
-            let why = "the call that they answer was judged";
-            Unfetched::new(format!("the results in message t{turn}"), why)
-        });
-        aside.chain(left).collect()
+        aside.collect()
     }
 
     /// Says of a message that it is judged: nothing is answered with it.
@@ -424,8 +406,9 @@ impl Session {
             clip(self.id()),
             status.unwrap_or("judged")
         );
-        Error::new(ErrorKind::Policy, what)
-            .hint("`tenure session show` says by whom and why; `tenure session judge` takes it back")
+        Error::new(ErrorKind::Policy, what).hint(
+            "`tenure session show` says by whom and why; `tenure session judge` takes it back",
+        )
     }
 
     /// Says of a write that another one came before it.

@@ -1,8 +1,8 @@
 //! The messages of a session, read from its log.
 
+use tenure::Error;
 use tenure::object::clip;
 use tenure::wire::{self, Format};
-use tenure::Error;
 
 use super::entry::Entry;
 use super::{CHUNK, Message, Session, parsed};

@@ -11,6 +11,7 @@ mod compile;
 mod draft;
 mod draft_inputs;
 mod entry;
+mod exchanges;
 mod idempotency;
 mod instructions;
 mod judged;
@@ -80,9 +81,9 @@ pub struct Session {
     /// The instructions of messages before those that stand.
     standing: Vec<Instruction>,
     turns: Vec<Turn>,
-    /// The messages of the window that were judged, and those that cannot stand without them.
+    /// The messages of the window that were judged, and those that cannot stand without them, as they were said.
     aside: Vec<Turn>,
-    /// The messages whose results answer calls of those: they stand without them.
+    /// Those of them that stand all the same, without their results, which answer calls that were judged.
     unanswering: BTreeSet<u64>,
     /// Set where a message may have to move from the one to the other.
     unsorted: bool,
@@ -373,6 +374,7 @@ impl Session {
         self.standing = standing;
         self.turns.clear();
         self.aside.clear();
+        self.unanswering.clear();
         self.served.clear();
         for (at, body) in self.tenant.entries_in(&self.log, mark.from..number)? {
             match parsed(&self.log, at, &body)? {
@@ -481,7 +483,7 @@ impl Session {
                 self.unsorted |= !self.aside.is_empty();
             }
             Entry::Withdrawn { after } => {
-                let before = self.turns.len() + self.aside.len();
+                self.messages -= self.turns_after(after).len() as u64;
                 let turns = self.turns.iter().chain(&self.aside);
                 let asked = turns.filter(|turn| !turn.reply && turn.number > after);
                 if let Some(asked) = asked.map(|turn| turn.number).min() {
@@ -490,7 +492,6 @@ impl Session {
                 }
                 self.turns.retain(|turn| turn.number <= after);
                 self.aside.retain(|turn| turn.number <= after);
-                self.messages -= (before - self.turns.len() - self.aside.len()) as u64;
             }
             Entry::Judged(judged) => self.take_judgement(number, &judged),
             Entry::Epoch(mark) => self.begin(number, *mark)?,

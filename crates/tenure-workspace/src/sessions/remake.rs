@@ -9,17 +9,9 @@ use tenure::session::{Checkpoint, Frontier, Said, Shown, Summarizing};
 
 use super::draft_inputs::{DraftInputs, Shortened};
 use super::entry::Entry;
+use super::exchanges::with_exchanges;
 use super::turn::Statement;
 use super::{Session, Turn, unreadable};
-
-/// Returns whether a summary speaks of any of these messages: it stands for them, or was corrected by one.
-pub(super) fn speaks_of(summary: &Checkpoint, turns: &BTreeSet<u64>) -> bool {
-    let last = summary.last.max(summary.first);
-    let mut within = turns.range(summary.first..=last);
-    let corrected = summary.kept.iter().chain(&summary.said);
-    let mut corrected = corrected.filter_map(|statement| statement.corrected_in);
-    within.next().is_some() || corrected.any(|turn| turns.contains(&turn))
-}
 
 /// A correction by the user: the message and the words.
 type Correction = (u64, String);
@@ -72,7 +64,7 @@ impl Session {
         let corrections = self.corrections(frontier);
         let mut made = Vec::with_capacity(frontier.checkpoints().len());
         for (number, summary) in frontier.checkpoints() {
-            if !speaks_of(summary, &rejudged) {
+            if !summary.speaks_of(&rejudged) {
                 made.push((*number, summary.clone()));
                 continue;
             }
@@ -103,8 +95,7 @@ impl Session {
             let is_correction = said.standing == Standing::Correction;
             is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
         });
-        let mut found: Vec<Correction> =
-            kept.map(|said| (said.turn, said.text.clone())).collect();
+        let mut found: Vec<Correction> = kept.map(|said| (said.turn, said.text.clone())).collect();
         for (turn, speaker, text) in self.turns.iter().flat_map(Turn::spoken) {
             if speaker == Speaker::User {
                 let own = corrections(&text).into_iter();
@@ -161,9 +152,17 @@ impl Remaking<'_> {
         let session = self.session;
         let turns = session.turns_in(old.first, old.last)?;
         let mut out: BTreeSet<u64> = session.judged.keys().copied().collect();
-        super::judged::with_exchanges(&turns, &mut out);
-        let turns = turns.into_iter();
-        let turns: Vec<Turn> = turns.filter(|turn| !out.contains(&turn.number)).collect();
+        let unanswering = with_exchanges(&turns, &mut out);
+        let stand = turns.into_iter().filter(|turn| !out.contains(&turn.number));
+        let turns: Vec<Turn> = stand
+            .map(|turn| {
+                if unanswering.contains(&turn.number) {
+                    turn.without_answers()
+                } else {
+                    turn
+                }
+            })
+            .collect();
         let calls = turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = calls.flat_map(|object| &object.tool_calls);
         let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
@@ -188,7 +187,7 @@ impl Remaking<'_> {
                 let log = &self.session.log;
                 return Err(unreadable(log, *number, "a summary is expected there"));
             };
-            children.push(if speaks_of(&child, self.rejudged) {
+            children.push(if child.speaks_of(self.rejudged) {
                 let made = self.made(*number, &child, keep)?;
                 (keep(&made), made)
             } else {
