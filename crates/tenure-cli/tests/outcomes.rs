@@ -249,7 +249,7 @@ fn in_a_loop_of_tools_the_very_next_request_has_it() {
             "type": "tool_use", "id": format!("c{number}"), "name": "list", "input": { "at": number } }] });
         let result = json!({ "role": "user", "content": [{
             "type": "tool_result", "tool_use_id": format!("c{number}"), "content": format!("valve {number}: 4 bar") }] });
-        bench.file("step.json", &json!([call, result]).to_string());
+        bench.file("step.json", json!([call, result]).to_string());
         bench.ok(&[
             "session",
             "append",
