@@ -589,7 +589,10 @@ fn a_judged_message_does_not_go_on_however_often_its_client_sends_it() {
                 .unwrap()
                 .is_empty()
         );
-        assert!(body.contains("\"temperature\":0.5"), "the rest stays: {body}");
+        assert!(
+            body.contains("\"temperature\":0.5"),
+            "the rest stays: {body}"
+        );
         messages.push(said(role, text));
     }
     let relayed = goes(&request(&messages));
