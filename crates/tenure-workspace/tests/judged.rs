@@ -619,7 +619,7 @@ fn exchange() -> impl Strategy<Value = (usize, bool, bool, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     /// Whatever is said, judged and taken back, in whatever order: no request and no summary says anything of a judged
     /// message, every request is legal, and what was sent stays as it was until an epoch ends.
