@@ -182,6 +182,16 @@ fn folder() -> Bench {
         &["entity", "merge", "countess", "ada"],
         &["session", "new", "talk"],
         &["session", "append", "talk", "--text", "How hot is pump 7?"],
+        &[
+            "session",
+            "append",
+            "talk",
+            "--role",
+            "assistant",
+            "--text",
+            "It is hot.",
+        ],
+        &["session", "append", "talk", "--text", "And pump 8?"],
         &["registry", "create", "agent.snapshot", "main"],
         &[
             "registry",

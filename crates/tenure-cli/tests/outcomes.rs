@@ -215,3 +215,95 @@ fn a_running_session_gets_it_at_the_tail_and_the_next_epoch_in_karma() {
     assert_eq!(section(&fourth, "bars"), None);
     assert!(!bytes(&fourth).contains(TEXT), "{fourth}");
 }
+
+#[test]
+fn in_a_loop_of_tools_the_very_next_request_has_it() {
+    let bench = bench();
+    bench.ok(&["session", "new", "talk"]);
+    bench.ok(&[
+        "session",
+        "append",
+        "talk",
+        "--text",
+        "List the valves in bar.",
+    ]);
+    let task = "List the valves in bar.";
+    let compile = || {
+        bench.json(&[
+            "session",
+            "compile",
+            "talk",
+            "--task",
+            task,
+            "--budget",
+            "4000",
+            "--record",
+            "--target",
+            "anthropic-messages",
+            "--format",
+            "json",
+        ])
+    };
+    let step = |number: u32| {
+        let call = json!({ "role": "assistant", "content": [{
+            "type": "tool_use", "id": format!("c{number}"), "name": "list", "input": { "at": number } }] });
+        let result = json!({ "role": "user", "content": [{
+            "type": "tool_result", "tool_use_id": format!("c{number}"), "content": format!("valve {number}: 4 bar") }] });
+        bench.file("step.json", json!([call, result]).to_string());
+        bench.ok(&[
+            "session",
+            "append",
+            "talk",
+            "step.json",
+            "--from",
+            "anthropic",
+        ]);
+        compile()
+    };
+    let messages = |out: &Value| {
+        let body = &out["envelope"]["payload"];
+        let body = match body {
+            Value::String(text) => serde_json::from_str(text).unwrap(),
+            body => body.clone(),
+        };
+        body["messages"].as_array().unwrap().clone()
+    };
+    compile();
+    let second = step(1);
+    propose(&bench, &["--name", "bars"]);
+    bench.ok(&["outcome", "accept", "bars", "--by", "ada"]);
+    let third = step(2);
+    assert_eq!(third["session"]["cause"], "kept");
+    assert_eq!(
+        section(&third, "bars").as_deref(),
+        Some("recall"),
+        "{third}"
+    );
+    // What was sent stays, and it stands behind the result.
+    let (before, now) = (messages(&second), messages(&third));
+    assert_eq!(now[..before.len()], before[..]);
+    let place = now
+        .iter()
+        .position(|message| message.to_string().contains(TEXT));
+    let place = place.unwrap();
+    assert!(place >= before.len(), "{now:?}");
+    assert_eq!(
+        now[place - 1]["content"][0]["type"],
+        "tool_result",
+        "{now:?}"
+    );
+    let fourth = step(3);
+    assert_eq!(fourth["session"]["cause"], "kept");
+    let again = messages(&fourth);
+    assert_eq!(again[..now.len()], now[..], "it stays where it was said");
+    let said = again
+        .iter()
+        .filter(|message| message.to_string().contains(TEXT));
+    assert_eq!(said.count(), 1, "once");
+    // Both are made again, each as it was.
+    for out in [&third, &fourth] {
+        let id = out["record_ids"][0].as_str().unwrap();
+        let replay = bench.json(&["replay", id, "--format", "json"]);
+        assert_eq!(replay["proof"], "whole", "{replay}");
+    }
+}

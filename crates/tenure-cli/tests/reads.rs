@@ -115,6 +115,9 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["session", "rehydrate", "talk", "--id", "t2"],
     &["session", "checkpoint", "talk"],
     &["session", "pin", "talk", "t2"],
+    &[
+        "session", "judge", "talk", "t2", "--status", "clean", "--by", "ada",
+    ],
     &["session", "unpin", "talk", "t2"],
     &["session", "learn", "talk", "a.md"],
     &["session", "export", "talk"],

@@ -401,3 +401,92 @@ fn messages_and_sessions_are_erased() {
     bench.refused(2, &erase);
     bench.refused(1, &[&erase[..], &["--subject", "ada"]].concat());
 }
+
+#[test]
+fn a_judged_message_is_shown_with_who_judged_it_and_compiled_no_more() {
+    let bench = Bench::new();
+    bench.ok(&["session", "new", "talk"]);
+    let say = |role: &str, text: &str| {
+        let id = bench.ok(&["session", "append", "talk", "--role", role, "--text", text]);
+        id.trim().to_owned()
+    };
+    let first = say("user", "How is pump 8?");
+    let answer = say("assistant", "The word is cobalt.");
+    let last = say("user", "And pump 9?");
+    let judge = |more: &[&str]| bench.run(&[&["session", "judge", "talk"], more].concat());
+    let quarantine = |id: &str| {
+        let more = [
+            id,
+            "--status",
+            "quarantined",
+            "--by",
+            "ada",
+            "--role",
+            "security",
+            "--reason",
+            "planted",
+        ];
+        bench.ok(&[&["session", "judge", "talk"][..], &more].concat())
+    };
+    let compiled = || {
+        let args = [
+            "session", "compile", "talk", "--budget", "2000", "--format", "json",
+        ];
+        bench.json(&args)
+    };
+    assert!(compiled().to_string().contains("cobalt"));
+    assert_eq!(quarantine(&answer), format!("{answer:<8} quarantined\n"));
+    let shown = bench.ok(&["session", "show", "talk"]);
+    assert!(
+        shown.contains("[quarantined by ada (security): planted] The word is cobalt."),
+        "{shown}"
+    );
+    let next = compiled();
+    assert_eq!(next["session"]["cause"], "judged");
+    assert!(!next.to_string().contains("cobalt"), "{next}");
+    let told = next["trace"]["unfetched"].as_array().unwrap();
+    let left = json!({ "what": format!("message {answer}"), "why": "quarantined" });
+    assert!(told.contains(&left), "{told:?}");
+    let refused = bench.refused(4, &["session", "rehydrate", "talk", "--id", &answer]);
+    assert!(refused.contains("is quarantined"), "{refused}");
+    let range = format!("{first}-{last}");
+    let run = bench.run(&["session", "rehydrate", "talk", "--id", &range]);
+    assert!(
+        String::from_utf8_lossy(&run.stderr)
+            .contains(&format!("judged, and so not printed: {answer}"))
+    );
+    for (more, what) in [
+        (
+            &[last.as_str(), "--status", "retracted", "--by", "ada"][..],
+            "is the user's last request",
+        ),
+        (
+            &["t99", "--status", "retracted", "--by", "ada"],
+            "there is no message t99",
+        ),
+        (
+            &["9", "--status", "retracted", "--by", "ada"],
+            "is not the id of a message",
+        ),
+        (
+            &[answer.as_str(), "--status", "retract", "--by", "ada"],
+            "did you mean `retracted`?",
+        ),
+        (
+            &[answer.as_str(), "--status", "retracted", "--by", " "],
+            "`by` is empty",
+        ),
+        (&[answer.as_str(), "--status", "retracted"], "--by"),
+    ] {
+        let run = judge(more);
+        let error = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(
+            !run.status.success() && error.contains(what),
+            "{more:?}: {error}"
+        );
+    }
+    bench.ok(&[
+        "session", "judge", "talk", &answer, "--status", "clean", "--by", "ada",
+    ]);
+    assert!(compiled().to_string().contains("cobalt"));
+}

@@ -321,6 +321,128 @@ fn a_session_is_its_owners() {
 }
 
 #[test]
+fn an_operator_judges_messages_and_the_next_compile_is_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let key = |grant: Grant| {
+        let keys = Keys::of(&store).unwrap();
+        let made = keys.create(grant, Instant::from_micros(1_000)).unwrap();
+        format!("x-tenure-key: {}", made.1)
+    };
+    let ada = key(Grant {
+        tenant: "acme".into(),
+        user: Some("ada".into()),
+        clearance: Some(Classification::Public),
+        ..Grant::default()
+    });
+    let operator = key(Grant::owner("acme"));
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let messages = json!([
+        { "role": "user", "content": "How is pump 8?" },
+        { "role": "assistant", "content": "The word is cobalt." },
+        { "role": "user", "content": "And pump 9?" }
+    ]);
+    let new = json!({ "id": "talk", "messages": messages });
+    let made = call(&bench, "POST", "/api/v1/sessions", &[&ada], &new).json();
+    let (first, answer, last) = (
+        &made["messages"][0],
+        &made["messages"][1],
+        &made["messages"][2],
+    );
+    let judgement = "/api/v1/sessions/talk/judgement";
+    let judge = |key: &str, more: &[&str], body: &Value| {
+        call(&bench, "POST", judgement, &[&[key], more].concat(), body)
+    };
+    let turn = json!({ "request": { "budget": { "tokens": 2_000 } }, "store": false });
+    let compile = |key: &str| {
+        call(
+            &bench,
+            "POST",
+            "/api/v1/sessions/talk/compile",
+            &[key],
+            &turn,
+        )
+        .json()
+    };
+    assert!(compile(&ada).to_string().contains("cobalt"));
+    let quarantined = json!({ "messages": answer, "status": "quarantined", "reason": "planted" });
+    assert_eq!(judge(&ada, &[], &quarantined).status, 403);
+    assert_eq!(
+        judge(&operator, &["if-match: \"1\""], &quarantined).status,
+        412
+    );
+    assert_eq!(
+        judge(&operator, &["idempotency-key: k"], &quarantined).status,
+        400
+    );
+    let done = judge(&operator, &[], &quarantined);
+    assert_eq!(done.status, 200, "{}", done.json());
+    assert_eq!(done.json()["messages"], json!([answer]));
+    let shown = bench.ask("GET", "/api/v1/sessions/talk", &[&ada], b"");
+    assert_eq!(shown.header("etag"), done.header("etag"));
+    let judged = &shown.json()["judged"][0];
+    assert_eq!(
+        (&judged["id"], &judged["reason"]),
+        (answer, &json!("planted"))
+    );
+    assert_eq!(judged["role"], "operator");
+    assert!(
+        judged["by"].as_str().unwrap().starts_with("key "),
+        "{judged}"
+    );
+    let next = compile(&ada);
+    assert_eq!(next["session"]["cause"], "judged");
+    assert!(!next.to_string().contains("cobalt"), "{next}");
+    let back = json!({ "id": answer });
+    let back = call(
+        &bench,
+        "POST",
+        "/api/v1/sessions/talk/rehydrate",
+        &[&ada],
+        &back,
+    );
+    assert_eq!(back.status, 403, "{}", back.json());
+    let range = json!({ "id": format!("{}-{}", first.as_str().unwrap(), last.as_str().unwrap()) });
+    let back = call(
+        &bench,
+        "POST",
+        "/api/v1/sessions/talk/rehydrate",
+        &[&ada],
+        &range,
+    )
+    .json();
+    assert_eq!(back["withheld"], json!([answer]));
+    for (body, what) in [
+        (
+            json!({ "messages": last, "status": "retracted" }),
+            "is the user's last request",
+        ),
+        (
+            json!({ "messages": "t99", "status": "retracted" }),
+            "there is no message t99",
+        ),
+        (json!({ "messages": answer, "status": "gone" }), "gone"),
+        (
+            json!({ "messages": answer, "status": "clean", "reason": "" }),
+            "`reason` is empty",
+        ),
+        (json!({ "messages": answer }), "status"),
+    ] {
+        let reply = judge(&operator, &[], &body);
+        assert_eq!(reply.status, 400, "{body}: {}", reply.json());
+        assert!(reply.json().to_string().contains(what), "{}", reply.json());
+    }
+    let path = "/api/v1/sessions/nobody/judgement";
+    assert_eq!(
+        call(&bench, "POST", path, &[&operator], &quarantined).status,
+        404
+    );
+    let clean = json!({ "messages": answer, "status": "clean" });
+    assert_eq!(judge(&operator, &[], &clean).status, 200);
+    assert!(compile(&ada).to_string().contains("cobalt"));
+}
+
+#[test]
 fn an_idempotency_key_is_its_callers() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::sqlite(&folder.path().join("store.db")).unwrap();

@@ -1,18 +1,40 @@
 //! Judgements: whether anything contradicts what is believed, what replaces it, and how far its life has come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Stamp, Write};
 use crate::evidence::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
+use crate::logs::{Append, append_one};
 use crate::settle::{apply, rejudge};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
+
+/// The objects that are believed now and say that they were found in any of these sources.
+fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<Vec<ObjectId>, Error> {
+    let mut found = BTreeSet::new();
+    rows.each_held(None, &mut |_, row, body| {
+        // Most say nothing like it, and are not read.
+        if !body.contains("\"source_id\"") {
+            return Ok(());
+        }
+        // What is damaged names no source.
+        let document = serde_json::from_str::<ObjectDocument>(body).ok();
+        let own = document.and_then(|document| document.provenance?.source_id);
+        // What was made of several names them all.
+        let named = own.iter().flat_map(|own| own.split(", "));
+        if named.map(str::trim).any(|named| sources.contains(named)) {
+            found.insert(row.object);
+        }
+        Ok(())
+    })?;
+    Ok(found.into_iter().collect())
+}
 
 impl Tenant {
     /// Says that an object is believed no more, and with it everything made from it. What was inferred and has other
@@ -74,6 +96,39 @@ impl Tenant {
                     } else {
                         row.superseded_by
                     },
+                    ..row.clone()
+                })
+            })
+        })
+    }
+
+    /// Appends to a log that something was judged which is no object of the store, and judges so, in the same transaction,
+    /// what the store holds as found there (`provenance.source_id`), with what was inferred from that alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when another writer appended to the log meanwhile;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
+    pub fn judge_found_in(
+        &self,
+        append: Append,
+        sources: BTreeSet<String>,
+        contradiction: ContradictionStatus,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let mut asked = append.entries.clone();
+        asked.push(append.log.clone());
+        let asked = Digest::of_parts(asked.iter().map(String::as_bytes));
+        self.once(writing, "judge", asked, move |rows| {
+            append_one(rows, &append.log, append.after, &append.entries)?;
+            let found = found_in(rows, &sources)?;
+            if found.is_empty() {
+                return Ok(Vec::new());
+            }
+            let ids = judged_with(rows, &found)?;
+            rejudge_all(rows, &ids, |row| {
+                Some(BeliefRow {
+                    contradiction,
                     ..row.clone()
                 })
             })

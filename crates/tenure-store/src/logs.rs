@@ -207,6 +207,25 @@ impl Tenant {
     }
 }
 
+/// Appends to a log that ends where its writer believes.
+pub(crate) fn append_one(
+    rows: &mut dyn Write,
+    log: &str,
+    after: u64,
+    entries: &[String],
+) -> Result<(), Error> {
+    if after == 0 {
+        refuse_buried_log(rows, log)?;
+    }
+    if !rows.append(log, after, entries)? {
+        let what = format!("another writer appended to the log `{}`", clip(log));
+        return Err(Error::new(ErrorKind::Conflict, what)
+            .expected(format!("{after} as its last number"))
+            .hint("read what was appended, and try again"));
+    }
+    Ok(())
+}
+
 /// Appends to logs that end where their writer believes, and notes it.
 fn append_each(rows: &mut dyn Write, appends: &[Append]) -> Result<(), Error> {
     for Append {
@@ -215,15 +234,7 @@ fn append_each(rows: &mut dyn Write, appends: &[Append]) -> Result<(), Error> {
         entries,
     } in appends
     {
-        if *after == 0 {
-            refuse_buried_log(rows, log)?;
-        }
-        if !rows.append(log, *after, entries)? {
-            let what = format!("another writer appended to the log `{}`", clip(log));
-            return Err(Error::new(ErrorKind::Conflict, what)
-                .expected(format!("{after} as its last number"))
-                .hint("read what was appended, and try again"));
-        }
+        append_one(rows, log, *after, entries)?;
     }
     let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
     rows.note("append", Some(&logs.join(" ")), 0)

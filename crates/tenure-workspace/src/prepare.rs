@@ -212,5 +212,5 @@ fn gather(
             .hint("try again, or name a version that a write returned"));
     }
     let gathered = Gathered::over(sources, tenant, &resident, known);
-    Ok((gathered, resident))
+    Ok((gathered.holding(Arc::clone(&resident)), resident))
 }

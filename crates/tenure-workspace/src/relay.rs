@@ -493,6 +493,8 @@ impl Relay {
             && !conversation.tools.is_empty()
             && !tools::are_looked_for(conversation);
         let goes_on = session.is_cut() || beside.is_some() && session.is_served();
+        // What is judged does not go on, however often its client sends it.
+        let goes_on = goes_on || session.leaves_out();
         let fits = whole <= u64::from(budget.tokens.unwrap_or(0));
         if !goes_on && fits && stands.is_none() && !gates {
             relayed.body = answer.lower(asked.body)?;

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tenure::belief::entity::Identity;
 use tenure::error::unknown_name;
 use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
-use tenure::{Candidates, ContextObject, Error, Unfetched};
+use tenure::{Candidates, ContextObject, Error, Policy, Request, Unfetched};
 use tenure_store::{Resident, Store, Tenant};
 
+use crate::identities::identities;
 use crate::logs::{blocks_at, labels};
 
 /// The path of a project's store below its folder.
@@ -60,6 +62,8 @@ pub(crate) struct StoredPart {
     pub(crate) latest: Option<Instant>,
     /// The store's objects that a file replaced.
     pub(crate) replaced: Vec<ObjectId>,
+    /// All that was read, where more may be asked of it once the session is known.
+    pub(crate) resident: Option<Arc<Resident>>,
 }
 
 impl Gathered {
@@ -94,8 +98,28 @@ impl Gathered {
                 known,
                 latest: resident.latest(),
                 replaced,
+                resident: None,
             }),
         }
+    }
+
+    /// The same, with all that was read of the store at hand.
+    pub(crate) fn holding(mut self, resident: Arc<Resident>) -> Gathered {
+        if let Some(stored) = &mut self.stored {
+            stored.resident = Some(resident);
+        }
+        self
+    }
+
+    /// The meanings of entities' ids to the principal of this request, who may be of a session by now: objects of it
+    /// are theirs. None where they are as the request has them.
+    pub(crate) fn identities_for(
+        &self,
+        policy: &Policy,
+        request: &Request,
+    ) -> Option<Vec<Identity>> {
+        let resident = self.stored.as_ref()?.resident.as_ref()?;
+        Some(identities(resident, &self.candidates, policy, request))
     }
 
     /// The objects of a store as a record names them.

@@ -6,6 +6,7 @@ use tenure::object::{Authority, Classification, ObjectId, ObjectType};
 use tenure::trace::View;
 use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Principal, Request, Ruling};
 use tenure_store::{Put, Store, Tenant, Writing};
+use tenure_workspace::sessions::Session;
 use tenure_workspace::{Ask, Choice, Clock, Done, Job, Reach, StoreAsk, Workspace};
 
 /// A store in a folder that lives as long as it is held, and a workspace at an instant.
@@ -291,6 +292,46 @@ fn who_is_called_by_a_role_is_who_has_it_at_the_instant() {
         .map(|one| one.id.as_str())
         .collect();
     assert_eq!(named, ["bob"]);
+}
+
+#[test]
+fn a_session_sees_its_own_objects_and_what_they_say_of_entities_and_no_others() {
+    let bench = Bench::new();
+    let of = |session: &str, name: &str, entity: &str, port: u32| ObjectDocument {
+        session_id: Some(session.into()),
+        ..claims(name, entity, port, OPEN)
+    };
+    bench.put(claims("manual", "desk", 443, OPEN));
+    bench.put(claims("label", "table", 80, OPEN));
+    bench.put(of("ours", "ours", "lamp", 1));
+    bench.put(of("theirs", "theirs", "lamp", 1));
+    bench.change(create("desk", false), None);
+    bench.change(create("table", false), None);
+    // Only what was said in the one session knows that they are one.
+    bench.change(merge("table", "desk"), Some("ours"));
+    let run = |id: &str| {
+        let (at, none) = ("2030-01-01".parse().unwrap(), (None, None));
+        let mut session = Session::create(bench.tenant.clone(), Some(id), at, none, None).unwrap();
+        let body = r#"[{"role": "user", "content": "Which port does the desk use?"}]"#;
+        let said = tenure::wire::read(tenure::wire::Format::OpenAiChat, body).unwrap();
+        session.append(said, at).unwrap();
+        let mut job = bench.job(OPEN, false);
+        let done = bench.workspace.run_session(&mut session, &mut job).unwrap();
+        (standing(&done), job.request.identities)
+    };
+    assert!(bench.job(OPEN, false).request.identities.is_empty());
+    let (stand, identities) = run("ours");
+    let told = Identity {
+        id: "table".into(),
+        means: Some("desk".into()),
+        ..Identity::default()
+    };
+    assert_eq!(identities, [told]);
+    // The two claims of what is one entity cannot both hold, for this session alone.
+    assert_eq!(stand, ["t2.0", "ours"]);
+    let (stand, identities) = run("theirs");
+    assert!(identities.is_empty());
+    assert_eq!(stand, ["t2.0", "manual", "label", "theirs"]);
 }
 
 #[derive(Clone, Debug)]

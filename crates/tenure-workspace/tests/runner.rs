@@ -36,6 +36,7 @@ mod identities;
 mod import;
 mod index;
 mod instructions;
+mod judged;
 mod late_results;
 mod memory_files;
 mod onnx;

@@ -1841,7 +1841,7 @@ fn next_request() {
     );
     let mut own = passage("x", "The pressure is 1.");
     merge(&mut own, json!({ "session_id": "s-1" }));
-    let mut over = chosen;
+    let mut over = chosen.clone();
     merge(&mut over, json!({ "principal": { "session": "s-1" } }));
     check(
         json!([own]),
@@ -1849,6 +1849,36 @@ fn next_request() {
         STANDARD,
         &[("x", Reason::Fits)],
     );
+    // Nor does an outcome that was accepted since the request before: no choice has left it out.
+    let since = |tx_start: &str, object_type: &str| {
+        let mut later = passage("x", "The pressure is 1.");
+        merge(
+            &mut later,
+            json!({ "object_type": object_type, "authority_level": 3, "tx_start": tx_start }),
+        );
+        later
+    };
+    let mut knows = chosen;
+    merge(
+        &mut knows,
+        json!({ "served": { "known": "2026-05-01T10:00:00Z" } }),
+    );
+    for (tx_start, object_type, reason) in [
+        ("2026-05-01T10:00:01Z", "outcome", Reason::Fits),
+        ("2026-05-01T10:00:00Z", "outcome", Reason::NextRequest),
+        (
+            "2026-05-01T10:00:01Z",
+            "project_decision",
+            Reason::NextRequest,
+        ),
+    ] {
+        check(
+            json!([since(tx_start, object_type)]),
+            next(&first, knows.clone()),
+            STANDARD,
+            &[("x", reason)],
+        );
+    }
 }
 
 #[test]

@@ -507,6 +507,19 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("session pin", &[("tenure session pin talk t2", "")]),
     ("session unpin", &[("tenure session unpin talk t2", "")]),
     (
+        "session judge",
+        &[
+            (
+                "tenure session judge talk t3 --status quarantined --by ada --reason 'planted by a web page'",
+                "",
+            ),
+            (
+                "tenure session judge talk t3 --status clean --by ada",
+                "takes it back",
+            ),
+        ],
+    ),
+    (
         "session learn",
         &[(
             "tenure session learn talk error.txt",

@@ -36,6 +36,11 @@ pub(crate) enum SessionCommand {
     Pin(PinArgs),
     /// Unpin a message: existing summaries keep it, later ones need not
     Unpin(PinArgs),
+    /// Quarantine or retract messages, or take that back: what is judged is compiled and summarised no more
+    ///
+    /// A call and its results are judged together. The next compile leaves them out, remakes the summaries that speak of
+    /// them, and begins an epoch; `tenure session rehydrate` no longer prints them. The log keeps them, and who judged them.
+    Judge(JudgeSessionArgs),
     /// Read a provider's error: if it names the longest request, the next compile keeps to it
     Learn(LearnArgs),
     /// Begin a session with the messages of a request, and print its id
@@ -188,6 +193,29 @@ pub(crate) struct PinArgs {
     /// The message (t17)
     #[arg(value_name = "MESSAGE")]
     pub(crate) message: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JudgeSessionArgs {
+    #[command(flatten)]
+    pub(crate) session: WhichSession,
+    /// A message (t17), several (t17-t20) or all that a summary replaces (c40)
+    #[arg(value_name = "MESSAGES")]
+    pub(crate) messages: String,
+    /// quarantined, retracted or clean
+    ///
+    /// `clean` takes a judgement back.
+    #[arg(long, value_name = "STATUS")]
+    pub(crate) status: String,
+    /// The person who judges
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) by: String,
+    /// The role in which they do
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// The reason
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -4,20 +4,22 @@ use std::path::Path;
 
 use serde_json::json;
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectType, Role};
+use tenure::object::{MessageStatus, ObjectType, Role};
 use tenure::session::Forecast;
 use tenure::wire::{self, Conversation, Format as Wire};
 use tenure::{Error, ObjectDocument};
-use tenure_workspace::sessions::{Session, SessionReport, Wanted, read_messages};
+use tenure_workspace::sessions::{
+    JudgedMessage, Judging, Session, SessionReport, Wanted, read_messages,
+};
 use tenure_workspace::{Clock, Workspace};
 
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
 use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
-    AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
-    ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs, SessionCommand,
-    SessionCompileArgs, ShowSessionArgs, WhichSession,
+    AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs,
+    JudgeSessionArgs, LearnArgs, ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs,
+    SessionCommand, SessionCompileArgs, ShowSessionArgs, WhichSession,
 };
 use crate::failure::{Failure, cell, printable};
 use crate::progress::Working;
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
         SessionCommand::Checkpoint(args) => checkpoint(args),
         SessionCommand::Pin(args) => pin(args, "pinned", Session::pin),
         SessionCommand::Unpin(args) => pin(args, "unpinned", Session::unpin),
+        SessionCommand::Judge(args) => judge(args),
         SessionCommand::Learn(args) => learn(args),
         SessionCommand::Import(args) => import(args),
         SessionCommand::Export(args) => export(args),
@@ -162,6 +165,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             "session": session.opened(),
             "messages": messages,
             "checkpoints": summaries,
+            "judged": session.judged()?,
             "forecast": session.forecast(),
         }));
     }
@@ -172,7 +176,11 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             checkpoint.first, checkpoint.last, checkpoint.turns, checkpoint.from
         ));
     }
+    let judged = session.judged()?;
     session.each_message(&mut |number, message| {
+        let id = format!("t{number}");
+        let judged = judged.iter().find(|one| one.id == id);
+        let judged = judged.map_or_else(String::new, judgement);
         for object in &message.objects {
             let speaker = match object.object_type {
                 Some(ObjectType::ToolResult) => "tool".to_owned(),
@@ -182,7 +190,9 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             let calls: String = calls.map(|call| format!(" → {}", call.name)).collect();
             let line: String = object.content.chars().take(100).collect();
             let line = printable(&line.replace('\n', " "));
-            text.push_str(&format!("t{number:<7} {speaker:<9}  {line}{calls}\n"));
+            text.push_str(&format!(
+                "t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"
+            ));
         }
         Ok(())
     })?;
@@ -190,6 +200,19 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
         text.push_str(&told(&forecast));
     }
     print(&text)
+}
+
+/// A judgement, as it stands before its message.
+fn judgement(judged: &JudgedMessage) -> String {
+    let by = judged
+        .by
+        .as_deref()
+        .map_or_else(String::new, |by| format!(" by {}", cell(by)));
+    let role = judged.role.as_deref();
+    let role = role.map_or_else(String::new, |role| format!(" ({})", cell(role)));
+    let reason = judged.reason.as_deref();
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", cell(reason)));
+    format!("[{}{by}{role}{reason}] ", judged.status)
 }
 
 /// The forecast as a line.
@@ -298,6 +321,10 @@ fn rehydrate(args: &RehydrateSessionArgs) -> Result<(), Failure> {
     if args.session.tenant.format == Format::Json {
         return print_json(&found);
     }
+    if !found.withheld.is_empty() {
+        let withheld = found.withheld.join(", ");
+        anstream::eprintln!("note: judged, and so not printed: {withheld}");
+    }
     if found.originals.is_empty() {
         anstream::eprintln!("note: nothing in the session speaks of that");
     }
@@ -375,6 +402,42 @@ fn pin(
         Format::Text => print(&format!("t{turn}\n")),
         Format::Json => print_json(&json!({ "id": session.id(), done: format!("t{turn}") })),
     }
+}
+
+/// Quarantines or retracts messages, or takes that back.
+fn judge(args: &JudgeSessionArgs) -> Result<(), Failure> {
+    let status: MessageStatus = flagged("--status", args.status.parse())?;
+    let mut session = open(&args.session)?;
+    let judging = Judging {
+        status,
+        by: Some(args.by.clone()),
+        role: args.role.clone(),
+        reason: args.reason.clone(),
+    };
+    let judged = session.judge(&args.messages, &judging, Clock::machine().now())?;
+    if args.session.tenant.format == Format::Json {
+        return print_json(&judged);
+    }
+    if judged.messages.is_empty() {
+        anstream::eprintln!("note: it is {status} already; nothing was changed");
+    }
+    let mut text = String::new();
+    for id in &judged.messages {
+        let with = if judged.also.contains(id) {
+            "  (a call and its results are judged together)"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{id:<8} {status}{with}\n"));
+    }
+    for object in &judged.objects {
+        let name = object.name.clone().unwrap_or(object.object_id.to_string());
+        text.push_str(&format!(
+            "{} quarantined, since it was found there\n",
+            cell(&name)
+        ));
+    }
+    print(&text)
 }
 
 fn learn(args: &LearnArgs) -> Result<(), Failure> {

@@ -14,13 +14,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tenure::object::{Role, clip};
+use tenure::object::{MessageStatus, Role, clip};
 use tenure::session::{Checkpoint, Forecast};
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_workspace::sessions::{
-    IdempotencyKey, Message, Opened, Session, SessionSummary, Wanted,
+    IdempotencyKey, JudgedMessage, Judging, Message, Opened, Session, SessionSummary, Wanted,
 };
 use tenure_workspace::{DEFAULT_MODEL, Reach};
 
@@ -374,6 +374,9 @@ struct Shown {
     version: u64,
     messages: Vec<Value>,
     checkpoints: Vec<Value>,
+    /// The messages that are quarantined or retracted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    judged: Vec<JudgedMessage>,
     /// When its window is full, as of its last request.
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<Forecast>,
@@ -420,6 +423,7 @@ pub(crate) fn page_of(session: &Session, after: u64, most: usize) -> Result<Valu
         version: session.version(),
         messages: messages.iter().map(shown).collect(),
         checkpoints: session.checkpoints().iter().map(summary).collect(),
+        judged: session.judged()?,
         forecast: session.forecast(),
         next,
     };
@@ -704,6 +708,64 @@ pub(super) struct Pinned {
     id: String,
     /// The messages: `t17`.
     pinned: Vec<String>,
+}
+
+/// A judgement on messages.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MessageJudgement {
+    /// A message (`t17`), several (`t17-t20`) or what a summary stands for (`c40`). A call and its results are judged
+    /// together.
+    messages: String,
+    /// The judgement. `clean` takes an earlier one back.
+    status: MessageStatus,
+    /// The reason, in words.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// The effect of a judgement.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct JudgedMessages {
+    /// The session.
+    id: String,
+    /// The judgement.
+    status: MessageStatus,
+    /// The messages that it changed: `t17`.
+    messages: Vec<String>,
+    /// Those of them that were not named: calls and results.
+    also: Vec<String>,
+    /// The objects of the store that were found in them, and what fell with those.
+    objects: Vec<tenure_store::WrittenObject>,
+}
+
+pub(super) async fn judge(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(judgement): Json<MessageJudgement>,
+) -> Result<Response, Refusal> {
+    let author = writing(&headers, &caller)?.author;
+    let judging = Judging {
+        status: judgement.status,
+        by: caller.grant.user.clone().or(author),
+        role: Some("operator".to_owned()),
+        reason: judgement.reason,
+    };
+    let now = app.now();
+    write(app, caller, id, &headers, move |session| {
+        let judged = session.judge(&judgement.messages, &judging, now);
+        let judged = judged.in_field("messages")?;
+        as_json(&JudgedMessages {
+            id: judged.session,
+            status: judged.status,
+            messages: judged.messages,
+            also: judged.also,
+            objects: judged.objects,
+        })
+    })
+    .await
 }
 
 /// What was learned of a model's window.

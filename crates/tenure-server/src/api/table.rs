@@ -822,6 +822,20 @@ pub(super) fn table() -> Vec<Entry> {
         (
             Operation {
                 parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::MessageJudgement>),
+                answer: openapi::shape::<sessions::JudgedMessages>,
+                ..operators(
+                    "post",
+                    "/api/v1/sessions/{session}/judgement",
+                    "judgeMessages",
+                    "Quarantine or retract messages of a session, or take that back: what is judged is compiled and summarised no more",
+                )
+            },
+            post(sessions::judge),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
                 body: Some(openapi::shape::<sessions::Lesson>),
                 answer: openapi::shape::<sessions::Learned>,
                 ..operation(

@@ -36,6 +36,7 @@ pub fn epoch_in_words(cause: EpochCause) -> &'static str {
         EpochCause::OverBudget => "what was sent left no room",
         EpochCause::Asked => "it was asked for",
         EpochCause::Cheaper => "that is cheaper",
+        EpochCause::Judged => "a message was judged",
         _ => cause.term(),
     }
 }

@@ -18,7 +18,9 @@ impl Session {
             .iter()
             .filter(|verdict| verdict.verdict == Ruling::Included);
         let stands: BTreeSet<&str> = stands.map(|verdict| &*verdict.name).collect();
-        let turns = || self.request.iter().chain(&self.turns).rev();
+        let request = self.request.iter();
+        let request = request.filter(|turn| !self.is_judged(turn.number));
+        let turns = || request.clone().chain(&self.turns).rev();
         let asked = turns().find(|turn| turn.is_request());
         let is_result =
             |object: &&ObjectDocument| object.object_type == Some(ObjectType::ToolResult);
@@ -26,6 +28,8 @@ impl Session {
         let asked = asked.into_iter().flat_map(Turn::asks);
         let asked = asked.filter(|object| !is_result(object));
         let new = turns().take_while(|turn| !turn.is_by_model());
+        // Results of calls that were judged leave with these.
+        let new = new.filter(|turn| !self.unanswering.contains(&turn.number));
         let results = new.flat_map(Turn::says).filter(is_result);
         asked
             .chain(results)

@@ -132,6 +132,10 @@ impl Workspace {
         let mut request = job.request.clone();
         request.principal.session = Some(session.id().to_owned());
         request.turns = Some(session.len());
+        // What was made ready before the session was known did not see its own objects.
+        if let Some(identities) = job.beside.identities_for(job.policy, &request) {
+            request.identities = identities;
+        }
         let model = job.world.model();
         if let Some(learned) = session.learned {
             let window = request.budget.window.unwrap_or(model.window).min(learned);
@@ -174,11 +178,16 @@ impl Workspace {
         // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
         let left = room.saturating_sub(session.instructions_about());
         let mut low = share(left, settings.low_water);
-        let mut ending = None;
-        let mut draft = session.draft(&how, None)?;
+        // Nothing is built on what was judged since it was sent or summarised.
+        let judged = session.judged_anew().then_some(Ending {
+            cause: EpochCause::Judged,
+            low: None,
+        });
+        let mut ending = judged;
+        let mut draft = session.draft(&how, judged)?;
         if draft.tokens > high {
             let cut = Ending {
-                cause: EpochCause::HighWater,
+                cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
                 low: Some(low),
             };
             ending = Some(cut);
@@ -436,6 +445,7 @@ impl Session {
         let carried = carried.filter(stands).copied().collect();
         let served = Served {
             at: now,
+            known: request.as_of.known,
             target: request.target,
             ledger: compiled.envelope.served.clone(),
             task: request.asked(),
@@ -452,7 +462,7 @@ impl Session {
             forecast: compiled.trace.forecast,
         };
         let mut entries = draft.entries;
-        let answered = self.turns.last().map_or(0, |turn| turn.number);
+        let answered = self.last_turn();
         let noted = self.served.last().filter(|(at, _)| *at > answered);
         let again = noted.is_some_and(|(_, noted)| noted.payload == served.payload);
         if !again || !entries.is_empty() {

@@ -127,7 +127,7 @@ impl Session {
         ending: Option<Ending>,
     ) -> Result<Draft, Error> {
         let mut entries = Vec::new();
-        let mut shortened = self.shortened.clone();
+        let mut shortened = self.forms(ending);
         // What was sent keeps its form until the epoch ends, also where a later budget is smaller.
         let sent = self.served.last().map_or(0, |(at, _)| *at);
         let sent = if ending.is_some() { 0 } else { sent };
@@ -171,10 +171,14 @@ impl Session {
                 policy: &policy,
                 ..*how
             };
+            self.remake(start, &longer, &shortened, &mut frontier, &mut entries)?;
             self.summarize(start, &longer, &shortened, &mut frontier, &mut entries);
+        } else if ending.is_some() {
+            self.remake(0, how, &shortened, &mut frontier, &mut entries)?;
         }
         // What stands before the window stands there until the epoch ends, whatever the user says since.
-        let mut request = self.request.as_ref();
+        let request = self.request.as_ref();
+        let mut request = request.filter(|turn| !self.is_judged(turn.number));
         let asked = self.turns.iter().rposition(Turn::is_request);
         if let Some(last) = asked.filter(|_| ending.is_some()) {
             request = self.turns[..start].get(last);
@@ -183,24 +187,22 @@ impl Session {
         let left = |recalled: &&Recalled| {
             recalled.turn < standing && request.is_none_or(|turn| turn.number != recalled.turn)
         };
-        let recalled: Vec<Recalled> = match ending {
+        let mut recalled: Vec<Recalled> = match ending {
             Some(_) => how.recalled.iter().filter(left).cloned().collect(),
             None => self.mark.recalled.clone(),
         };
+        recalled.retain(|recalled| !self.is_judged(recalled.turn));
         let mut draft = Draft {
             entries: Vec::new(),
             objects: Vec::new(),
-            unfetched: Vec::new(),
+            unfetched: self.unsent_turns(),
             ledger: self.ledger(ending),
             tokens: 0,
             cut: start > 0 || replaced,
         };
         let mut standing = None;
         if let Some(ending) = ending {
-            let from = self
-                .turns
-                .get(start)
-                .map_or(self.last + 1, |turn| turn.number);
+            let from = self.first_from(start);
             let stands = newest(self.instructions()?);
             if let Some(request) = request {
                 request.leave_out_replaced(&stands, &mut shortened);
@@ -234,6 +236,7 @@ impl Session {
                     .collect(),
                 compiler: tenure::COMPILER,
                 standing: Some(before.iter().map(|one| one.place.clone()).collect()),
+                judged: self.judged_turns(),
             })));
         }
         let standing = standing.as_ref().unwrap_or(&self.standing).iter();
@@ -283,7 +286,8 @@ impl Session {
             self.add(one.document.clone(), how, &mut draft)?;
         }
         if ending.is_none() {
-            for (number, passages) in &self.carried {
+            let stands = self.carried.iter();
+            for (number, passages) in stands.filter(|(turn, _)| !self.is_judged(*turn)) {
                 self.carry(*number, passages.as_deref(), &mut draft)?;
             }
         }
@@ -400,6 +404,7 @@ impl Session {
             base + entries.len() as u64
         };
         let groups = wire::groups(self.turns[..start].iter().map(|turn| &turn.entry));
+        let mut until = 0;
         for block in groups.chunks(how.policy.checkpoint_every as usize) {
             let (Some(first), Some(last)) = (block.first(), block.last()) else {
                 continue;
@@ -414,7 +419,12 @@ impl Session {
             let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
             let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
             let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
-            if let Some(checkpoint) = made {
+            if let Some(mut checkpoint) = made {
+                let next = self
+                    .turns
+                    .get(last.end)
+                    .map_or(u64::MAX, |turn| turn.number);
+                until = self.cover(&mut checkpoint, until..next);
                 frontier.add(checkpoint, &summarizing, &mut keep);
             }
         }
@@ -462,7 +472,7 @@ impl Session {
         let last = self.served.last().map(|(_, served)| &served.ledger);
         let mut ledger = last.or(self.mark.ledger.as_ref())?.clone();
         (ledger.said, ledger.task, ledger.state) = Default::default();
-        ledger.chosen_for = None;
+        (ledger.chosen_for, ledger.known) = (None, None);
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
@@ -486,7 +496,7 @@ impl Session {
                         }
                     };
                     ledger.said.extend(served.said.iter().filter(is_said));
-                    ledger.chosen_for = Some(served.task);
+                    (ledger.chosen_for, ledger.known) = (Some(served.task), served.known);
                     if has_tail {
                         ledger.task = Some(served.task);
                         ledger.state = served.state.clone().or(ledger.state);

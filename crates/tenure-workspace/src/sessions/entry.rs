@@ -2,7 +2,7 @@
 //! cannot both append after the same entry.
 
 use serde::{Deserialize, Serialize};
-use tenure::object::RevisionId;
+use tenure::object::{MessageStatus, RevisionId};
 use tenure::request::{ServedLedger, TaskState};
 use tenure::session::{Checkpoint, Forecast};
 use tenure::time::Instant;
@@ -50,6 +50,8 @@ pub(super) enum Entry {
     Learned { window: u32 },
     /// A tool's result is shown in a shorter form from now on.
     Shortened { turn: u64, part: u32, text: String },
+    /// Messages are judged.
+    Judged(Judgement),
     /// Something was erased: entries before this one were rewritten by the store.
     Erased {},
 }
@@ -116,6 +118,32 @@ pub struct Message {
     pub once: Option<IdempotencyKey>,
 }
 
+/// A judgement on messages: they stand in no request from now on, and in no summary, or again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Judgement {
+    /// The messages: those that were named, and the calls and results that cannot stand without them.
+    pub(super) turns: Vec<u64>,
+    pub(super) status: MessageStatus,
+    pub(super) at: Instant,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+}
+
+/// A message that is judged, as the mark of an epoch has it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JudgedTurn {
+    pub(super) turn: u64,
+    /// The entry that says so.
+    pub(super) entry: u64,
+    pub(super) status: MessageStatus,
+}
+
 /// Passages of a turn, as they stand in a request. Erasing the turn erases the text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -170,6 +198,9 @@ pub(super) struct Mark {
     /// The instructions before `from` that stand on; none in marks of a time when they did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) standing: Option<Vec<InstructionPlace>>,
+    /// The messages that are judged, those before `from` included: its summaries say nothing of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) judged: Vec<JudgedTurn>,
 }
 
 fn first_compiler() -> u32 {
@@ -181,6 +212,9 @@ fn first_compiler() -> u32 {
 #[serde(deny_unknown_fields)]
 pub(super) struct Served {
     pub(super) at: Instant,
+    /// The instant up to which it knew what its store believes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) known: Option<Instant>,
     pub(super) target: Target,
     pub(super) ledger: ServedLedger,
     /// The digest of the task and query.

@@ -141,10 +141,18 @@ impl Session {
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub(super) fn instructions(&self) -> Result<Vec<Instruction>, Error> {
         let mut all = self.standing.clone();
+        all.retain(|one| !self.is_judged(one.place.turn));
+        // What is judged no more stands again.
+        let returned = self.mark.judged.iter().map(|one| one.turn);
+        let returned = returned.filter(|turn| *turn < self.mark.from && !self.is_judged(*turn));
+        for turn in returned {
+            all.extend(Turn::new(turn, self.message(turn)?).instructions());
+        }
+        all.sort_by_key(|one| one.place.turn);
         if self.is_of_old_form() {
             // An epoch that began before instructions stood on: they are in the log.
             self.each_message(&mut |number, message| {
-                if number < self.mark.from {
+                if number < self.mark.from && !self.is_judged(number) {
                     all.extend(Turn::new(number, message).instructions());
                 }
                 Ok(())

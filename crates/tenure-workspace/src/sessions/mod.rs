@@ -11,21 +11,25 @@ mod compile;
 mod draft;
 mod draft_inputs;
 mod entry;
+mod exchanges;
 mod idempotency;
 mod instructions;
+mod judged;
 mod layers;
+mod messages;
 mod past;
 mod pending;
 mod recall;
 mod rehydrate;
+mod remake;
 mod turn;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectId, clip};
+use tenure::object::{MessageStatus, ObjectId, clip};
 use tenure::session::{Checkpoint, Forecast, Frontier};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
@@ -36,6 +40,7 @@ pub use brought::read_messages;
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
+pub use judged::{JudgedMessage, JudgedMessages, Judging};
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
@@ -76,6 +81,16 @@ pub struct Session {
     /// The instructions of messages before those that stand.
     standing: Vec<Instruction>,
     turns: Vec<Turn>,
+    /// The messages of the window that were judged, and those that cannot stand without them, as they were said.
+    aside: Vec<Turn>,
+    /// Those of them that stand all the same, without their results, which answer calls that were judged.
+    unanswering: BTreeSet<u64>,
+    /// Set where a message may have to move from the one to the other.
+    unsorted: bool,
+    /// The messages that are judged, each with the entry that says so.
+    judged: BTreeMap<u64, (u64, MessageStatus)>,
+    /// Those that were when a request was last compiled, or the epoch began.
+    judged_before: BTreeSet<u64>,
     /// The requests of this epoch, each with the number of its entry.
     served: Vec<(u64, Served)>,
     /// The messages that stand in the tail again, whole or as passages.
@@ -215,11 +230,17 @@ impl Session {
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,
                 standing: Some(Vec::new()),
+                judged: Vec::new(),
             },
             frontier: Frontier::default(),
             request: None,
             standing: Vec::new(),
             turns: Vec::new(),
+            aside: Vec::new(),
+            unanswering: BTreeSet::new(),
+            unsorted: false,
+            judged: BTreeMap::new(),
+            judged_before: BTreeSet::new(),
             served: Vec::new(),
             carried: Vec::new(),
             pinned: Vec::new(),
@@ -352,6 +373,8 @@ impl Session {
         }
         self.standing = standing;
         self.turns.clear();
+        self.aside.clear();
+        self.unanswering.clear();
         self.served.clear();
         for (at, body) in self.tenant.entries_in(&self.log, mark.from..number)? {
             match parsed(&self.log, at, &body)? {
@@ -372,6 +395,12 @@ impl Session {
             .map(|(turn, part, text)| ((*turn, *part), text.clone()))
             .collect();
         self.carried.clear();
+        let judged = mark.judged.iter();
+        self.judged = judged
+            .map(|one| (one.turn, (one.entry, one.status)))
+            .collect();
+        self.judged_before = self.judged.keys().copied().collect();
+        self.unsorted = !self.judged.is_empty();
         self.made = Mutex::default();
         self.erased = false;
         self.mark = mark;
@@ -407,6 +436,7 @@ impl Session {
             erased |= matches!(entry, Entry::Erased {});
             self.fold(number, entry)?;
         }
+        self.set_aside();
         Ok(erased)
     }
 
@@ -417,8 +447,8 @@ impl Session {
     ///
     /// As [`Session::rehydrate`].
     pub fn objects_of(&self, id: &str) -> Result<Vec<ObjectId>, Error> {
-        let found = self.of_id(id)?;
-        let objects = found.into_iter().flat_map(|original| original.objects);
+        let found = self.said_as(id)?;
+        let objects = found.into_iter().flat_map(|(_, message)| message.objects);
         objects
             .map(|object| Ok(object.seal_stored()?.revision().object_id()))
             .collect()
@@ -450,20 +480,25 @@ impl Session {
                 self.latest = self.latest.max(Some(message.at));
                 self.messages += 1;
                 self.turns.push(Turn::new(number, message));
+                self.unsorted |= !self.aside.is_empty();
             }
             Entry::Withdrawn { after } => {
-                let before = self.turns.len();
-                let mut asked = self.turns.iter().filter(|turn| !turn.reply);
-                if let Some(asked) = asked.find(|turn| turn.number > after) {
+                self.messages -= self.turns_after(after).len() as u64;
+                let turns = self.turns.iter().chain(&self.aside);
+                let asked = turns.filter(|turn| !turn.reply && turn.number > after);
+                if let Some(asked) = asked.map(|turn| turn.number).min() {
                     // What was served for a message that is taken back stands nowhere.
-                    let asked = asked.number;
                     self.served.retain(|(at, _)| *at < asked);
                 }
                 self.turns.retain(|turn| turn.number <= after);
-                self.messages -= (before - self.turns.len()) as u64;
+                self.aside.retain(|turn| turn.number <= after);
             }
+            Entry::Judged(judged) => self.take_judgement(number, &judged),
             Entry::Epoch(mark) => self.begin(number, *mark)?,
-            Entry::Served(served) => self.served.push((number, *served)),
+            Entry::Served(served) => {
+                self.served.push((number, *served));
+                self.judged_before = self.judged.keys().copied().collect();
+            }
             Entry::Carried { turns, passages } => self.take_over(turns, passages),
             Entry::Pinned { turn } => self.pinned.push(turn),
             Entry::Unpinned { turn } => self.pinned.retain(|pinned| *pinned != turn),
@@ -497,17 +532,11 @@ impl Session {
             }
             None => self.tenant.append(&self.log, after, bodies).map(drop),
         };
-        appended.map_err(|error| match error.kind {
-            ErrorKind::Conflict => Error::new(
-                ErrorKind::Conflict,
-                format!("another writer wrote to the session `{}`", clip(self.id())),
-            )
-            .hint("nothing was written; read the session again, and retry"),
-            _ => error,
-        })?;
+        appended.map_err(|error| self.written_meanwhile(error))?;
         for (number, entry) in (after + 1..).zip(entries) {
             self.fold(number, entry)?;
         }
+        self.set_aside();
         Ok(())
     }
 
@@ -573,11 +602,10 @@ impl Session {
     ///
     /// As [`Session::append`].
     pub fn withdraw(&mut self, after: u64) -> Result<bool, Error> {
-        let stays = self.turns.iter().rposition(|turn| turn.number == after);
-        let Some(stays) = stays else {
+        if !self.stands(after) {
             return Ok(false);
-        };
-        let follow = &self.turns[stays + 1..];
+        }
+        let follow = self.turns_after(after);
         if follow.is_empty() {
             return Ok(true);
         }
@@ -595,9 +623,12 @@ impl Session {
     ///
     /// As [`Session::append`].
     pub(crate) fn amend(&mut self, after: u64, message: &wire::Entry) -> Result<bool, Error> {
-        let stays = self.turns.iter().rposition(|turn| turn.number == after);
-        let follow = stays.map_or(&[][..], |stays| &self.turns[stays + 1..]);
-        let [asked] = follow else {
+        let follow = if self.stands(after) {
+            self.turns_after(after)
+        } else {
+            Vec::new()
+        };
+        let [asked] = follow[..] else {
             return Ok(false);
         };
         if asked.reply || !asked.is_begun_by(message) {
@@ -607,14 +638,16 @@ impl Session {
         Ok(true)
     }
 
-    /// Returns whether the message of this number is one of those that stand as they were said.
+    /// Returns whether the message of this number is one of those that no summary replaces.
     pub fn stands(&self, turn: u64) -> bool {
-        self.turns.iter().any(|known| known.number == turn)
+        let mut turns = self.turns.iter().chain(&self.aside);
+        turns.any(|known| known.number == turn)
     }
 
     /// The number of its last message; 0 where it has none.
     pub fn last_turn(&self) -> u64 {
-        self.turns.last().map_or(0, |turn| turn.number)
+        let last = self.turns.last().into_iter().chain(self.aside.last());
+        last.map(|turn| turn.number).max().unwrap_or(0)
     }
 
     fn append_as(
@@ -752,8 +785,9 @@ impl Session {
 
     /// The user's last words, if any.
     pub fn last_request(&self) -> Option<String> {
-        let turns = self.request.iter().chain(&self.turns);
-        let said = turns.flat_map(Turn::spoken);
+        let request = self.request.iter();
+        let request = request.filter(|turn| !self.is_judged(turn.number));
+        let said = request.chain(&self.turns).flat_map(Turn::spoken);
         let users =
             said.filter(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty());
         users.last().map(|(_, _, text)| text)
@@ -761,8 +795,8 @@ impl Session {
 
     /// The objects of the last messages, for a reader of what follows them.
     pub fn recent(&self) -> Vec<&ObjectDocument> {
-        let turns = self.turns.iter().flat_map(|turn| &turn.entry.objects);
-        turns.collect()
+        let turns = self.turns_after(0).into_iter();
+        turns.flat_map(|turn| &turn.entry.objects).collect()
     }
 
     /// Notes a provider's error. Where it names the window, the next compile keeps to it; returns the window.
@@ -819,113 +853,6 @@ impl Session {
     /// The messages that are pinned, in the order in which they were.
     pub fn pinned(&self) -> &[u64] {
         &self.pinned
-    }
-
-    /// The message of this number.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when there is none; [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn message(&self, turn: u64) -> Result<Message, Error> {
-        let none = || {
-            Error::input(format!(
-                "there is no message t{turn} in `{}`",
-                clip(self.id())
-            ))
-            .hint("`tenure session show` lists them")
-        };
-        // A number that was never written is its caller's fault, and no damage.
-        if turn == 0 || turn > self.last {
-            return Err(none());
-        }
-        match self.one(turn)? {
-            Entry::Said(message) => Ok(message),
-            _ => Err(none()),
-        }
-    }
-
-    /// Calls `each` with every message and its number, in order. Replies that were taken back are left out.
-    ///
-    /// # Errors
-    ///
-    /// What `each` says; [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn each_message(
-        &self,
-        each: &mut dyn FnMut(u64, Message) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut start = 2;
-        // What may still be taken back: replies, and the message before them.
-        let mut held: Vec<(u64, Message)> = Vec::new();
-        while start <= self.last {
-            let end = (start + CHUNK).min(self.last + 1);
-            for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
-                match parsed(&self.log, number, &body)? {
-                    Entry::Said(message) if message.reply => held.push((number, message)),
-                    Entry::Said(message) => {
-                        for (number, before) in held.drain(..) {
-                            each(number, before)?;
-                        }
-                        held.push((number, message));
-                    }
-                    Entry::Withdrawn { after } => held.retain(|(number, _)| *number <= after),
-                    _ => {}
-                }
-            }
-            start = end;
-        }
-        for (number, message) in held {
-            each(number, message)?;
-        }
-        Ok(())
-    }
-
-    /// At most `most` messages after the one of this number, in order, and whether there are more.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn messages_after(
-        &self,
-        after: u64,
-        most: usize,
-    ) -> Result<(Vec<(u64, Message)>, bool), Error> {
-        let mut page: Vec<(u64, Message)> = Vec::new();
-        let mut start = after.saturating_add(1).max(2);
-        while start <= self.last {
-            let end = (start + CHUNK).min(self.last + 1);
-            for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
-                match parsed(&self.log, number, &body)? {
-                    // A reply is known to stay once something else follows it.
-                    Entry::Said(message) => {
-                        if page.len() > most && !message.reply {
-                            page.truncate(most);
-                            return Ok((page, true));
-                        }
-                        page.push((number, message));
-                    }
-                    Entry::Withdrawn { after } => page.retain(|(number, _)| *number <= after),
-                    _ => {}
-                }
-            }
-            start = end;
-        }
-        let more = page.len() > most;
-        page.truncate(most);
-        Ok((page, more))
-    }
-
-    /// The messages of the session in a provider's format: those that came in it, byte for byte.
-    ///
-    /// # Errors
-    ///
-    /// As [`tenure::wire::write()`].
-    pub fn export(&self, format: Format) -> Result<wire::Written, Error> {
-        let mut objects = Vec::new();
-        self.each_message(&mut |_, message| {
-            objects.extend(message.objects);
-            Ok(())
-        })?;
-        wire::write(&objects.iter().collect::<Vec<_>>(), format)
     }
 }
 

@@ -30,6 +30,7 @@ impl Session {
             let entry = parsed(&past.log, number, &body)?;
             past.fold(number, entry)?;
         }
+        past.set_aside();
         past.detach();
         let (mut start, mut erased) = (after + 1, false);
         while start <= now.last && !erased {

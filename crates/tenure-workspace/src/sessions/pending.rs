@@ -204,7 +204,7 @@ impl Session {
 
     /// About how much memory it takes, in bytes.
     pub(crate) fn size(&self) -> usize {
-        let turns = self.request.iter().chain(&self.turns);
+        let turns = self.request.iter().chain(&self.turns).chain(&self.aside);
         let objects = turns
             .flat_map(|turn| turn.entry.objects.iter().chain(turn.made_bare()))
             .chain(self.standing.iter().map(|one| &one.document))

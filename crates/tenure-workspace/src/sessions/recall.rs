@@ -264,6 +264,7 @@ impl Session {
         let asked = self.turns.iter().rev().find(|turn| turn.is_request());
         if asked.is_none_or(|asked| asked.number < began) {
             let recalled = self.mark.recalled.iter();
+            let recalled = recalled.filter(|recalled| !self.is_judged(recalled.turn));
             return Ok(recalled.filter_map(Recalled::said).collect());
         }
         let first = self.turns.first().map_or(0, |turn| turn.number);
@@ -279,6 +280,7 @@ impl Session {
                 .rev()
             {
                 match parsed(&self.log, number, &body)? {
+                    Entry::Said(_) if self.is_judged(number) => {}
                     Entry::Said(message) if number <= withdrawn && bytes < LOOKED_AT => {
                         bytes += body.len();
                         left.push(Turn::new(number, message));

@@ -60,6 +60,9 @@ pub struct Rehydrated {
     pub originals: Vec<Original>,
     /// The number of further passages that matched and did not fit.
     pub left_out: usize,
+    /// The messages of the id that are not given, since they are quarantined or retracted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
 }
 
 impl Session {
@@ -68,21 +71,34 @@ impl Session {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is nothing of that id;
+    /// [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when all of it is quarantined or retracted;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn rehydrate(
         &self,
         wanted: &Wanted,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Rehydrated, Error> {
-        let (originals, left_out) = match wanted {
-            Wanted::Id(id) => (self.of_id(id)?, 0),
-            Wanted::Query { text, tokens } => self.about(text, *tokens, tokenizer)?,
-        };
-        Ok(Rehydrated {
-            session: self.id().to_owned(),
-            originals,
-            left_out,
-        })
+        let session = self.id().to_owned();
+        match wanted {
+            Wanted::Id(id) => {
+                let (originals, withheld) = self.of_id(id)?;
+                Ok(Rehydrated {
+                    session,
+                    originals,
+                    left_out: 0,
+                    withheld,
+                })
+            }
+            Wanted::Query { text, tokens } => {
+                let (originals, left_out) = self.about(text, *tokens, tokenizer)?;
+                Ok(Rehydrated {
+                    session,
+                    originals,
+                    left_out,
+                    withheld: Vec::new(),
+                })
+            }
+        }
     }
 
     /// Puts these originals into the tail of the next request, where they stay until the epoch ends.
@@ -114,10 +130,25 @@ impl Session {
         self.push(vec![Entry::Carried { turns, passages }])
     }
 
-    pub(super) fn of_id(&self, id: &str) -> Result<Vec<Original>, Error> {
+    /// The originals of an id, and the ids of those that are judged instead of them.
+    fn of_id(&self, id: &str) -> Result<(Vec<Original>, Vec<String>), Error> {
+        let said = self.said_as(id)?.into_iter();
+        let (judged, said): (Vec<_>, Vec<_>) = said.partition(|(turn, _)| self.is_judged(*turn));
+        if let ([], Some((first, _))) = (said.as_slice(), judged.first()) {
+            return Err(self.withheld(*first));
+        }
+        let originals = said
+            .into_iter()
+            .map(|(number, message)| original(number, message));
+        let withheld = judged.iter().map(|(turn, _)| format!("t{turn}"));
+        Ok((originals.collect(), withheld.collect()))
+    }
+
+    /// The messages that an id names, judged or not.
+    pub(super) fn said_as(&self, id: &str) -> Result<Vec<(u64, Message)>, Error> {
         let range = self.range(id)?;
         if let (true, turn) = (range.start() == range.end(), *range.start()) {
-            return Ok(vec![original(turn, self.message(turn)?)]);
+            return Ok(vec![(turn, self.message(turn)?)]);
         }
         // A reply that was taken back is given only if it is named alone. The entry that follows it says so.
         let end = range.end().saturating_add(super::CHUNK);
@@ -130,20 +161,16 @@ impl Session {
                 _ => {}
             }
         }
-        let originals = said
-            .into_iter()
-            .map(|(number, message)| original(number, message));
-        let originals: Vec<Original> = originals.collect();
-        if originals.is_empty() {
+        if said.is_empty() {
             return Err(
                 Error::input(format!("there is no message in `{}`", clip(id)))
                     .hint("`tenure session show` lists them"),
             );
         }
-        Ok(originals)
+        Ok(said)
     }
 
-    /// The messages that an id names.
+    /// The numbers that an id names.
     fn range(&self, id: &str) -> Result<RangeInclusive<u64>, Error> {
         let bad = || {
             Error::input(format!(
@@ -180,7 +207,9 @@ impl Session {
         }
         let mut all = Vec::new();
         self.each_message(&mut |number, message| {
-            all.push(original(number, message));
+            if !self.is_judged(number) {
+                all.push(original(number, message));
+            }
             Ok(())
         })?;
         let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();

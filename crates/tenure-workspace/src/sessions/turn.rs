@@ -285,6 +285,15 @@ impl Turn {
         objects.any(|object| object.object_type == Some(ObjectType::ToolResult))
     }
 
+    /// The message as if its results said nothing: they leave with the calls that they answer, which are judged.
+    pub(super) fn without_answers(&self) -> Turn {
+        let mut entry = self.entry.clone();
+        let results = entry.objects.iter_mut();
+        let results = results.filter(|object| object.object_type == Some(ObjectType::ToolResult));
+        results.for_each(|object| object.content.clear());
+        Turn::of(self.number, self.reply, entry)
+    }
+
     /// Leaves its results out: the calls that they answer have left, and its summary tells of both.
     pub(super) fn leave_out_results(&self, shortened: &mut Shortened) {
         for (part, object) in (0u32..).zip(&self.entry.objects) {

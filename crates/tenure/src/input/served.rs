@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::digest::Digest;
+use crate::base::time::Instant;
 use crate::input::policy::Strategy;
 use crate::input::task::TaskState;
 use crate::object::{RevisionId, vocabulary::vocabulary};
@@ -45,6 +46,8 @@ vocabulary! {
         Asked = "asked",
         /// The cost of reading unused parts exceeds that of writing the history again.
         Cheaper = "cheaper",
+        /// A message that was sent, or that a summary speaks of, was judged: what it said is not repeated.
+        Judged = "judged",
     }
 }
 
@@ -79,6 +82,10 @@ pub struct ServedLedger {
     /// lasts and they stay the same, what was left out then stays out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen_for: Option<Digest>,
+    /// The instant up to which the last request knew, where the keeper of the history says so. An outcome that was accepted
+    /// later was never left out of a choice, so it does not wait for the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Instant>,
     /// The digest of the task and query for which the floor was chosen. While the epoch lasts and they stay the same,
     /// what was left out of the floor claims nothing of the tail.
     #[serde(skip_serializing_if = "Option::is_none")]

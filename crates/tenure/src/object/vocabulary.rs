@@ -111,6 +111,18 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// The judgement on a message of a session.
+    MessageStatus ("status of a message") {
+        /// Nothing is held against it: what a message has that was not judged.
+        Clean = "clean",
+        /// Set aside until someone decides.
+        Quarantined = "quarantined",
+        /// Taken back: it holds no more.
+        Retracted = "retracted",
+    }
+}
+
+vocabulary! {
     /// The decision between two claims that cannot both hold.
     Decision ("decision") {
         /// The first stands.

@@ -237,6 +237,15 @@ impl Checkpoint {
         any.then_some(changed)
     }
 
+    /// Returns whether it speaks of any of these turns: it stands for them, or one of them corrects what it says.
+    pub fn speaks_of(&self, turns: &BTreeSet<u64>) -> bool {
+        let last = self.last.max(self.first);
+        let corrected = self.kept.iter().chain(&self.said);
+        let mut corrected = corrected.filter_map(|statement| statement.corrected_in);
+        turns.range(self.first..=last).next().is_some()
+            || corrected.any(|turn| turns.contains(&turn))
+    }
+
     /// Returns the decisions, corrections and demands of the user, in order. The system's words stay as they are.
     pub fn demands(&self) -> impl Iterator<Item = &Statement> {
         let users = |statement: &&Statement| statement.speaker == Speaker::User;

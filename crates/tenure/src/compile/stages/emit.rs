@@ -151,6 +151,7 @@ pub(crate) fn emit(
             task: kept.and_then(|ledger| ledger.task),
             state: kept.and_then(|ledger| ledger.state.clone()),
             chosen_for: kept.and_then(|ledger| ledger.chosen_for),
+            known: None,
             relaxed,
             floor_for: match kept {
                 Some(ledger) => ledger.floor_for,

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::base::digest::Digest;
 use crate::base::error::Error;
+use crate::base::time::Instant;
 use crate::compile::ladder::is_observation;
 use crate::compile::stages::Live;
 use crate::compile::stages::settle::Settled;
@@ -191,6 +192,8 @@ pub(crate) fn plan<'a>(
             };
             // What belongs to this conversation alone was not there to be chosen before.
             let is_own = |row: u32| set.scopes[set.row(row).scope as usize].session.is_some();
+            let waits_for_choice =
+                |row: u32| is_choice(row) && !is_own(row) && !is_just_accepted(set, row, ledger);
             // Of what is there twice one was sent.
             let mut counted = BTreeSet::new();
             live.judge(Stage::Plan, |row| {
@@ -216,7 +219,7 @@ pub(crate) fn plan<'a>(
                     return Some(Reason::NextEpoch);
                 }
                 let is_tail = matches!(tail_section(row), Section::Evidence | Section::Recall);
-                (chosen && is_tail && is_choice(row) && !is_own(row)).then_some(Reason::NextRequest)
+                (chosen && is_tail && waits_for_choice(row)).then_some(Reason::NextRequest)
             });
         }
     }
@@ -231,7 +234,8 @@ pub(crate) fn plan<'a>(
         for row in fresh {
             moved.resize(set.rows.len(), Moved::No);
             let of_session = set.scopes[set.row(row).scope as usize].session.is_some();
-            moved[row as usize] = if same_task && !of_session {
+            let is_new = kept.is_some_and(|ledger| is_just_accepted(set, row, ledger));
+            moved[row as usize] = if same_task && !of_session && !is_new {
                 Moved::LeftOver
             } else {
                 Moved::Anew
@@ -276,6 +280,14 @@ pub(crate) fn plan<'a>(
     };
     context::choose(&mut planned, world, policy, request)?;
     Ok(planned)
+}
+
+/// Returns whether a row is an outcome that was accepted after the last request knew what there was: no choice has left it
+/// out.
+fn is_just_accepted(set: &Normalized, row: u32, ledger: &ServedLedger) -> bool {
+    let row = set.row(row);
+    let since = ledger.known.map(Instant::micros);
+    row.object_type == ObjectType::Outcome && since.is_some_and(|since| since < row.tx_from)
 }
 
 /// Returns the obligation of each row that must be in the payload.

@@ -1,0 +1,199 @@
+//! Summaries made anew from their originals, where they speak of messages that were judged since they were made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure::Error;
+use tenure::condense::turns::{Speaker, Standing, corrections};
+use tenure::object::ToolCall;
+use tenure::session::{Checkpoint, Frontier, Said, Shown, Summarizing};
+
+use super::draft_inputs::{DraftInputs, Shortened};
+use super::entry::Entry;
+use super::exchanges::with_exchanges;
+use super::turn::Statement;
+use super::{Session, Turn, unreadable};
+
+/// A correction by the user: the message and the words.
+type Correction = (u64, String);
+
+/// The making of summaries anew.
+struct Remaking<'r> {
+    session: &'r Session,
+    how: &'r DraftInputs<'r>,
+    summarizing: &'r Summarizing<'r>,
+    /// The messages whose judgement has changed.
+    rejudged: &'r BTreeSet<u64>,
+}
+
+impl Session {
+    /// Makes those summaries anew that speak of messages whose judgement has changed since, of the turns as they are judged
+    /// now. Summaries of summaries keep what has not changed.
+    pub(super) fn remake(
+        &self,
+        start: usize,
+        how: &DraftInputs<'_>,
+        shortened: &Shortened,
+        frontier: &mut Frontier,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), Error> {
+        let rejudged = self.rejudged();
+        if rejudged.is_empty() {
+            return Ok(());
+        }
+        let stays = self.turns[start..].iter();
+        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
+        let count = |text: &str| how.world.tokenizer().count(text);
+        let summarizing = Summarizing {
+            policy: how.policy,
+            task: how.task,
+            count: &count,
+            at: self.latest,
+            shown: &shown,
+        };
+        let remaking = Remaking {
+            session: self,
+            how,
+            summarizing: &summarizing,
+            rejudged: &rejudged,
+        };
+        let base = self.last;
+        let mut keep = |checkpoint: &Checkpoint| {
+            entries.push(Entry::Checkpoint(checkpoint.clone()));
+            base + entries.len() as u64
+        };
+        let corrections = self.corrections(frontier);
+        let mut made = Vec::with_capacity(frontier.checkpoints().len());
+        for (number, summary) in frontier.checkpoints() {
+            if !summary.speaks_of(&rejudged) {
+                made.push((*number, summary.clone()));
+                continue;
+            }
+            let mut summary = remaking.made(*number, summary, &mut keep)?;
+            for (turn, text) in &corrections {
+                let said = Said {
+                    turn: *turn,
+                    speaker: Speaker::User,
+                    text,
+                    pinned: false,
+                    call: None,
+                };
+                if let Some(corrected) = summary.corrected(&said) {
+                    summary = corrected;
+                }
+            }
+            made.push((keep(&summary), summary));
+        }
+        *frontier = Frontier::new(made);
+        Ok(())
+    }
+
+    /// The corrections of the user that stand: in summaries and in the window.
+    fn corrections(&self, frontier: &Frontier) -> Vec<Correction> {
+        let summaries = frontier.checkpoints().iter();
+        let kept = summaries.flat_map(|(_, summary)| &summary.kept);
+        let kept = kept.filter(|said| {
+            let is_correction = said.standing == Standing::Correction;
+            is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
+        });
+        let mut found: Vec<Correction> = kept.map(|said| (said.turn, said.text.clone())).collect();
+        for (turn, speaker, text) in self.turns.iter().flat_map(Turn::spoken) {
+            if speaker == Speaker::User {
+                let own = corrections(&text).into_iter();
+                found.extend(own.map(|text| (turn, text.to_owned())));
+            }
+        }
+        found
+    }
+}
+
+impl Remaking<'_> {
+    /// The same summary of the turns as they are judged now. It stands for the same part of the log, so that a judgement
+    /// which is taken back finds it again.
+    fn made(
+        &self,
+        number: u64,
+        old: &Checkpoint,
+        keep: &mut dyn FnMut(&Checkpoint) -> u64,
+    ) -> Result<Checkpoint, Error> {
+        let made = if old.of.is_empty() {
+            self.of_turns(old)?
+        } else {
+            self.of_summaries(old, keep)?
+        };
+        let mut made = made.unwrap_or_else(|| Checkpoint {
+            turns: 0,
+            from: 0,
+            of: Vec::new(),
+            kept: Vec::new(),
+            said: Vec::new(),
+            demoted: 0,
+            source_ids: Vec::new(),
+            at: self.summarizing.at,
+            compression_ratio: None,
+            ..old.clone()
+        });
+        (made.first, made.last, made.level) = (old.first, old.last, old.level);
+        made.replaces = Some(number);
+        let before = old.kept.iter().chain(&old.said);
+        let before = before.filter_map(|said| {
+            let turn = said.corrected_in?;
+            let stands = !self.session.is_judged(turn);
+            stands.then_some(((said.turn, said.text.as_str()), turn))
+        });
+        let marks: BTreeMap<(u64, &str), u64> = before.collect();
+        for said in made.kept.iter_mut().chain(&mut made.said) {
+            let mark = marks.get(&(said.turn, said.text.as_str()));
+            said.corrected_in = said.corrected_in.or(mark.copied());
+        }
+        Ok(made)
+    }
+
+    fn of_turns(&self, old: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+        let session = self.session;
+        let turns = session.turns_in(old.first, old.last)?;
+        let mut out: BTreeSet<u64> = session.judged.keys().copied().collect();
+        let unanswering = with_exchanges(&turns, &mut out);
+        let stand = turns.into_iter().filter(|turn| !out.contains(&turn.number));
+        let turns: Vec<Turn> = stand
+            .map(|turn| {
+                if unanswering.contains(&turn.number) {
+                    turn.without_answers()
+                } else {
+                    turn
+                }
+            })
+            .collect();
+        let calls = turns.iter().flat_map(|turn| &turn.entry.objects);
+        let calls = calls.flat_map(|object| &object.tool_calls);
+        let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
+        let told: Vec<Statement<'_>> = turns
+            .iter()
+            .flat_map(|turn| turn.told(&calls, session.pinned.contains(&turn.number)))
+            .filter(|told| told.speaker != Speaker::System)
+            .collect();
+        let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
+        let from = turns.iter().map(|turn| turn.cost(self.how.world)).sum();
+        Ok(Checkpoint::of_turns(&said, from, self.summarizing))
+    }
+
+    fn of_summaries(
+        &self,
+        old: &Checkpoint,
+        keep: &mut dyn FnMut(&Checkpoint) -> u64,
+    ) -> Result<Option<Checkpoint>, Error> {
+        let mut children = Vec::with_capacity(old.of.len());
+        for number in &old.of {
+            let Entry::Checkpoint(child) = self.session.one(*number)? else {
+                let log = &self.session.log;
+                return Err(unreadable(log, *number, "a summary is expected there"));
+            };
+            children.push(if child.speaks_of(self.rejudged) {
+                let made = self.made(*number, &child, keep)?;
+                (keep(&made), made)
+            } else {
+                (*number, child)
+            });
+        }
+        Ok(Checkpoint::of_checkpoints(&children, self.summarizing))
+    }
+}
