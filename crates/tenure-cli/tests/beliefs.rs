@@ -71,6 +71,10 @@ fn what_is_inferred_waits_until_it_is_confirmed_and_whoever_writes_it_is_told() 
         json!({ "object_type": "inferred_belief" }),
     );
     bench.file("guess.jsonl", guess);
+    let lease =
+        json!({ "name": "lease", "content": "The office has a lease.", "object_type": "rule" });
+    bench.file("lease.jsonl", format!("{lease}\n"));
+    bench.ok(&["store", "put", "lease.jsonl"]);
     let said = bench.run(&["store", "put", "guess.jsonl"]);
     let note = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(

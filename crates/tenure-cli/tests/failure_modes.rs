@@ -363,6 +363,29 @@ fn stale_summary_reuse() {
 }
 
 #[test]
+fn stale_summary_reuse_follows_what_its_source_says_of_now() {
+    let price = |content: &str, from: &str| {
+        let from =
+            json!({ "valid_from": from, "object_id": "11111111-1111-4111-8111-111111111111" });
+        rule("price", content, from)
+    };
+    let bench = stored(&[price("The price is 2.", "2020-01-01")]);
+    put(&bench, &[price("The price is 3.", "2026-01-01")]);
+    let parent = id(&bench, "price");
+    let summary = || {
+        let parents = json!({ "derived_from": [parent] });
+        rule("summary", "In short: the price is 3.", parents)
+    };
+    put(&bench, &[summary()]);
+    // What the price was is over, and what it is stands.
+    let out = compiled(&bench, "What is the price?", &[]);
+    assert_eq!(reason(&out, "summary"), "fits");
+    put(&bench, &[price("The price is 4.", "2026-05-01")]);
+    let out = compiled(&bench, "What is the price?", &[]);
+    assert_eq!(reason(&out, "summary"), "stale");
+}
+
+#[test]
 fn low_authority_source_promotion() {
     let mut claim = page("page", "The port of the pump is 80.");
     let fields = json!({

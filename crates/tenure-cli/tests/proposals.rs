@@ -221,7 +221,7 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
             "hint: a path starts",
         ),
         (
-            &["index", "--root", "/nowhere"],
+            &["index", ".", "--root", "/nowhere"],
             "there is no folder `/nowhere`",
             "hint: `.` is",
         ),

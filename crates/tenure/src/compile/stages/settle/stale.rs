@@ -7,22 +7,29 @@ use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
 use crate::object::{ObjectId, ObjectType};
 
-/// The rows among these, which the caller was admitted to, and since when each object of theirs is believed: the latest
-/// of its parts counts.
-pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, (u32, i64)> {
+/// An object that others were made from.
+pub(super) struct Opened {
+    /// The rows of its parts.
+    parts: Vec<u32>,
+    /// Since when it is believed: the latest of its parts counts.
+    from: i64,
+}
+
+/// The rows among these, which the caller was admitted to, by their objects, and since when each is believed.
+pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, Opened> {
     let set = live.set;
     let derives = |row: &u32| !set.object(*row).revision().derived_from().is_empty();
     if !live.rows.iter().any(derives) {
         return BTreeMap::new();
     }
-    let mut opened: BTreeMap<ObjectId, (u32, i64)> = BTreeMap::new();
+    let mut opened: BTreeMap<ObjectId, Opened> = BTreeMap::new();
     for row in &live.rows {
         let id = set.object(*row).revision().object_id();
         let from = set.row(*row).tx_from;
-        let known = opened.entry(id).or_insert((*row, from));
-        if known.1 < from {
-            *known = (*row, from);
-        }
+        let parts = Vec::new();
+        let known = opened.entry(id).or_insert(Opened { parts, from });
+        known.from = known.from.max(from);
+        known.parts.push(*row);
     }
     opened
 }
@@ -30,10 +37,7 @@ pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, (u32, i64)> {
 /// The rows that were made from something that was written or judged after them, or that does not stand, or from nothing
 /// but what is over, each with that. What was inferred stands on any that is left.
 /// An object that does not say since when it is believed is of no store, and follows nothing.
-pub(super) fn stale(
-    live: &Live<'_>,
-    opened: &BTreeMap<ObjectId, (u32, i64)>,
-) -> BTreeMap<u32, Reason> {
+pub(super) fn stale(live: &Live<'_>, opened: &BTreeMap<ObjectId, Opened>) -> BTreeMap<u32, Reason> {
     let set = live.set;
     let mut stale: BTreeMap<u32, Reason> = BTreeMap::new();
     if opened.is_empty() {
@@ -50,9 +54,14 @@ pub(super) fn stale(
             let revision = set.object(*row).revision();
             let parents = revision.derived_from().iter();
             let parents = parents.filter_map(|parent| opened.get(parent));
+            let parents = parents.filter(|parent| !parent.parts.contains(row));
+            // What it says of now speaks, and not what it said of a time that is over.
+            let now = |parts: &[u32]| {
+                let mut last = parts.iter().filter(|part| !is_expired(live, **part));
+                last.next().or(parts.first()).copied()
+            };
             let known: Vec<(u32, i64)> = parents
-                .copied()
-                .filter(|(parent, _)| parent != row)
+                .filter_map(|parent| Some((now(&parent.parts)?, parent.from)))
                 .collect();
             let fell = |parent: u32| stale.contains_key(&parent) || is_unheld(live, parent);
             let stands = |parent: u32| !fell(parent) && !is_expired(live, parent);
