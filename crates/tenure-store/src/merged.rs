@@ -275,26 +275,3 @@ fn merged_key(key: &[u8; 32], kept: &Kept) -> i64 {
     let ids = kept.merged.as_ref().map(|ids| ids.join("\u{1f}"));
     slot_key(key, &ids.unwrap_or_default(), &kept.slot)
 }
-
-/// Returns whether the claims of two objects still collide that a person has decided between, where a merge makes them a pair.
-pub(crate) fn still_collide(
-    kept: &Kept,
-    first: &[(String, SlotClaim)],
-    second: &[(String, SlotClaim)],
-) -> bool {
-    let Some([own, their]) = &kept.merged else {
-        return false;
-    };
-    fn of<'c>(
-        id: &str,
-        slot: &str,
-        claims: &'c [(String, SlotClaim)],
-    ) -> Vec<(&'c str, &'c SlotClaim)> {
-        let own = claims.iter();
-        let own = own.filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
-        own.map(|(entity, claim)| (entity.as_str(), claim))
-            .collect()
-    }
-    let (first, second) = (of(own, &kept.slot, first), of(their, &kept.slot, second));
-    judged(&first, &second).is_some()
-}
