@@ -14,7 +14,6 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
-use crate::merged::still_collide;
 use crate::stored::{believed, read_revision, unwritable};
 
 /// The number of the strongest claims on a slot that a write judges its own against.
@@ -227,6 +226,29 @@ pub(crate) fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]
         note: None,
         merged: None,
     })
+}
+
+/// Returns whether the claims of two objects still collide that a person has decided between, where a merge makes them a pair.
+fn still_collide(
+    kept: &Kept,
+    first: &[(String, SlotClaim)],
+    second: &[(String, SlotClaim)],
+) -> bool {
+    let Some([own, their]) = &kept.merged else {
+        return false;
+    };
+    fn of<'c>(
+        id: &str,
+        slot: &str,
+        claims: &'c [(String, SlotClaim)],
+    ) -> Vec<(&'c str, &'c SlotClaim)> {
+        let own = claims.iter();
+        let own = own.filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
+        own.map(|(entity, claim)| (entity.as_str(), claim))
+            .collect()
+    }
+    let (first, second) = (of(own, &kept.slot, first), of(their, &kept.slot, second));
+    judged(&first, &second).is_some()
 }
 
 pub(crate) fn pair_row(row: &PairRow, kept: &Kept) -> Result<PairRow, Error> {

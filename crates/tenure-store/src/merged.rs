@@ -29,6 +29,9 @@ pub(crate) struct Merges {
 /// A claim, with the ids of the one entity that it names.
 type Claim = (BTreeSet<String>, SlotClaim);
 
+/// The claims on slots, by canonical id and slot, by object.
+type Slots = BTreeMap<(String, String), BTreeMap<ObjectId, Claimant>>;
+
 /// The claims of an object on a slot.
 struct Claimant {
     claims: Vec<Claim>,
@@ -216,7 +219,7 @@ impl Merges {
         tenant: &str,
         known: Option<Instant>,
         sees: Option<&Sees<'_>>,
-    ) -> Result<BTreeMap<(String, String), BTreeMap<ObjectId, Claimant>>, Error> {
+    ) -> Result<Slots, Error> {
         let mut sealer = Sealer::default();
         let mut found: Vec<(ObjectId, Vec<String>, SlotClaim, Stamp)> = Vec::new();
         rows.each_held(known, &mut |_, row, body| {
@@ -241,7 +244,7 @@ impl Merges {
         let ids: BTreeSet<ObjectId> = found.iter().map(|(id, ..)| *id).collect();
         let ids: Vec<ObjectId> = ids.into_iter().collect();
         let open = open_whole(rows, tenant, &ids, sees)?;
-        let mut slots: BTreeMap<(String, String), BTreeMap<ObjectId, Claimant>> = BTreeMap::new();
+        let mut slots = Slots::new();
         for (id, entities, claim, opened) in found {
             if !open.contains(&id) {
                 continue;
@@ -271,27 +274,4 @@ impl Merges {
 fn merged_key(key: &[u8; 32], kept: &Kept) -> i64 {
     let ids = kept.merged.as_ref().map(|ids| ids.join("\u{1f}"));
     slot_key(key, &ids.unwrap_or_default(), &kept.slot)
-}
-
-/// Returns whether the claims of two objects still collide that a person has decided between, where a merge makes them a pair.
-pub(crate) fn still_collide(
-    kept: &Kept,
-    first: &[(String, SlotClaim)],
-    second: &[(String, SlotClaim)],
-) -> bool {
-    let Some([own, their]) = &kept.merged else {
-        return false;
-    };
-    fn of<'c>(
-        id: &str,
-        slot: &str,
-        claims: &'c [(String, SlotClaim)],
-    ) -> Vec<(&'c str, &'c SlotClaim)> {
-        let own = claims.iter();
-        let own = own.filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
-        own.map(|(entity, claim)| (entity.as_str(), claim))
-            .collect()
-    }
-    let (first, second) = (of(own, &kept.slot, first), of(their, &kept.slot, second));
-    judged(&first, &second).is_some()
 }
