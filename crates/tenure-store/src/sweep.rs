@@ -474,7 +474,7 @@ impl Part {
             None => written_at(rows, &self.row, self.object_type)?,
         };
         let freshness = freshness(Some(since), Some(now), Some(half_life_days));
-        Ok((freshness < threshold).then(|| Retired {
+        Ok((freshness < threshold).then_some(Retired {
             object_id: self.row.object,
             name: self.name,
             freshness,
