@@ -40,7 +40,10 @@ impl Tenant {
             }
             let ids = match contradiction {
                 ContradictionStatus::Clean => vec![id],
-                _ => judged_with(rows, &[id])?,
+                _ => {
+                    let at = rows.stamp()?.at;
+                    judged_with(rows, &[id], at)?
+                }
             };
             rejudge_all(rows, &ids, |row| {
                 Some(BeliefRow {
@@ -85,7 +88,10 @@ pub(crate) fn age_all(
     lifecycle: Lifecycle,
 ) -> Result<Vec<WrittenObject>, Error> {
     let all = match lifecycle {
-        Lifecycle::Archived => fallen(rows, ids)?,
+        Lifecycle::Archived => {
+            let at = rows.stamp()?.at;
+            fallen(rows, ids, at)?
+        }
         _ => ids.to_vec(),
     };
     rejudge_all(rows, &all, |row| {

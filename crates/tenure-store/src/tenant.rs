@@ -419,7 +419,8 @@ impl Tenant {
         let asked = Digest::of(id.to_string().as_bytes());
         self.once(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
-            let ids = fallen(rows, &[id])?;
+            let at = rows.stamp()?.at;
+            let ids = fallen(rows, &[id], at)?;
             rejudge_all(rows, &ids, |_| None)
         })
     }
@@ -839,7 +840,8 @@ fn refused(
     if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
         return Ok(None);
     }
-    gate(rows, object, fresh)
+    let at = rows.stamp()?.at;
+    gate(rows, object, fresh, at)
 }
 
 /// Returns whether a belief holds already: alone in its time, with the same revision and judgement.

@@ -5,7 +5,7 @@ use tenure::num::Score;
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, ObjectType};
 use tenure_store::{Expect, Outcome, Tenant, WriteNote, Writing};
 
-use crate::common::{Home, document, exported, put};
+use crate::common::{Home, document, exported, now, put};
 
 on_both_engines!(
     what_stood_on_fallen_evidence_alone_goes_and_the_rest_is_lowered,
@@ -77,14 +77,14 @@ fn what_stood_on_fallen_evidence_alone_goes_and_the_rest_is_lowered(home: &Home)
     };
     let summary = id(&acme, summary);
     let before = confidence(&acme, both).unwrap();
-    let full = acme.belief(both).unwrap();
+    let full = acme.belief(both, now(), None).unwrap();
     assert_eq!(full.evidence.len(), 2);
 
     let written = acme.retract(a, Expect::Any, &Writing::default()).unwrap();
     for gone in [a, alone, upon, summary] {
         assert_eq!(confidence(&acme, gone), None, "{gone}");
     }
-    let left = acme.belief(both).unwrap();
+    let left = acme.belief(both, now(), None).unwrap();
     assert_eq!(left.evidence.len(), 1);
     assert!(left.confidence < full.confidence);
     assert_eq!(confidence(&acme, both), Some(left.confidence));
@@ -111,7 +111,7 @@ fn nothing_speaks_for_what_it_was_made_from(home: &Home) {
     let first = confirmed(&acme, inferred("first", &[a]));
     let echo = confirmed(&acme, inferred("echo", &[first]));
     // They claim the same, and the one was made from the other: that is no evidence of its own.
-    assert_eq!(acme.belief(first).unwrap().evidence.len(), 1);
+    assert_eq!(acme.belief(first, now(), None).unwrap().evidence.len(), 1);
     acme.retract(a, Expect::Any, &Writing::default()).unwrap();
     assert_eq!(confidence(&acme, first), None);
     assert_eq!(confidence(&acme, echo), None);
@@ -133,7 +133,7 @@ fn what_is_judged_or_archived_takes_along_what_was_inferred_from_it_alone(home: 
     assert_eq!(judged(both), ContradictionStatus::Clean);
     assert_eq!(
         confidence(&acme, both),
-        Some(acme.belief(both).unwrap().confidence)
+        Some(acme.belief(both, now(), None).unwrap().confidence)
     );
 
     let c = id(&acme, source("c"));
@@ -154,7 +154,7 @@ fn an_erasure_lowers_what_claims_the_same(home: &Home) {
     let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
     let held = id(&acme, inferred("held", &[a]));
     let other = confirmed(&acme, inferred("other", &[b]));
-    acme.revise_belief(held, &Writing::default()).unwrap();
+    acme.revise_belief(held, now(), &Writing::default()).unwrap();
     let before = confidence(&acme, held).unwrap();
     acme.erase(vec![other], &Writing::default()).unwrap();
     assert!(confidence(&acme, held).unwrap() < before);
@@ -233,8 +233,8 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     assert!(note(&acme, one()).is_some());
     let waits = acme.named("one").unwrap()[0];
     // Its evidence can be looked at while it waits.
-    assert!(acme.belief(waits).unwrap().refused.is_some());
-    assert!(acme.revise_belief(waits, &Writing::default()).is_err());
+    assert!(acme.belief(waits, now(), None).unwrap().refused.is_some());
+    assert!(acme.revise_belief(waits, now(), &Writing::default()).is_err());
     let at = "2026-01-01".parse().unwrap();
     acme.confirm(vec![waits], at, &Writing::default()).unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
@@ -255,7 +255,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     };
     put(&acme, vec![also]);
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::AwaitingConfirmation);
-    acme.revise_belief(waits, &Writing::default()).unwrap();
+    acme.revise_belief(waits, now(), &Writing::default()).unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
     // An export holds what was decided, and an import of it decides nothing anew.
     let lines = exported(&acme);

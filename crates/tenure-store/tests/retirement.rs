@@ -13,7 +13,7 @@ use tenure_store::{
     Expect, HardDelete, Proposal, Retention, Tenant, Waiting, WaitingKind, Writing,
 };
 
-use crate::common::{Home, document, put, put_one};
+use crate::common::{Home, document, now, put, put_one};
 
 on_both_engines!(
     nothing_but_its_author_makes_an_object_younger,
@@ -37,11 +37,6 @@ fn later() -> Instant {
 
 fn after(seconds: i64) -> Instant {
     Instant::from_micros(now().micros() + seconds * 1_000_000)
-}
-
-fn now() -> Instant {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    Instant::from_micros(since.as_micros() as i64)
 }
 
 /// An object that is too old when it is half a year old.

@@ -522,6 +522,8 @@ pub struct Status {
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
     pub superseded_by: Option<ObjectId>,
+    /// The instant at which its author wrote what it says, where that was before the store came to hold it as it does now.
+    pub written: Option<Instant>,
     /// The interval in which it is held to be true, where a later revision left only a part of what its author said.
     pub valid: Option<Interval>,
     /// The access to the object now, where this is a revision of the past: the caller must be admitted to both.
@@ -560,6 +562,7 @@ impl Status {
         transaction: Interval::UNKNOWN,
         contradiction: ContradictionStatus::Clean,
         superseded_by: None,
+        written: None,
         valid: None,
         access: None,
         damaged: None,

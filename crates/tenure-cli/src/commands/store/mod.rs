@@ -98,6 +98,14 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
                     cell(why)
                 ));
             }
+            Some(WriteNote::NothingSpeaks) => {
+                text.push_str("  nothing_speaks: for it or against it; its confidence stays as it is stated\n");
+            }
+            Some(WriteNote::AtMost { confidence }) => {
+                text.push_str(&format!(
+                    "  at_most: it has {confidence}, as what it was made from is no surer\n"
+                ));
+            }
             _ => {}
         }
     }

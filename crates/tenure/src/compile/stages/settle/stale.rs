@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
-use crate::object::{ObjectId, ObjectType};
+use crate::object::{ObjectId, ObjectType, RetirementRule};
 
 /// The rows among these, which the caller was admitted to, and since when each object of theirs is believed: the latest
 /// of its parts counts.
@@ -78,11 +78,18 @@ pub(super) fn stale(
     }
 }
 
-/// Returns whether a row was left out since its time is over.
+/// Returns whether a row was left out since its time is over, or it is too old and would be archived: what was made from
+/// it alone would be, too.
 fn is_expired(live: &Live<'_>, row: u32) -> bool {
     matches!(
         live.verdicts[row as usize],
-        Some(Reason::ExpiredValidTime { .. })
+        Some(
+            Reason::ExpiredValidTime { .. }
+                | Reason::Decayed {
+                    rule: RetirementRule::Archive,
+                    ..
+                }
+        )
     )
 }
 
