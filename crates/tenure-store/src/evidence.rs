@@ -311,9 +311,10 @@ impl Asked<'_> {
     /// time speaks for it also afterwards.
     fn silent(&self, object: &ContextObject, own: &ContextObject) -> Option<Silence> {
         let end = own.valid().until;
-        let is_over = object.valid().until.is_some_and(|until| {
-            until <= self.at && end.is_none_or(|end| until < end)
-        });
+        let is_over = object
+            .valid()
+            .until
+            .is_some_and(|until| until <= self.at && end.is_none_or(|end| until < end));
         if is_over {
             return Some(Silence::Over);
         }
@@ -549,8 +550,7 @@ pub(crate) fn fallen(
         }
         // What stays may stand on something that has fallen since.
         for id in stay.clone() {
-            let stands =
-                |link: &Link| link.direction == Direction::For && link.silent.is_none();
+            let stands = |link: &Link| link.direction == Direction::For && link.silent.is_none();
             let left = weigh(rows, id, &gone, at, View::Everyone);
             let has_more = left.is_ok_and(|left| left.evidence.iter().any(stands));
             if !has_more {
@@ -595,13 +595,20 @@ pub(crate) fn leaning_on(
         let mut labels = Vec::new();
         for id in fell {
             for (id, text) in rows.head_labels(Ok(id))? {
-                labels.push(labelled_or_hidden(&mut sealer, LOCAL_TENANT, id, &text, None)?);
+                labels.push(labelled_or_hidden(
+                    &mut sealer,
+                    LOCAL_TENANT,
+                    id,
+                    &text,
+                    None,
+                )?);
             }
         }
         let on_slot = rows.on_slot(slot, MOST_OPPONENTS)?;
         for (id, text) in rows.held_labels(&on_slot)? {
             let own = labelled_or_hidden(&mut sealer, LOCAL_TENANT, id, &text, None)?;
-            let reaches = |label: &std::sync::Arc<ContextObject>| label.access().flows_to(&own.access());
+            let reaches =
+                |label: &std::sync::Arc<ContextObject>| label.access().flows_to(&own.access());
             if labels.iter().any(reaches) {
                 near.insert(id);
             }

@@ -216,7 +216,12 @@ impl Tenant {
                 let revision = object.revision();
                 let parents = revision.derived_from().to_vec();
                 if !parents.is_empty() {
-                    found.push((row, object.name().to_owned(), revision.object_type(), parents));
+                    found.push((
+                        row,
+                        object.name().to_owned(),
+                        revision.object_type(),
+                        parents,
+                    ));
                 }
                 Ok(())
             })?;

@@ -37,7 +37,9 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
     } else {
         "of no evidence".to_owned()
     };
-    let most = belief.at_most.filter(|most| counts && *most < belief.confidence);
+    let most = belief
+        .at_most
+        .filter(|most| counts && *most < belief.confidence);
     let most = most.map_or(String::new(), |most| {
         format!(", at most {most} as what it was made from")
     });
@@ -51,7 +53,11 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
             .as_deref()
             .map_or(String::new(), |claim| format!("  {}", cell(claim)));
         let name = cell(&link.name);
-        let origins: Vec<String> = link.origins.iter().map(|one| cell(one).to_string()).collect();
+        let origins: Vec<String> = link
+            .origins
+            .iter()
+            .map(|one| cell(one).to_string())
+            .collect();
         let vote = match (link.vote, link.silent) {
             (_, Some(Silence::Over)) => "does not count: it is over".to_owned(),
             (_, Some(Silence::NotForAll)) => {
@@ -76,7 +82,8 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
 fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let (belief, written) = tenant.revise_belief(id, Clock::machine().now(), &writing(&args.writing))?;
+    let (belief, written) =
+        tenant.revise_belief(id, Clock::machine().now(), &writing(&args.writing))?;
     match args.object.tenant.format {
         Format::Json => print_json(&json!({ "belief": belief, "written": written })),
         Format::Text => {

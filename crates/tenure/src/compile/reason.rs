@@ -10,7 +10,8 @@ use crate::base::time::Instant;
 use crate::belief::Ground;
 use crate::condense::Omission;
 use crate::object::{
-    Classification, ContradictionStatus, Modality, RetirementRule, RevisionId, TaskType, vocabulary::vocabulary,
+    Classification, ContradictionStatus, Modality, RetirementRule, RevisionId, TaskType,
+    vocabulary::vocabulary,
 };
 
 vocabulary! {
@@ -502,6 +503,19 @@ impl Reason {
             Stage::Contain => matches!(self, Reason::OverLimit { .. }),
             Stage::Fit | Stage::Order | Stage::Emit => true,
         }
+    }
+
+    /// Returns whether it is that something is too old: for its own threshold, that of its type, or that of its section.
+    pub fn is_age(&self) -> bool {
+        matches!(
+            self,
+            Reason::Decayed { .. }
+                | Reason::AwaitingConfirmation { .. }
+                | Reason::BelowFloor {
+                    factor: Factor::Freshness,
+                    ..
+                }
+        )
     }
 
     /// The reason as its code, as it stands in JSON.

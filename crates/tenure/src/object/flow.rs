@@ -101,9 +101,8 @@ mod tests {
 
     #[test]
     fn roles_flow_to_some_of_them_and_to_no_others() {
-        let of = |allow: &[&str], deny: &[&str]| {
-            object(|one| one.permission_scope = roles(allow, deny))
-        };
+        let of =
+            |allow: &[&str], deny: &[&str]| object(|one| one.permission_scope = roles(allow, deny));
         assert!(of(&["a", "b"], &[]).flows_to(&of(&["b"], &[])));
         assert!(!of(&["a"], &[]).flows_to(&of(&["a", "b"], &[])));
         // Who has both roles sees the second alone.
