@@ -59,7 +59,7 @@ impl Tenant {
                 belief.name
             );
             return Err(Error::new(ErrorKind::Policy, what)
-                .expected("evidence of two origins, of which nothing is flagged or gone")
+                .expected("evidence with two votes, of which nothing is flagged, gone or over")
                 .hint("`tenure belief show` lists what there is; a person may confirm it (`tenure store confirm`)"));
         }
         let most = belief.at_most;

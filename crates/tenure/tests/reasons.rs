@@ -2449,6 +2449,7 @@ fn one_of_each() -> Vec<Reason> {
         "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
         "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
         "with": "a", "ground": "authority", "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5, "entity": "a",
+        "freshness": 0.5, "threshold": 0.5, "rule": "archive",
     });
     let of = |code: &String| {
         let mut reason = data.clone();
@@ -2507,7 +2508,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        52 + 17 + 6 + 9,
+        54 + 17 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {
