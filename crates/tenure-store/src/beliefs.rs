@@ -67,10 +67,9 @@ impl Tenant {
         let is_same = confidence == belief.stated && !waits;
         let note = if belief.evidence.iter().all(|link| link.silent.is_some()) {
             Some(WriteNote::NothingSpeaks)
-        } else if let Some(most) = most.filter(|most| *most < belief.confidence) {
-            Some(WriteNote::AtMost { confidence: most })
         } else {
-            None
+            let caps = most.filter(|most| *most < belief.confidence);
+            caps.map(|confidence| WriteNote::AtMost { confidence })
         };
         if is_same || note == Some(WriteNote::NothingSpeaks) {
             let last = last.ok_or_else(missing)?;
