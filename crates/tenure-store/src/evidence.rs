@@ -1,21 +1,27 @@
 //! Beliefs: a claim with the evidence for it and against it, and the confidence that all of it gives at once.
 //!
 //! For a claim speak the objects that it was made from, and those that claim the same of its slot; against it those that
-//! claim what cannot hold beside it. Only what is believed now speaks, so that a belief falls with its evidence.
+//! claim what cannot hold beside it. Only what is believed now speaks, so that a belief falls with its evidence; and in what
+//! is written into an object only what everyone may see who may see the object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use tenure::belief::{Direction, Evidence, GateRefusal, SlotClaim, confidence, may_persist};
+use serde::{Deserialize, Serialize};
+use tenure::belief::{
+    Direction, Evidence, GateRefusal, SlotClaim, confidence, may_persist, origin_site, votes,
+};
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage, clip,
+    ContradictionStatus, LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId,
+    Sealer, Usage, clip,
 };
 use tenure::text::examine;
-use tenure::{ContextObject, Error, ObjectDocument};
+use tenure::time::Instant;
+use tenure::{ContextObject, Error};
 
 use crate::claims::{MOST_OPPONENTS, slots_of};
 use crate::engine::{BeliefRow, Change, Read, RevisionRow, Write};
+use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::with_descendants;
 use crate::settle::{apply, rejudge};
 use crate::stored::{believed, read_revision, revision_row};
@@ -25,6 +31,31 @@ const MOST_EVIDENCE: u32 = 1_024;
 /// The number of independent origins that something inferred needs.
 const MOST_NEEDED: usize = 2;
 
+/// The most objects that are looked at for what evidence was made from.
+const MOST_ANCESTORS: usize = 4_096;
+/// The origin of what was inferred from nothing that is named.
+const UNFOUNDED: &str = "inferred, from nothing that is named";
+
+/// The reason for which a piece of evidence does not count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Silence {
+    /// It is over, and the claim is not.
+    Over,
+    /// Not everyone may see it who may see the claim.
+    NotForAll,
+}
+
+/// Those to whom evidence counts.
+#[derive(Clone, Copy)]
+pub(crate) enum View<'v> {
+    /// Everyone who may see the claim: what is written into it.
+    Everyone,
+    /// A caller of this tenant, who may see so much.
+    Caller(&'v str, &'v Sees<'v>),
+}
+
 /// A link from a belief to what speaks for it or against it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Link {
@@ -32,8 +63,14 @@ pub struct Link {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
-    /// The origin, which has one vote.
-    pub origin: String,
+    /// The origins that it comes from, an address by its site; of what was inferred or derived, those of its roots.
+    pub origins: BTreeSet<String>,
+    /// The number of its vote: evidence that shares an origin has one together. None where it does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vote: Option<usize>,
+    /// The reason for which it does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Silence>,
     /// The side.
     pub direction: Direction,
     /// The quality of its source.
@@ -58,6 +95,9 @@ pub struct BeliefWithEvidence {
     pub stated: Score,
     /// The confidence that the evidence gives it: one half where there is none.
     pub confidence: Score,
+    /// The most that it may have: what was made from other objects is at most as sure as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Score>,
     /// The evidence for it and against it, by id.
     pub evidence: Vec<Link>,
     /// The reason for which something inferred must not persist on this evidence.
@@ -92,14 +132,6 @@ pub(crate) fn held(
     Ok(held)
 }
 
-/// The place that an object comes from: its origin, the source that it was found in, or else itself.
-fn origin_of(document: &ObjectDocument, id: ObjectId) -> String {
-    let found = document.provenance.as_ref();
-    let found = found.and_then(|found| found.source_id.clone());
-    let origin = document.source_origin.clone().or(found);
-    origin.unwrap_or_else(|| id.to_string())
-}
-
 /// The object as it is believed, or waits for a person.
 pub(crate) fn held_or_waiting(
     rows: &mut dyn Read,
@@ -123,32 +155,43 @@ pub(crate) fn held_or_waiting(
     Ok(Some(believed(&object, row, Usage::default(), None)))
 }
 
-/// The claim of an object with its evidence, but for these objects and what was made from the object itself: nothing
-/// speaks for what it was made from.
+/// Returns whether something of an object waits for a person.
+pub(crate) fn is_waiting(rows: &mut dyn Read, id: ObjectId) -> Result<bool, Error> {
+    let standing = rows.standing(&[id])?.remove(&id);
+    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    Ok(beliefs
+        .iter()
+        .any(|row| row.lifecycle == Lifecycle::AwaitingConfirmation))
+}
+
+/// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:
+/// nothing speaks for what it was made from.
 pub(crate) fn weigh(
     rows: &mut dyn Read,
     id: ObjectId,
     without: &BTreeSet<ObjectId>,
+    at: Instant,
+    view: View<'_>,
 ) -> Result<BeliefWithEvidence, Error> {
     let missing = || {
         Error::not_found(format!("there is no belief about `{id}` now"))
             .hint("`tenure store history` shows what was believed of it")
     };
     let own = held_or_waiting(rows, id)?.ok_or_else(missing)?;
-    let (entities, claim) = SlotClaim::of(&own).ok_or_else(|| {
-        Error::input(format!(
-            "`{}` makes no claim that can be read",
-            clip(own.name())
-        ))
-        .expected("a `normalized_claim` about `canonical_entity_ids`")
-    })?;
-    let (links, flagged) = links(
-        rows,
-        &own,
-        Some((&entities, &claim)),
+    if let View::Caller(_, sees) = view
+        && !sees(std::slice::from_ref(&own)).iter().all(|seen| *seen)
+    {
+        return Err(missing());
+    }
+    let (entities, claim) = SlotClaim::of(&own).ok_or_else(|| no_claim(&own))?;
+    let asked = Asked {
+        claim: Some((&entities[..], &claim)),
         without,
-        &Fresh::new(),
-    )?;
+        fresh: &Fresh::new(),
+        at,
+        view,
+    };
+    let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
     Ok(BeliefWithEvidence {
         object_id: id,
@@ -157,9 +200,52 @@ pub(crate) fn weigh(
         claim: claim.claim.to_string(),
         stated: own.revision().confidence(),
         confidence: confidence(&evidence),
+        at_most: least_of(rows, own.revision().derived_from())?,
         refused: refusal(&own, &links, flagged, MOST_NEEDED),
         evidence: links,
     })
+}
+
+/// The error for an object without a claim about something: what of it is missing.
+fn no_claim(own: &ContextObject) -> Error {
+    let name = clip(own.name());
+    let said = own.revision().normalized_claim();
+    match said.map(str::parse::<tenure::belief::Claim>) {
+        None => Error::input(format!("`{name}` makes no claim"))
+            .expected("a `normalized_claim`, such as `port == 443`"),
+        Some(Err(error)) => {
+            let expected = error.expected.clone();
+            let error = Error::input(format!(
+                "`{name}` makes no claim that can be read: {}",
+                error.what
+            ));
+            match expected {
+                Some(expected) => error.expected(expected),
+                None => error,
+            }
+        }
+        Some(Ok(_)) => Error::input(format!("`{name}` makes a claim about nobody that is named"))
+            .expected("`canonical_entity_ids`, or `subjects`")
+            .hint("write it again with the id of whom or what it is about"),
+    }
+}
+
+/// The least confidence of these objects, as they were written last; none where none of them is believed.
+fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, Error> {
+    let standing = rows.standing(parents)?;
+    let heads = rows.heads(parents)?;
+    let mut sealer = Sealer::default();
+    let mut least: Option<Score> = None;
+    for (id, standing) in standing {
+        if standing.beliefs.is_empty() {
+            continue;
+        }
+        let body = heads.get(&id).map_or("", String::as_str);
+        let own = read_revision(&mut sealer, standing.head, body)?;
+        let own = own.revision().confidence();
+        least = Some(least.map_or(own, |least| least.min(own)));
+    }
+    Ok(least)
 }
 
 /// Objects that the same write makes, by id.
@@ -171,20 +257,30 @@ pub(crate) fn gate(
     rows: &mut dyn Read,
     own: &ContextObject,
     fresh: &Fresh,
+    at: Instant,
 ) -> Result<Option<GateRefusal>, Error> {
     let claim = SlotClaim::of(own);
     let claim = claim
         .as_ref()
         .map(|(entities, claim)| (&entities[..], claim));
-    let (links, flagged) = links(rows, own, claim, &BTreeSet::new(), fresh)?;
+    let asked = Asked {
+        claim,
+        without: &BTreeSet::new(),
+        fresh,
+        at,
+        view: View::Everyone,
+    };
+    let (links, flagged) = links(rows, own, &asked)?;
     let needed = if claim.is_some() { MOST_NEEDED } else { 0 };
     Ok(refusal(own, &links, flagged, needed))
 }
 
+/// The evidence that counts.
 fn evidence_of(links: &[Link]) -> Vec<Evidence> {
-    let each = links.iter().map(|link| Evidence {
+    let counts = links.iter().filter(|link| link.silent.is_none());
+    let each = counts.map(|link| Evidence {
         object: link.object_id,
-        origin: link.origin.clone(),
+        origins: link.origins.clone(),
         direction: link.direction,
         source_authority: link.source_authority,
     });
@@ -198,50 +294,87 @@ fn refusal(
     needed: usize,
 ) -> Option<GateRefusal> {
     let mut parents = own.revision().derived_from().iter();
-    let verified = parents.all(|parent| links.iter().any(|link| link.object_id == *parent));
+    let stands = |link: &Link, parent| link.object_id == parent && link.silent.is_none();
+    let verified = parents.all(|parent| links.iter().any(|link| stands(link, *parent)));
     may_persist(&evidence_of(links), needed, verified, flagged).err()
 }
 
-/// What speaks for an object and against it, but for these objects and what was made from the object itself; and whether
+/// The question for what speaks for an object and against it.
+struct Asked<'q> {
+    claim: Option<(&'q [String], &'q SlotClaim)>,
+    /// The objects that do not speak.
+    without: &'q BTreeSet<ObjectId>,
+    fresh: &'q Fresh,
+    at: Instant,
+    view: View<'q>,
+}
+
+impl Asked<'_> {
+    /// The reason for which an object does not count for another, where there is one. Evidence that covers the end of a claim's
+    /// time speaks for it also afterwards.
+    fn silent(&self, object: &ContextObject, own: &ContextObject) -> Option<Silence> {
+        let end = own.valid().until;
+        let is_over = object
+            .valid()
+            .until
+            .is_some_and(|until| until <= self.at && end.is_none_or(|end| until < end));
+        if is_over {
+            return Some(Silence::Over);
+        }
+        let is_for_all = match self.view {
+            View::Everyone => object.flows_to(own),
+            View::Caller(..) => true,
+        };
+        (!is_for_all).then_some(Silence::NotForAll)
+    }
+}
+
+/// What speaks for an object and against it, but for what was made from the object itself; and whether
 /// hidden characters are in it, or in what it was made from.
 fn links(
     rows: &mut dyn Read,
     own: &ContextObject,
-    claim: Option<(&[String], &SlotClaim)>,
-    without: &BTreeSet<ObjectId>,
-    fresh: &Fresh,
+    asked: &Asked<'_>,
 ) -> Result<(Vec<Link>, bool), Error> {
     let id = own.revision().object_id();
     let mut others: BTreeSet<ObjectId> = BTreeSet::new();
-    if let Some((entities, claim)) = claim {
+    if let Some((entities, claim)) = asked.claim {
         for slot in slots_of(rows, entities, claim.claim.slot())? {
             others.extend(rows.on_slot(slot, MOST_EVIDENCE)?);
         }
-        others.extend(fresh.keys());
+        others.extend(asked.fresh.keys());
     }
     let parents: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
     others.extend(&parents);
     for own in with_descendants(rows, &[id])? {
         others.remove(&own);
     }
-    let others: Vec<ObjectId> = others.difference(without).copied().collect();
+    let mut others: Vec<ObjectId> = others.difference(asked.without).copied().collect();
+    if let View::Caller(tenant, sees) = asked.view {
+        others = open_objects(rows, tenant, others, Some(sees))?;
+    }
     let mut found = held(rows, &others)?;
     for other in &others {
-        if let Some(object) = fresh.get(other) {
+        if let Some(object) = asked.fresh.get(other) {
             found.insert(*other, std::sync::Arc::clone(object));
         }
+    }
+    if let View::Caller(_, sees) = asked.view {
+        // Labels do not tell all: some memory is hidden by where it comes from.
+        let objects: Vec<_> = found.values().cloned().collect();
+        let mut seen = sees(&objects).into_iter();
+        found.retain(|_, _| seen.next() == Some(true));
     }
     let mut links = Vec::new();
     let mut flagged = examine(own.revision().content()).is_some();
     for (other, object) in found {
-        let document = object.to_document()?;
-        let theirs = claim.and_then(|(entities, claim)| {
+        let theirs = asked.claim.and_then(|(entities, claim)| {
             SlotClaim::of(&object).filter(|(about, theirs)| {
                 theirs.claim.slot() == claim.claim.slot()
                     && about.iter().any(|entity| entities.contains(entity))
             })
         });
-        let direction = match (&theirs, claim) {
+        let direction = match (&theirs, asked.claim) {
             (Some((_, theirs)), Some((_, claim))) if claim.against(theirs).is_some() => {
                 Direction::Against
             }
@@ -250,16 +383,143 @@ fn links(
             _ => continue,
         };
         flagged |= parents.contains(&other) && examine(object.revision().content()).is_some();
-        links.push(Link {
-            object_id: other,
-            name: object.name().to_owned(),
-            origin: origin_of(&document, other),
-            direction,
-            source_authority: object.revision().source_authority(),
-            claim: theirs.map(|(_, theirs)| theirs.claim.to_string()),
-        });
+        let silent = asked.silent(&object, own);
+        links.push((
+            Source::of(&object),
+            Link {
+                object_id: other,
+                name: object.name().to_owned(),
+                origins: BTreeSet::new(),
+                vote: None,
+                silent,
+                direction,
+                source_authority: object.revision().source_authority(),
+                claim: theirs.map(|(_, theirs)| theirs.claim.to_string()),
+            },
+        ));
+    }
+    let known = Sources::of(rows, &links, asked.fresh)?;
+    let each = links.into_iter().map(|(source, link)| Link {
+        origins: known.origins(&source, link.object_id),
+        ..link
+    });
+    let mut links: Vec<Link> = each.collect();
+    let cast = votes(&evidence_of(&links));
+    let counted = links.iter_mut().filter(|link| link.silent.is_none());
+    for (link, vote) in counted.zip(cast) {
+        link.vote = Some(vote + 1);
     }
     Ok((links, flagged))
+}
+
+/// Says of an object where it comes from.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+struct Source {
+    object_type: Option<ObjectType>,
+    derived_from: Vec<ObjectId>,
+    source_origin: Option<String>,
+    origins: Vec<String>,
+    provenance: Option<Provenance>,
+}
+
+impl Source {
+    fn of(object: &ContextObject) -> Source {
+        let revision = object.revision();
+        let own = revision.source_origin();
+        let origins = revision.origins().filter(|origin| own != Some(*origin));
+        Source {
+            object_type: Some(revision.object_type()),
+            derived_from: revision.derived_from().to_vec(),
+            source_origin: own.map(str::to_owned),
+            origins: origins.map(str::to_owned).collect(),
+            provenance: revision.provenance().cloned(),
+        }
+    }
+
+    /// The origins of what was made from nothing else.
+    fn own(&self, id: ObjectId) -> BTreeSet<String> {
+        let stated = self.source_origin.iter().chain(&self.origins);
+        let sites = stated.map(|origin| (origin, origin_site(origin)));
+        if self.object_type == Some(ObjectType::InferredBelief) {
+            // The file that it was put from says nothing.
+            let web = sites.filter(|(origin, site)| site != *origin);
+            let web: BTreeSet<String> = web.map(|(_, site)| site).collect();
+            return if web.is_empty() {
+                [UNFOUNDED.to_owned()].into()
+            } else {
+                web
+            };
+        }
+        let sites: BTreeSet<String> = sites.map(|(_, site)| site).collect();
+        if !sites.is_empty() {
+            return sites;
+        }
+        let found = self.provenance.as_ref();
+        let found = found.and_then(|found| found.source_id.as_deref());
+        [found.map_or_else(|| id.to_string(), origin_site)].into()
+    }
+}
+
+/// The objects that evidence was made from.
+struct Sources(BTreeMap<ObjectId, Source>);
+
+impl Sources {
+    /// Reads what this evidence was made from, and what that was, as far as it is there.
+    fn of(rows: &mut dyn Read, links: &[(Source, Link)], fresh: &Fresh) -> Result<Sources, Error> {
+        let mut known: BTreeMap<ObjectId, Source> = BTreeMap::new();
+        let parents = links.iter().flat_map(|(source, _)| &source.derived_from);
+        let mut wanted: BTreeSet<ObjectId> = parents.copied().collect();
+        while !wanted.is_empty() && known.len() < MOST_ANCESTORS {
+            let ids: Vec<ObjectId> = wanted.iter().copied().collect();
+            let bodies = rows.heads(&ids)?;
+            let mut next = BTreeSet::new();
+            for id in ids {
+                let source = match fresh.get(&id) {
+                    Some(object) => Some(Source::of(object)),
+                    None => bodies
+                        .get(&id)
+                        .and_then(|body| serde_json::from_str(body).ok()),
+                };
+                if let Some(source) = source {
+                    next.extend(source.derived_from.iter().copied());
+                    known.insert(id, source);
+                }
+            }
+            next.retain(|id| !known.contains_key(id));
+            // What is gone is asked for once.
+            wanted = next.difference(&wanted).copied().collect();
+        }
+        Ok(Sources(known))
+    }
+
+    /// The origins of an object: of what was made from others, those of its roots. Where one of these is gone, those that it
+    /// has inherited count, too.
+    fn origins(&self, source: &Source, id: ObjectId) -> BTreeSet<String> {
+        if source.derived_from.is_empty() {
+            return source.own(id);
+        }
+        let mut origins = BTreeSet::new();
+        let mut seen: BTreeSet<ObjectId> = [id].into();
+        let mut open: Vec<ObjectId> = source.derived_from.clone();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.0.get(&id) {
+                Some(root) if root.derived_from.is_empty() => origins.extend(root.own(id)),
+                Some(made) => open.extend(&made.derived_from),
+                None => {
+                    origins.insert(id.to_string());
+                    origins.extend(source.origins.iter().map(|origin| origin_site(origin)));
+                }
+            }
+        }
+        if origins.is_empty() {
+            origins.insert(UNFOUNDED.to_owned());
+        }
+        origins
+    }
 }
 
 /// The objects that were inferred, of these.
@@ -272,7 +532,11 @@ fn inferred(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>,
 
 /// These objects, and what falls with them: everything made from them, but for what was inferred and has other evidence
 /// for it that stands.
-pub(crate) fn fallen(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn fallen(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    at: Instant,
+) -> Result<Vec<ObjectId>, Error> {
     let mut gone: BTreeSet<ObjectId> = ids.iter().copied().collect();
     let mut stay: BTreeSet<ObjectId> = BTreeSet::new();
     let mut fresh: Vec<ObjectId> = ids.to_vec();
@@ -289,9 +553,9 @@ pub(crate) fn fallen(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<Vec<Object
         }
         // What stays may stand on something that has fallen since.
         for id in stay.clone() {
-            let stands = |link: &Link| link.direction == Direction::For;
-            let has_more =
-                weigh(rows, id, &gone).is_ok_and(|left| left.evidence.iter().any(stands));
+            let stands = |link: &Link| link.direction == Direction::For && link.silent.is_none();
+            let left = weigh(rows, id, &gone, at, View::Everyone);
+            let has_more = left.is_ok_and(|left| left.evidence.iter().any(stands));
             if !has_more {
                 stay.remove(&id);
                 gone.insert(id);
@@ -304,24 +568,56 @@ pub(crate) fn fallen(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<Vec<Object
 
 /// The objects that fall with these when they are judged, and not retracted: what was inferred from them alone. What else was
 /// made from them is stale wherever they do not stand.
-pub(crate) fn judged_with(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
-    let all = fallen(rows, ids)?;
+pub(crate) fn judged_with(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    at: Instant,
+) -> Result<Vec<ObjectId>, Error> {
+    let all = fallen(rows, ids, at)?;
     let inferred = inferred(rows, &all)?;
     let falls = |id: &ObjectId| ids.contains(id) || inferred.contains(id);
     Ok(all.into_iter().filter(falls).collect())
 }
 
 /// The inferred beliefs that these objects are evidence for, or against: what was made from them, and what claims
-/// something of their slots.
+/// something of their slots, where everyone may see the one who may see the other.
 pub(crate) fn leaning_on(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let mut near: BTreeSet<ObjectId> = rows.children(ids)?.into_iter().collect();
-    for slot in rows.slots(ids)? {
-        near.extend(rows.on_slot(slot, MOST_OPPONENTS)?);
+    let of = ids.iter().copied().collect::<BTreeSet<_>>();
+    let mut seen: BTreeMap<i64, Vec<ObjectId>> = BTreeMap::new();
+    for id in &of {
+        for slot in rows.slots(&[*id])? {
+            seen.entry(slot).or_default().push(*id);
+        }
     }
-    let near: Vec<ObjectId> = near.into_iter().filter(|id| !ids.contains(id)).collect();
+    let mut sealer = Sealer::default();
+    for (slot, fell) in seen {
+        let mut labels = Vec::new();
+        for id in fell {
+            for (id, text) in rows.head_labels(Ok(id))? {
+                labels.push(labelled_or_hidden(
+                    &mut sealer,
+                    LOCAL_TENANT,
+                    id,
+                    &text,
+                    None,
+                )?);
+            }
+        }
+        let on_slot = rows.on_slot(slot, MOST_OPPONENTS)?;
+        for (id, text) in rows.held_labels(&on_slot)? {
+            let own = labelled_or_hidden(&mut sealer, LOCAL_TENANT, id, &text, None)?;
+            let reaches =
+                |label: &std::sync::Arc<ContextObject>| label.access().flows_to(&own.access());
+            if labels.iter().any(reaches) {
+                near.insert(id);
+            }
+        }
+    }
+    let near: Vec<ObjectId> = near.into_iter().filter(|id| !of.contains(id)).collect();
     inferred(rows, &near)
 }
 
@@ -344,7 +640,7 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
     let mut sealer = Sealer::default();
     for id in ids {
         // What makes no claim has no evidence.
-        let Ok(left) = weigh(rows, *id, &BTreeSet::new()) else {
+        let Ok(left) = weigh(rows, *id, &BTreeSet::new(), stamp.at, View::Everyone) else {
             continue;
         };
         let Some(standing) = rows.standing(&[*id])?.remove(id) else {

@@ -53,7 +53,8 @@ impl Tenant {
         let asked = Digest::of(id.to_string().as_bytes());
         self.once(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
-            let ids = fallen(rows, &[id])?;
+            let at = rows.stamp()?.at;
+            let ids = fallen(rows, &[id], at)?;
             rejudge_all(rows, &ids, |_| None)
         })
     }
@@ -86,7 +87,10 @@ impl Tenant {
             }
             let ids = match contradiction {
                 ContradictionStatus::Clean => vec![id],
-                _ => judged_with(rows, &[id])?,
+                _ => {
+                    let at = rows.stamp()?.at;
+                    judged_with(rows, &[id], at)?
+                }
             };
             rejudge_all(rows, &ids, |row| {
                 Some(BeliefRow {
@@ -125,7 +129,10 @@ impl Tenant {
             if found.is_empty() {
                 return Ok(Vec::new());
             }
-            let ids = judged_with(rows, &found)?;
+            let ids = {
+                let at = rows.stamp()?.at;
+                judged_with(rows, &found, at)?
+            };
             rejudge_all(rows, &ids, |row| {
                 Some(BeliefRow {
                     contradiction,
@@ -164,7 +171,10 @@ pub(crate) fn age_all(
     lifecycle: Lifecycle,
 ) -> Result<Vec<WrittenObject>, Error> {
     let all = match lifecycle {
-        Lifecycle::Archived => fallen(rows, ids)?,
+        Lifecycle::Archived => {
+            let at = rows.stamp()?.at;
+            fallen(rows, ids, at)?
+        }
         _ => ids.to_vec(),
     };
     rejudge_all(rows, &all, |row| {

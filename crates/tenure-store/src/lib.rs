@@ -34,6 +34,7 @@
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
+mod age;
 mod beliefs;
 mod blobs;
 mod buried;
@@ -82,7 +83,7 @@ pub use blobs::TextLine;
 pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, Party, ResolverAction};
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
-pub use evidence::{BeliefWithEvidence, Link};
+pub use evidence::{BeliefWithEvidence, Link, Silence};
 pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
 use tenure::belief::{Claim, GateRefusal};
+use tenure::num::Score;
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,13 @@ pub enum WriteNote {
     AwaitsConfirmation {
         /// The reason: `too_little_evidence`, `unverified_parent` or `flagged`.
         why: String,
+    },
+    /// Nothing speaks for its claim or against it: its confidence stays as it is stated.
+    NothingSpeaks,
+    /// Its evidence would give it more, but it was made from other objects, and is at most as sure as they are.
+    AtMost {
+        /// The most that it may have.
+        confidence: Score,
     },
 }
 

@@ -345,7 +345,8 @@ impl Tenant {
                     })
                 });
             }
-            let ids = fallen(rows, &[id])?;
+            let at = rows.stamp()?.at;
+            let ids = fallen(rows, &[id], at)?;
             rejudge_all(rows, &ids, |_| None)
         })
     }

@@ -40,6 +40,8 @@ pub enum WaitingKind {
     Conflict,
     /// An object that was made from something that has changed since: it is to be made anew.
     Stale,
+    /// An object that was judged along with what it was made from, which is clean again.
+    Judged,
 }
 
 /// Something that waits for a person.
@@ -50,7 +52,7 @@ pub struct Waiting {
     /// The object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<ObjectId>,
-    /// The other object, of a conflict; of what is stale, the one that has changed.
+    /// The other object, of a conflict; of what is stale, the one that has changed; of what was judged along with another, that one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_id: Option<ObjectId>,
     /// The id of the entity.
@@ -87,7 +89,7 @@ impl Waiting {
 
 impl Tenant {
     /// Everything that waits for a person at this instant: what awaits confirmation, entities, conflicts that nothing
-    /// decides, and what is stale. A caller is told of what may be seen.
+    /// decides, what is stale, and what was judged along with something that is clean again. A caller is told of what may be seen.
     ///
     /// # Errors
     ///
@@ -129,6 +131,7 @@ impl Tenant {
         let waiting = conflicts.filter(|one| !one.actions.is_empty());
         all.extend(waiting.map(conflict));
         all.extend(self.stale(now, sees)?);
+        all.extend(self.judged_along(sees)?);
         if *self.name != *DEFAULT {
             let all_of = all.into_iter();
             all = all_of
@@ -187,6 +190,80 @@ impl Tenant {
             made.retain(|one| open.contains(&one.id));
             parents.opened.retain(|id, _| open.contains(id));
             Ok(stale_of(&made, parents))
+        })
+    }
+}
+
+impl Tenant {
+    /// The objects that were judged in the same write as something that they were made from, of which nothing is judged any
+    /// more.
+    fn judged_along(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
+        self.read(|rows| {
+            let mut sealer = Sealer::default();
+            let mut found: Vec<(BeliefRow, String, ObjectType, Vec<ObjectId>)> = Vec::new();
+            let mut unclean = BTreeSet::new();
+            let mut known = BTreeSet::new();
+            rows.each_held(None, &mut |_, row, body| {
+                known.insert(row.object);
+                if row.contradiction == ContradictionStatus::Clean {
+                    return Ok(());
+                }
+                unclean.insert(row.object);
+                // What is damaged is reported by the check.
+                let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
+                    return Ok(());
+                };
+                let revision = object.revision();
+                let parents = revision.derived_from().to_vec();
+                if !parents.is_empty() {
+                    found.push((
+                        row,
+                        object.name().to_owned(),
+                        revision.object_type(),
+                        parents,
+                    ));
+                }
+                Ok(())
+            })?;
+            found.retain(|(_, _, _, parents)| {
+                let stands = |id: &ObjectId| known.contains(id) && !unclean.contains(id);
+                parents.iter().all(stands)
+            });
+            let ids = found.iter().flat_map(|(row, _, _, parents)| {
+                std::iter::once(row.object).chain(parents.iter().copied())
+            });
+            let ids: BTreeSet<ObjectId> = ids.collect();
+            let open = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
+            let open: BTreeSet<ObjectId> = open.into_iter().collect();
+            let mut all: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
+            for (row, name, object_type, parents) in found {
+                if !open.contains(&row.object) {
+                    continue;
+                }
+                for parent in parents.into_iter().filter(|id| open.contains(id)) {
+                    let history = rows.history(parent)?;
+                    let was_judged = history.iter().any(|before| {
+                        before.opened.version == row.opened.version
+                            && before.contradiction != ContradictionStatus::Clean
+                    });
+                    if was_judged {
+                        let id = row.object;
+                        all.entry(id).or_insert_with(|| Waiting {
+                            kind: WaitingKind::Judged,
+                            object_id: Some(id),
+                            other_id: Some(parent),
+                            entity: None,
+                            name: name.clone(),
+                            object_type: Some(object_type),
+                            rule: None,
+                            since: Some(row.opened.at),
+                            decide: format!("tenure store judge {id} --status clean"),
+                            otherwise: vec![format!("tenure store retract {id}")],
+                        });
+                    }
+                }
+            }
+            Ok(all.into_values().collect())
         })
     }
 }

@@ -405,7 +405,8 @@ fn refused(
     if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
         return Ok(None);
     }
-    gate(rows, object, fresh)
+    let at = rows.stamp()?.at;
+    gate(rows, object, fresh, at)
 }
 
 /// Returns whether a belief holds already: alone in its time, with the same revision and judgement.

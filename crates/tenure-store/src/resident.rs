@@ -8,13 +8,14 @@ use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
 
+use crate::age::ages_from_writing;
 use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
 use crate::reading::access_now;
 use crate::resolution::Registry;
-use crate::stored::believed;
+use crate::stored::{believed, dated};
 use crate::tenant::Tenant;
 
 /// The order of a belief among the candidates: by place, then valid time.
@@ -290,14 +291,23 @@ impl Tenant {
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
+            let mut undated = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
                     let object = decisions.on(believed(&object, &row, usage, None));
-                    resident.put(place, &row, object);
+                    if ages_from_writing(&object) {
+                        undated.push((place, row, object));
+                    } else {
+                        resident.put(place, &row, object);
+                    }
                 }
                 Ok(())
             })?;
+            for (place, row, object) in undated {
+                let object = dated(rows, &row, object)?;
+                resident.put(place, &row, object);
+            }
             resident.put_damaged(reading.stand_ins(rows, &self.name)?);
             Ok(resident.finish(version))
         })
@@ -337,7 +347,7 @@ impl Tenant {
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
                         let object = decisions.on(believed(&object, row, usage, None));
-                        state.put(standing.place, row, object);
+                        state.put(standing.place, row, dated(rows, row, object)?);
                     }
                 }
             }
@@ -384,6 +394,7 @@ impl Tenant {
         self.read(|rows| {
             let version = rows.version()?;
             let decisions = Decisions::read(rows, None, Some(known))?;
+            let confirmed = confirmed_by(rows, ran.unwrap_or(known))?;
             let mut state: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
             let mut reading = Reading::of(rows)?;
             rows.each_held(Some(known), &mut |place, row, body| {
@@ -435,12 +446,26 @@ impl Tenant {
                 };
                 // What ended later was open then.
                 row.closed = None;
-                let object = believed(&object, &row, Usage::default(), now);
-                resident.put(place, &row, decisions.on(object));
+                let usage = confirmed.get(&row.object).copied().unwrap_or_default();
+                let object = decisions.on(believed(&object, &row, usage, now));
+                resident.put(place, &row, dated(rows, &row, object)?);
             }
             Ok(resident.finish(version))
         })
     }
+}
+
+/// The last confirmation of each object, as far as it was made by an instant. Of several the last alone is known.
+fn confirmed_by(rows: &mut dyn Read, at: Instant) -> Result<BTreeMap<ObjectId, Usage>, Error> {
+    let each = rows.usage(None)?.into_iter().filter_map(|(id, usage)| {
+        let last_confirmed = usage.last_confirmed.filter(|confirmed| *confirmed <= at)?;
+        let usage = Usage {
+            last_confirmed: Some(last_confirmed),
+            ..Usage::default()
+        };
+        Some((id, usage))
+    });
+    Ok(each.collect())
 }
 
 /// The access to an object at an instant: that of the revision that was written last before it.

@@ -9,6 +9,7 @@ use tenure::object::{
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error, ObjectDocument};
 
+use crate::age::{ages_from_writing, written_at};
 use crate::engine::Read;
 use crate::engine::{BeliefRow, RevisionRow, Stamp};
 use crate::labels::labels_of;
@@ -122,12 +123,34 @@ pub(crate) fn believed(
         },
         contradiction: row.contradiction,
         superseded_by: row.superseded_by,
+        written: None,
         valid: (row.valid != object.revision().valid()).then_some(row.valid),
         access,
         damaged: object.status().damaged,
         decisions: None,
     };
     Arc::new(object.judged(status, usage))
+}
+
+/// An object with the instant at which its author wrote it, where its age counts from there and it is believed as it is
+/// only since later.
+pub(crate) fn dated(
+    rows: &mut dyn Read,
+    row: &BeliefRow,
+    object: Arc<ContextObject>,
+) -> Result<Arc<ContextObject>, Error> {
+    if !ages_from_writing(&object) {
+        return Ok(object);
+    }
+    let written = written_at(rows, row, &object)?;
+    if written == row.opened.at {
+        return Ok(object);
+    }
+    let status = Status {
+        written: Some(written),
+        ..object.status().clone()
+    };
+    Ok(Arc::new(object.judged(status, *object.usage())))
 }
 
 impl Line {

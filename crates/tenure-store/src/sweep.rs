@@ -2,16 +2,18 @@
 //! user, or erased.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tenure::belief::{Ageing, TypeAges, aged};
 use tenure::num::Score;
 use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage};
-use tenure::score::freshness;
 use tenure::time::Instant;
-use tenure::{Digest, Error};
+use tenure::{ContextObject, Digest, Error};
 
-use crate::engine::{BeliefRow, Read, Write};
+use crate::age::written_at;
+use crate::engine::{BeliefRow, Change, Read, Write};
 use crate::judge::{age_all, rejudge_all};
 use crate::labels::{Sees, open_objects};
 use crate::outcomes::refuse_proposed;
@@ -100,13 +102,7 @@ impl State {
 /// A belief about an object, as far as its age goes.
 struct Part {
     row: BeliefRow,
-    name: String,
-    object_type: ObjectType,
-    /// The rule, where it says how fast the object ages.
-    decay: Option<(f64, Score)>,
-    retirement: RetirementRule,
-    /// The instant from which its age counts, where the object says so or somebody confirmed it.
-    since: Option<Instant>,
+    object: Arc<ContextObject>,
 }
 
 /// The log of the scheduled sweeps that did something.
@@ -128,7 +124,8 @@ pub struct Retention {
 }
 
 impl Tenant {
-    /// Finds what has become too old by its own decay rule at this instant, and does what its
+    /// Finds what has become too old at this instant by its own decay rule, or that of its type in the policy that the tenant
+    /// keeps under the name `retirement`, and does what its
     /// retirement rule says, but for those to be erased: these await confirmation. With `dry_run` it is only found. Age counts from the last confirmation,
     /// else from the start of its validity, else from when it was written.
     ///
@@ -295,6 +292,8 @@ impl Tenant {
     pub(crate) fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Old>, Error> {
         self.read(|rows| {
             let usage = rows.usage(None)?;
+            let kept = type_ages(rows)?;
+            let types = kept.ages();
             let mut sealer = Sealer::default();
             let mut found: Vec<Vec<Part>> = Vec::new();
             let mut parts: Vec<Part> = Vec::new();
@@ -310,26 +309,13 @@ impl Tenant {
                     .is_some_and(|part| part.row.object != row.object)
                 {
                     let whole = std::mem::take(&mut parts);
-                    if whole.iter().any(|part| part.decay.is_some()) {
+                    if whole.iter().any(|part| part.may_age(types)) {
                         found.push(whole);
                     }
                 }
                 let usage = usage.get(&row.object).copied().unwrap_or_default();
                 let object = believed(&object, &row, usage, None);
-                let revision = object.revision();
-                let rule = revision.decay_rule();
-                parts.push(Part {
-                    name: object.name().to_owned(),
-                    object_type: revision.object_type(),
-                    decay: rule
-                        .and_then(|rule| Some((rule.half_life_days?, rule.minimum_threshold))),
-                    retirement: revision
-                        .retirement_rule()
-                        .unwrap_or(RetirementRule::Archive),
-                    // As its author says: a write about another time may have left less of it.
-                    since: usage.last_confirmed.or(revision.valid().from),
-                    row,
-                });
+                parts.push(Part { row, object });
                 Ok(())
             })?;
             found.push(parts);
@@ -345,20 +331,23 @@ impl Tenant {
                 if !parts.iter().all(is_over) {
                     parts.retain(|part| !is_over(part));
                 }
-                let mut freshest: Option<Retired> = None;
+                let Some(name) = parts.first().map(|part| part.object.name().to_owned()) else {
+                    continue;
+                };
+                let mut ages = Vec::with_capacity(parts.len());
                 for part in parts {
-                    freshest = match part.aged(rows, now, hard_delete)? {
-                        None => None,
-                        Some(aged) => match freshest {
-                            Some(other) if other.freshness >= aged.freshness => Some(other),
-                            _ => Some(aged),
-                        },
-                    };
-                    if freshest.is_none() {
-                        break;
-                    }
+                    ages.push(part.ageing(rows, types, hard_delete)?);
                 }
-                old.extend(freshest.map(|retired| Old { retired, state }));
+                old.extend(aged(ages, now).map(|aged| Old {
+                    retired: Retired {
+                        object_id: id,
+                        name,
+                        freshness: aged.freshness,
+                        threshold: aged.threshold,
+                        rule: aged.rule,
+                    },
+                    state,
+                }));
             }
             Ok(old)
         })
@@ -444,6 +433,13 @@ impl Tenant {
                 refuse_proposed(rows, &ids)?;
                 let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
                 rows.count(&counted)?;
+                // What was not waiting is younger, too.
+                let standing = rows.standing(&ids)?.into_iter();
+                let younger = standing.map(|(id, held)| (id, held.place, held.name, held.head));
+                rows.change(&Change {
+                    objects: younger.collect(),
+                    ..Change::default()
+                })?;
                 rejudge_all(rows, &ids, |row| {
                     Some(BeliefRow {
                         lifecycle: Lifecycle::Active,
@@ -456,63 +452,70 @@ impl Tenant {
 }
 
 impl Part {
-    /// Itself as too old; `None` where it is not, or where its rule was applied already.
-    fn aged(
-        self,
+    /// Returns whether it may become too old.
+    fn may_age(&self, types: TypeAges<'_>) -> bool {
+        let any = self.row.opened.at;
+        Ageing::of(&self.object, Some(any), types).is_some()
+    }
+
+    /// The way in which it ages; `None` where it does not, or where its rule was applied already.
+    fn ageing(
+        &self,
         rows: &mut dyn Read,
-        now: Instant,
+        types: TypeAges<'_>,
         hard_delete: HardDelete,
-    ) -> Result<Option<Retired>, Error> {
-        let Some((half_life_days, threshold)) = self.decay else {
-            return Ok(None);
-        };
-        if retirement_done(self.retirement, self.row.lifecycle, hard_delete) {
+    ) -> Result<Option<Ageing>, Error> {
+        if !self.may_age(types) {
             return Ok(None);
         }
-        let since = match self.since {
-            Some(since) => since,
-            None => written_at(rows, &self.row, self.object_type)?,
-        };
-        let freshness = freshness(Some(since), Some(now), Some(half_life_days));
-        Ok((freshness < threshold).then_some(Retired {
-            object_id: self.row.object,
-            name: self.name,
-            freshness,
-            threshold,
-            rule: self.retirement,
-        }))
+        let rule = self.object.revision().retirement_rule();
+        let rule = rule.unwrap_or(RetirementRule::Archive);
+        if retirement_done(rule, self.row.lifecycle, hard_delete) {
+            return Ok(None);
+        }
+        let written = written_at(rows, &self.row, &self.object)?;
+        Ok(Ageing::of(&self.object, Some(written), types))
     }
 }
 
-/// The instant at which what a belief says was written. Judgements, earlier sweeps and writes about other times open a
-/// belief anew, and so does evidence that falls and lowers what was inferred from it: none of them makes it younger.
-fn written_at(
-    rows: &mut dyn Read,
-    row: &BeliefRow,
-    object_type: ObjectType,
-) -> Result<Instant, Error> {
-    let history = rows.history(row.object)?;
-    let bodies = match object_type {
-        ObjectType::InferredBelief => rows.bodies(&history.iter().collect::<Vec<_>>())?,
-        _ => BTreeMap::new(),
-    };
-    let said = |revision| {
-        let body = bodies.get(&revision)?;
-        let mut body: serde_json::Value = serde_json::from_str(body).ok()?;
-        body.as_object_mut()?.remove("confidence_score");
-        Some(body)
-    };
-    let own = said(row.revision);
-    let is_same = |other: &BeliefRow| {
-        other.revision == row.revision || (own.is_some() && said(other.revision) == own)
-    };
-    let mut since = row.opened.at;
-    for before in history.iter().rev() {
-        if before.closed.is_some_and(|closed| closed.at == since) && is_same(before) {
-            since = before.opened.at;
+/// The ages of types that a tenant keeps.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct KeptAges {
+    half_life_days: BTreeMap<ObjectType, f64>,
+    retire_below: BTreeMap<ObjectType, Score>,
+}
+
+impl KeptAges {
+    fn ages(&self) -> TypeAges<'_> {
+        TypeAges {
+            half_life_days: &self.half_life_days,
+            retire_below: &self.retire_below,
         }
     }
-    Ok(since)
+}
+
+/// The log of the policy whose ages of types a tenant's sweeps take.
+const AGES: &str = "policy/retirement";
+
+/// The ages of types in the policy that a tenant keeps under the name `retirement`; none where it keeps none, or what it keeps
+/// cannot be read.
+fn type_ages(rows: &mut dyn Read) -> Result<KeptAges, Error> {
+    #[derive(Deserialize)]
+    struct Kept {
+        value: KeptAges,
+    }
+    let last = rows.last(AGES)?;
+    let kept = match last {
+        0 => None,
+        last => rows.entries(AGES, last..last + 1)?.pop(),
+    };
+    let kept = kept.and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok());
+    let ages = kept.map(|kept| kept.value);
+    let is_sound = |days: &f64| days.is_finite() && *days > 0.0;
+    Ok(ages
+        .filter(|ages| ages.half_life_days.values().all(is_sound))
+        .unwrap_or_default())
 }
 
 /// Those of these objects that are still in the state in which they were found.

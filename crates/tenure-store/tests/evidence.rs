@@ -1,11 +1,16 @@
 //! Evidence that falls: what stood on it alone goes with it, the rest is lowered, in the same write.
 
-use tenure::ObjectDocument;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tenure::belief::GateRefusal;
 use tenure::num::Score;
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, ObjectType};
-use tenure_store::{Expect, Outcome, Tenant, WriteNote, Writing};
+use tenure::time::Instant;
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure_store::{Expect, Outcome, Silence, Tenant, WriteNote, Writing};
 
-use crate::common::{Home, document, exported, put};
+use crate::common::{Home, document, exported, now, put};
 
 on_both_engines!(
     what_stood_on_fallen_evidence_alone_goes_and_the_rest_is_lowered,
@@ -15,6 +20,10 @@ on_both_engines!(
     what_is_inferred_is_believed_on_two_origins_or_waits,
     what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough,
     what_comes_through_the_gate_is_the_same_in_any_order_of_a_write,
+    a_site_has_one_vote_whatever_is_made_of_its_pages,
+    what_is_over_speaks_for_nothing_that_lasts,
+    what_is_hidden_changes_nothing_that_more_may_see,
+    a_revision_that_changes_nothing_is_not_written_and_says_why,
 );
 
 fn id(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
@@ -77,14 +86,14 @@ fn what_stood_on_fallen_evidence_alone_goes_and_the_rest_is_lowered(home: &Home)
     };
     let summary = id(&acme, summary);
     let before = confidence(&acme, both).unwrap();
-    let full = acme.belief(both).unwrap();
+    let full = acme.belief(both, now(), None).unwrap();
     assert_eq!(full.evidence.len(), 2);
 
     let written = acme.retract(a, Expect::Any, &Writing::default()).unwrap();
     for gone in [a, alone, upon, summary] {
         assert_eq!(confidence(&acme, gone), None, "{gone}");
     }
-    let left = acme.belief(both).unwrap();
+    let left = acme.belief(both, now(), None).unwrap();
     assert_eq!(left.evidence.len(), 1);
     assert!(left.confidence < full.confidence);
     assert_eq!(confidence(&acme, both), Some(left.confidence));
@@ -111,7 +120,7 @@ fn nothing_speaks_for_what_it_was_made_from(home: &Home) {
     let first = confirmed(&acme, inferred("first", &[a]));
     let echo = confirmed(&acme, inferred("echo", &[first]));
     // They claim the same, and the one was made from the other: that is no evidence of its own.
-    assert_eq!(acme.belief(first).unwrap().evidence.len(), 1);
+    assert_eq!(acme.belief(first, now(), None).unwrap().evidence.len(), 1);
     acme.retract(a, Expect::Any, &Writing::default()).unwrap();
     assert_eq!(confidence(&acme, first), None);
     assert_eq!(confidence(&acme, echo), None);
@@ -133,7 +142,7 @@ fn what_is_judged_or_archived_takes_along_what_was_inferred_from_it_alone(home: 
     assert_eq!(judged(both), ContradictionStatus::Clean);
     assert_eq!(
         confidence(&acme, both),
-        Some(acme.belief(both).unwrap().confidence)
+        Some(acme.belief(both, now(), None).unwrap().confidence)
     );
 
     let c = id(&acme, source("c"));
@@ -154,7 +163,8 @@ fn an_erasure_lowers_what_claims_the_same(home: &Home) {
     let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
     let held = id(&acme, inferred("held", &[a]));
     let other = confirmed(&acme, inferred("other", &[b]));
-    acme.revise_belief(held, &Writing::default()).unwrap();
+    acme.revise_belief(held, now(), &Writing::default())
+        .unwrap();
     let before = confidence(&acme, held).unwrap();
     acme.erase(vec![other], &Writing::default()).unwrap();
     assert!(confidence(&acme, held).unwrap() < before);
@@ -233,8 +243,11 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     assert!(note(&acme, one()).is_some());
     let waits = acme.named("one").unwrap()[0];
     // Its evidence can be looked at while it waits.
-    assert!(acme.belief(waits).unwrap().refused.is_some());
-    assert!(acme.revise_belief(waits, &Writing::default()).is_err());
+    assert!(acme.belief(waits, now(), None).unwrap().refused.is_some());
+    assert!(
+        acme.revise_belief(waits, now(), &Writing::default())
+            .is_err()
+    );
     let at = "2026-01-01".parse().unwrap();
     acme.confirm(vec![waits], at, &Writing::default()).unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
@@ -255,7 +268,8 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     };
     put(&acme, vec![also]);
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::AwaitingConfirmation);
-    acme.revise_belief(waits, &Writing::default()).unwrap();
+    acme.revise_belief(waits, now(), &Writing::default())
+        .unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
     // An export holds what was decided, and an import of it decides nothing anew.
     let lines = exported(&acme);
@@ -296,4 +310,171 @@ fn what_comes_through_the_gate_is_the_same_in_any_order_of_a_write(home: &Home) 
     judged[2].contradiction_status = Some(ContradictionStatus::Disputed);
     put(&tenant, judged.to_vec());
     assert_eq!(lifecycle(&tenant, "guess"), Lifecycle::AwaitingConfirmation);
+}
+
+fn a_site_has_one_vote_whatever_is_made_of_its_pages(home: &Home) {
+    let acme = home.tenant("acme");
+    let page = |name: &str, origin: &str| ObjectDocument {
+        normalized_claim: Some("port == 443".into()),
+        canonical_entity_ids: vec!["desk".into()],
+        source_origin: Some(origin.into()),
+        ..source(name)
+    };
+    let one = id(&acme, page("one", "https://evil.example/1"));
+    let two = id(&acme, page("two", "https://www.evil.example:8443/2"));
+    let too_little = Some("too_little_evidence".to_owned());
+    assert_eq!(note(&acme, inferred("both", &[one, two])), too_little);
+    // What was inferred from one page votes with it, from whatever file it was put.
+    let put_from = |name: &str, from: &[ObjectId]| ObjectDocument {
+        source_origin: Some(format!("{name}.jsonl")),
+        ..inferred(name, from)
+    };
+    let first = confirmed(&acme, put_from("first", &[one]));
+    confirmed(&acme, put_from("second", &[one]));
+    let second = acme.named("second").unwrap()[0];
+    confirmed(&acme, put_from("third", &[second]));
+    let shown = acme.belief(first, now(), None).unwrap();
+    assert_eq!(shown.evidence.len(), 4, "{shown:?}");
+    for link in &shown.evidence {
+        assert_eq!(link.vote, Some(1), "{link:?}");
+        assert_eq!(link.origins, ["evil.example".to_owned()].into(), "{link:?}");
+    }
+    assert_eq!(shown.refused, Some(GateRefusal::TooLittleEvidence));
+    let alone = acme.revise_belief(first, now(), &Writing::default());
+    assert_eq!(alone.unwrap_err().kind, ErrorKind::Policy);
+    // Another site is another vote. What was inferred from both is read by who visits both alone, and so does not count.
+    let other = id(&acme, page("other", "https://good.example/"));
+    let summary = confirmed(&acme, put_from("summary", &[one, other]));
+    let shown = acme.belief(first, now(), None).unwrap();
+    let votes: BTreeSet<_> = shown.evidence.iter().filter_map(|link| link.vote).collect();
+    assert_eq!(votes, [1, 2].into());
+    let link = shown.evidence.iter().find(|link| link.object_id == summary);
+    assert_eq!(link.unwrap().silent, Some(Silence::NotForAll));
+    assert_eq!(shown.refused, None);
+}
+
+fn what_is_over_speaks_for_nothing_that_lasts(home: &Home) {
+    let acme = home.tenant("acme");
+    let day = |text: &str| text.parse::<Instant>().unwrap();
+    let until = ObjectDocument {
+        valid_until: Some(day("2090-01-01")),
+        ..source("until")
+    };
+    let (until, open) = (id(&acme, until), id(&acme, source("open")));
+    let lasts = id(&acme, inferred("lasts", &[until, open]));
+    let ends = ObjectDocument {
+        valid_until: Some(day("2089-01-01")),
+        normalized_claim: Some("host == x".into()),
+        ..inferred("ends", &[until, open])
+    };
+    let ends = id(&acme, ends);
+    let silent = |id, at: &str| {
+        let shown = acme.belief(id, day(at), None).unwrap();
+        let link = shown.evidence.iter().find(|link| link.object_id == until);
+        (link.unwrap().silent, shown.confidence)
+    };
+    let (speaks, full) = silent(lasts, "2089-12-31");
+    assert_eq!(speaks, None);
+    let (speaks, left) = silent(lasts, "2090-01-01");
+    assert_eq!(speaks, Some(Silence::Over));
+    assert!(left < full);
+    assert_eq!(silent(ends, "2090-01-01").0, None);
+    // What was over when it was written makes nothing believed.
+    let past = ObjectDocument {
+        valid_until: Some(day("2020-01-01")),
+        ..source("past")
+    };
+    let past = id(&acme, past);
+    let unverified = Some("unverified_parent".to_owned());
+    assert_eq!(note(&acme, inferred("late", &[past, open])), unverified);
+}
+
+fn what_is_hidden_changes_nothing_that_more_may_see(home: &Home) {
+    let acme = home.tenant("acme");
+    let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
+    let held = id(&acme, inferred("held", &[a, b]));
+    let spy = ObjectDocument {
+        normalized_claim: Some("port == 80".into()),
+        canonical_entity_ids: vec!["desk".into()],
+        source_authority: Some(Score::ONE),
+        user_id: Some("boss".into()),
+        ..source("spy")
+    };
+    let before = acme.belief(held, now(), None).unwrap().confidence;
+    let spy = id(&acme, spy);
+    let shown = acme.belief(held, now(), None).unwrap();
+    assert_eq!(shown.confidence, before);
+    let link = shown.evidence.iter().find(|link| link.object_id == spy);
+    assert_eq!(link.unwrap().silent, Some(Silence::NotForAll));
+    acme.revise_belief(held, now(), &Writing::default())
+        .unwrap();
+    assert_eq!(confidence(&acme, held), Some(before));
+    // Who may see it, sees it count; nobody else is told of it.
+    let seen_by = |user: Option<&'static str>| {
+        let sees = move |objects: &[Arc<ContextObject>]| -> Vec<bool> {
+            let open = |owner: Option<&str>| owner.is_none() || owner == user;
+            let each = objects.iter();
+            each.map(|object| open(object.revision().scope().user.as_deref()))
+                .collect()
+        };
+        acme.belief(held, now(), Some(&sees)).unwrap()
+    };
+    assert!(seen_by(Some("boss")).confidence < before);
+    let public = seen_by(None);
+    assert_eq!((public.confidence, public.evidence.len()), (before, 2));
+    // Nor does anything happen to it when that falls.
+    let versions = acme.history(held).unwrap().len();
+    acme.retract(spy, Expect::Any, &Writing::default()).unwrap();
+    assert_eq!(acme.history(held).unwrap().len(), versions);
+}
+
+fn a_revision_that_changes_nothing_is_not_written_and_says_why(home: &Home) {
+    let acme = home.tenant("acme");
+    let plain = ObjectDocument {
+        normalized_claim: Some("b == 2".into()),
+        canonical_entity_ids: vec!["x".into()],
+        confidence_score: Some(Score::from_millionths(900_000)),
+        ..document("plain", "T.")
+    };
+    let plain = id(&acme, plain);
+    let revise = |id| {
+        let (_, written) = acme.revise_belief(id, now(), &Writing::default()).unwrap();
+        let one = &written.objects[0];
+        (one.outcome, one.note.clone(), acme.version().unwrap())
+    };
+    let version = acme.version().unwrap();
+    let said = (Outcome::Unchanged, Some(WriteNote::NothingSpeaks), version);
+    assert_eq!(revise(plain), said);
+    assert_eq!(
+        confidence(&acme, plain),
+        Some(Score::from_millionths(900_000))
+    );
+    // What was made from others is no surer than they are, and says so.
+    let sure = |name: &str| ObjectDocument {
+        source_authority: Some(Score::ONE),
+        confidence_score: Some(Score::HALF),
+        ..source(name)
+    };
+    let (a, b) = (id(&acme, sure("a")), id(&acme, sure("b")));
+    let capped = id(&acme, inferred("capped", &[a, b]));
+    let version = acme.version().unwrap();
+    let note = WriteNote::AtMost {
+        confidence: Score::HALF,
+    };
+    assert_eq!(revise(capped), (Outcome::Unchanged, Some(note), version));
+    assert_eq!(
+        acme.belief(capped, now(), None).unwrap().at_most,
+        Some(Score::HALF)
+    );
+    // What makes no claim says what it lacks.
+    let lacks = |document: ObjectDocument| {
+        let id = id(&acme, document);
+        acme.belief(id, now(), None).unwrap_err().what
+    };
+    let nobody = ObjectDocument {
+        normalized_claim: Some("b == 2".into()),
+        ..document("nobody", "T.")
+    };
+    assert!(lacks(nobody).contains("about nobody that is named"));
+    assert!(lacks(document("silent", "T.")).contains("makes no claim"));
 }

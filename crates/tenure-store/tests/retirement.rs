@@ -2,18 +2,22 @@
 
 use std::time::{Duration, Instant as Clock};
 
-use tenure::ObjectDocument;
 use tenure::error::ErrorKind;
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, ObjectId, ObjectType, OutcomeDecision, OutcomeKind, RetirementRule,
+    Classification, ContradictionStatus, ObjectId, ObjectType, OutcomeDecision, OutcomeKind,
+    RetirementRule,
 };
 use tenure::time::Instant;
+use tenure::{
+    AsOf, Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Reason, Request, World,
+    compile,
+};
 use tenure_store::{
     Expect, HardDelete, Proposal, Retention, Tenant, Waiting, WaitingKind, Writing,
 };
 
-use crate::common::{Home, document, put, put_one};
+use crate::common::{Home, document, now, put, put_one};
 
 on_both_engines!(
     nothing_but_its_author_makes_an_object_younger,
@@ -24,6 +28,9 @@ on_both_engines!(
     a_proposal_to_erase_is_one_whatever_is_to_be_erased,
     a_command_names_the_tenant_and_all_parents,
     a_decision_holds_for_what_was_seen,
+    a_compile_leaves_out_what_a_sweep_would_retire,
+    a_sweep_takes_the_ages_of_types_that_the_tenant_keeps,
+    what_was_judged_along_with_something_clean_is_a_proposal,
 );
 
 fn quietly() -> Writing {
@@ -37,11 +44,6 @@ fn later() -> Instant {
 
 fn after(seconds: i64) -> Instant {
     Instant::from_micros(now().micros() + seconds * 1_000_000)
-}
-
-fn now() -> Instant {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    Instant::from_micros(since.as_micros() as i64)
 }
 
 /// An object that is too old when it is half a year old.
@@ -323,6 +325,127 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     assert_eq!(late.kind, ErrorKind::Conflict);
     assert!(late.what.contains("proposed anew"), "{late:?}");
     accept(newer.proposed_at).unwrap();
+}
+
+/// Those of these candidates that a compile has for too old, by name.
+fn decayed(candidates: &Candidates, at: Instant) -> Vec<String> {
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    let policy = Policy::preset("standard").unwrap();
+    let mut request =
+        Request::new("Is it so, still?", Budget::tokens(4_000)).with_as_of(AsOf::both(at));
+    request.principal.tenant = "acme".into();
+    request.principal.clearance = Classification::HighlyRestricted;
+    let outcome = compile(&world, &policy, &request, candidates, &Facts::none()).unwrap();
+    let verdicts = outcome.single().unwrap().trace.verdicts.iter();
+    let old = verdicts.filter(|verdict| {
+        matches!(
+            verdict.reason,
+            Reason::Decayed { .. } | Reason::AwaitingConfirmation { .. }
+        )
+    });
+    old.map(|verdict| verdict.name.to_string()).collect()
+}
+
+fn a_compile_leaves_out_what_a_sweep_would_retire(home: &Home) {
+    let acme = home.tenant("acme");
+    let rules = [
+        RetirementRule::Archive,
+        RetirementRule::DemoteToArchival,
+        RetirementRule::TriggerUserConfirmation,
+        RetirementRule::HardDelete,
+    ];
+    for (at, rule) in rules.into_iter().enumerate() {
+        put(&acme, vec![ageing(&format!("written-{at}"), rule)]);
+        let dated = ObjectDocument {
+            valid_from: Some("2020-01-01".parse().unwrap()),
+            ..ageing(&format!("dated-{at}"), rule)
+        };
+        put(&acme, vec![dated]);
+    }
+    let price = |from: &str| ObjectDocument {
+        content: format!("Since {from}."),
+        valid_from: Some(from.parse().unwrap()),
+        ..ageing("price", RetirementRule::Archive)
+    };
+    put(&acme, vec![price("2020-01-01")]);
+    put(&acme, vec![price("2090-01-01")]);
+    put(&acme, vec![document("plain", "It does not age.")]);
+    let agree = |at: Instant, count: usize| {
+        let loaded = acme.load().unwrap();
+        let compiled = decayed(loaded.candidates(), at);
+        let mut compiled: Vec<&str> = compiled.iter().map(String::as_str).collect();
+        let swept = too_old(&acme, at);
+        let mut swept: Vec<&str> = swept.iter().map(|(name, _)| name.as_str()).collect();
+        compiled.sort_unstable();
+        swept.sort_unstable();
+        assert_eq!(compiled, swept);
+        assert_eq!(compiled.len(), count, "{compiled:?}");
+    };
+    agree(now(), 4);
+    agree(later(), 8);
+    // A judgement makes nothing younger; a confirmation does, also to whoever has read it before.
+    let (id, dated) = (
+        acme.named("written-0").unwrap()[0],
+        acme.named("dated-0").unwrap()[0],
+    );
+    let half = after(182 * 86_400 - 60);
+    std::thread::sleep(Duration::from_millis(20));
+    for status in [ContradictionStatus::Disputed, ContradictionStatus::Clean] {
+        acme.judge(id, status, None, &quietly()).unwrap();
+    }
+    agree(half, 4);
+    agree(later(), 8);
+    let known = std::sync::Arc::new(acme.load().unwrap());
+    acme.confirm(vec![dated], now(), &quietly()).unwrap();
+    agree(now(), 3);
+    let fresh = acme.refresh(&known).unwrap();
+    assert_eq!(decayed(fresh.candidates(), now()).len(), 3);
+}
+
+fn a_sweep_takes_the_ages_of_types_that_the_tenant_keeps(home: &Home) {
+    let acme = home.tenant("acme");
+    let old = ObjectDocument {
+        valid_from: Some("2020-01-01".parse().unwrap()),
+        object_type: Some(ObjectType::Preference),
+        ..document("old", "Red pumps.")
+    };
+    put(&acme, vec![old]);
+    assert_eq!(too_old(&acme, now()), []);
+    let policy = serde_json::json!({ "name": "retirement",
+        "half_life_days": { "preference": 180.0 }, "retire_below": { "preference": 0.1 } });
+    acme.append_dated("policy/retirement", policy).unwrap();
+    assert_eq!(too_old(&acme, now()).len(), 1);
+}
+
+fn what_was_judged_along_with_something_clean_is_a_proposal(home: &Home) {
+    let acme = home.tenant("acme");
+    let parent = put_one(&acme, "parent", "It is so.");
+    let guess = ObjectDocument {
+        object_type: Some(ObjectType::InferredBelief),
+        ..made_from("guess", &[parent])
+    };
+    let guess = put(&acme, vec![guess]).objects[0].object_id;
+    let judged = || {
+        let all = acme.proposals(now(), None).unwrap().into_iter();
+        let all = all.filter(|one| one.kind == WaitingKind::Judged);
+        all.map(|one| (one.object_id, one.other_id, one.decide))
+            .collect::<Vec<_>>()
+    };
+    let judge = |id, status| acme.judge(id, status, None, &quietly()).unwrap();
+    judge(parent, ContradictionStatus::Quarantined);
+    assert_eq!(
+        acme.get(guess).unwrap()[0].object.status().contradiction,
+        ContradictionStatus::Quarantined
+    );
+    assert_eq!(judged(), []);
+    judge(parent, ContradictionStatus::Clean);
+    let command = format!("tenure store judge {guess} --status clean --tenant acme");
+    assert_eq!(judged(), [(Some(guess), Some(parent), command)]);
+    judge(guess, ContradictionStatus::Clean);
+    assert_eq!(judged(), []);
+    // What was judged by itself waits for nobody.
+    judge(guess, ContradictionStatus::Disputed);
+    assert_eq!(judged(), []);
 }
 
 /// A chain in which each is made from the one before, and the first is written again. Each came before what it is made

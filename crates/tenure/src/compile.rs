@@ -18,7 +18,7 @@ pub mod score;
 mod stages;
 pub mod trace;
 
-use self::stages::settle::Settled;
+use self::stages::settle::{Retirement, Settled};
 use crate::base::error::Error;
 use crate::compile::envelope::{Compiled, Outcome};
 use crate::compile::trace::Reason;
@@ -153,7 +153,7 @@ pub fn gate(
     Ok(stages::rank::standings(planned, policy, request, facts))
 }
 
-/// The places of the candidates that the caller may see and that hold at the instants asked for: what may
+/// The places of the candidates that the caller may see and that hold at the instants asked for, however old: what may
 /// be searched on the caller's behalf.
 ///
 /// # Errors
@@ -165,7 +165,8 @@ pub fn visible(
     request: &Request,
     candidates: &Candidates,
 ) -> Result<Vec<usize>, Error> {
-    let settled = settled(world, policy, request, candidates)?;
+    let waived = Retirement::Waived;
+    let settled = settled_with(world, policy, request, candidates, waived)?;
     Ok(settled.live.rows.iter().map(|row| *row as usize).collect())
 }
 
@@ -210,6 +211,16 @@ fn settled<'a>(
     request: &Request,
     candidates: &'a Candidates,
 ) -> Result<Settled<'a>, Error> {
+    settled_with(world, policy, request, candidates, Retirement::Applies)
+}
+
+fn settled_with<'a>(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &'a Candidates,
+    retirement: Retirement,
+) -> Result<Settled<'a>, Error> {
     request.validate()?;
     if let Some(plan) = &request.retrieval {
         plan.suits(policy)?;
@@ -224,7 +235,7 @@ fn settled<'a>(
     // 3  Which entities do they speak of?
     let resolved = stages::resolve(admitted, request);
     // 4  What holds at the instants asked for?
-    stages::settle(resolved, policy, request)
+    stages::settle(resolved, policy, request, retirement)
 }
 
 /// A request may name the model and the frame key that it was made for.

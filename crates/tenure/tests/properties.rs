@@ -531,6 +531,8 @@ fn settled(reason: &Reason) -> bool {
                 | Reason::EntityPending { .. }
                 | Reason::NotYetValid { .. }
                 | Reason::ExpiredValidTime { .. }
+                | Reason::Decayed { .. }
+                | Reason::AwaitingConfirmation { .. }
                 | Reason::NotYetKnown { .. }
                 | Reason::NoLongerHeld { .. }
                 | Reason::Contradicted { .. }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tenure::belief::Ground;
 use tenure::belief::entity::RelationType;
 use tenure::object::{
-    Classification, ContradictionStatus, Decided, Decision, Modality, RevisionId, Status, TaskType,
+    Classification, ContradictionStatus, Decided, Decision, Modality, RetirementRule, RevisionId,
+    Status, TaskType,
 };
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
@@ -541,6 +542,118 @@ fn expired_valid_time() {
         START,
         JUST_BEFORE,
         reason,
+    );
+}
+
+/// What was half as fresh on the first of June, of a threshold of 0.6.
+fn aged(more: Value) -> Value {
+    let mut old = rule(json!({ "valid_from": "2026-05-01",
+        "decay_rule": { "half_life_days": 31.0, "minimum_threshold": 0.6 } }));
+    merge(&mut old, more);
+    old
+}
+
+fn too_old(rule: RetirementRule) -> Reason {
+    Reason::Decayed {
+        freshness: Score::HALF,
+        threshold: Score::new(0.6).unwrap(),
+        rule,
+    }
+}
+
+#[test]
+fn decayed() {
+    let at = |instant: &str| json!({ "as_of": { "valid": instant } });
+    for rule in [
+        RetirementRule::Archive,
+        RetirementRule::HardDelete,
+        RetirementRule::DemoteToArchival,
+    ] {
+        let objects = || json!([aged(json!({ "retirement_rule": rule.term() }))]);
+        check(objects(), at(START), STANDARD, &[("x", too_old(rule))]);
+        let stands = [("x", Reason::Fits)];
+        check(objects(), at("2026-05-02"), STANDARD, &stands);
+        check(objects(), json!({}), STANDARD, &stands);
+        // Somebody confirmed it.
+        let confirmed =
+            aged(json!({ "retirement_rule": rule.term(), "last_confirmed": "2026-05-31" }));
+        check(json!([confirmed]), at(START), STANDARD, &stands);
+    }
+    // What its author obliged a compile to is no less old.
+    let rule = json!([aged(
+        json!({ "object_type": "policy_rule", "removable": false })
+    )]);
+    let out = [("x", too_old(RetirementRule::Archive))];
+    check(rule, at(START), STANDARD, &out);
+    // Nothing retires by a half-life alone, but where the policy names a threshold for its type.
+    let of_type = || {
+        json!([rule_since(
+            json!({ "decay_rule": { "half_life_days": 31.0 } })
+        )])
+    };
+    check(of_type(), at(START), STANDARD, &[("x", Reason::Fits)]);
+    let below = "[retire_below]\nrule = 0.6";
+    check(of_type(), at(START), below, &out);
+    let ages = "[half_life_days]\nrule = 31.0\n[retire_below]\nrule = 0.6";
+    check(json!([rule_since(json!({}))]), at(START), ages, &out);
+    // Without a half-life nothing ages.
+    check(
+        json!([rule_since(json!({}))]),
+        at(START),
+        below,
+        &[("x", Reason::Fits)],
+    );
+}
+
+fn rule_since(more: Value) -> Value {
+    let mut since = rule(json!({ "valid_from": "2026-05-01" }));
+    merge(&mut since, more);
+    since
+}
+
+#[test]
+fn what_decays_ends_the_epoch_that_holds_it() {
+    let page = || {
+        let mut page = passage("x", "The pressure is 1.");
+        let decay = json!({ "half_life_days": 31.0, "minimum_threshold": 0.6 });
+        merge(
+            &mut page,
+            json!({ "valid_from": "2026-05-01", "decay_rule": decay }),
+        );
+        json!([page])
+    };
+    let young = json!({ "as_of": { "valid": "2026-05-02" } });
+    let first = check(page(), young.clone(), STANDARD, &[("x", Reason::Fits)]);
+    let said = json!({ "served": { "said": evidence_of(&first) } });
+    let mut again = next(&first, said);
+    merge(&mut again, young);
+    let kept = compiled(&beside(page()), again.clone(), STANDARD).unwrap();
+    assert_eq!(kept.trace.plan.cause, EpochCause::Kept);
+    merge(&mut again, json!({ "as_of": { "valid": START } }));
+    let gone = compiled(&beside(page()), again, STANDARD).unwrap();
+    assert_eq!(gone.trace.plan.cause, EpochCause::FrozenGone);
+    let reason = &gone.trace.verdict("x").unwrap().reason;
+    assert_eq!(*reason, too_old(RetirementRule::Archive));
+}
+
+#[test]
+fn awaiting_confirmation() {
+    let objects = || {
+        json!([aged(
+            json!({ "retirement_rule": "trigger_user_confirmation" })
+        )])
+    };
+    let waits = Reason::AwaitingConfirmation {
+        freshness: Score::HALF,
+        threshold: Score::new(0.6).unwrap(),
+    };
+    let at = |instant: &str| json!({ "as_of": { "valid": instant } });
+    check(objects(), at(START), STANDARD, &[("x", waits)]);
+    check(
+        objects(),
+        at("2026-05-02"),
+        STANDARD,
+        &[("x", Reason::Fits)],
     );
 }
 
@@ -2484,6 +2597,7 @@ fn one_of_each() -> Vec<Reason> {
         "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
         "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
         "with": "a", "ground": "authority", "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5, "entity": "a",
+        "freshness": 0.5, "threshold": 0.5, "rule": "archive",
     });
     let of = |code: &String| {
         let mut reason = data.clone();
@@ -2546,7 +2660,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        52 + 17 + 6 + 9,
+        54 + 17 + 6 + 10,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -13,11 +13,14 @@ pub(crate) struct BeliefArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BeliefCommand {
     /// Show a claim with the evidence for it and against it
+    ///
+    /// Evidence that shares an origin has one vote. An address counts by its site, what was inferred by what it was made
+    /// from. What does not count says why.
     Show(ObjectArgs),
     /// Write the confidence that the evidence gives a claim into it
     ///
-    /// Each origin has one vote, by the quality of its source. Repeating it changes nothing. What was inferred needs
-    /// evidence of two origins.
+    /// Independent evidence has one vote each, by the quality of its source. Where nothing changes, nothing is written. What
+    /// was inferred needs two votes.
     Revise(ReviseBeliefArgs),
     /// List the confidence that a claim had, and when
     Log(ObjectArgs),

@@ -113,6 +113,9 @@ pub(crate) enum StoreCommand {
     /// Objects about them, their sessions, records of what they asked.
     Subject(SubjectArgs),
     /// Retire the objects that are too old by their own rule
+    ///
+    /// Or by that of their type in the policy that the tenant keeps under the name `retirement`. A compile leaves them out
+    /// already.
     Sweep(SweepArgs),
     /// List the newest compile records, or print one
     Records(RecordsArgs),

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tenure::time::Instant;
-use tenure_store::BeliefWithEvidence;
-use tenure_workspace::object_id;
+use tenure_store::{BeliefWithEvidence, Silence};
+use tenure_workspace::{Clock, object_id};
 
 use super::store::{print_written, tenant, writing};
 use super::{print, print_json};
@@ -21,7 +21,8 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
 
 fn show(args: &ObjectArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
-    let belief = tenant.belief(object_id(&tenant, &args.object)?)?;
+    let id = object_id(&tenant, &args.object)?;
+    let belief = tenant.belief(id, Clock::machine().now(), None)?;
     if args.tenant.format == Format::Json {
         return print_json(&belief);
     }
@@ -30,19 +31,46 @@ fn show(args: &ObjectArgs) -> Result<(), Failure> {
 
 fn text_of(belief: &BeliefWithEvidence) -> String {
     let mut text = format!("{}  {}\n", cell(&belief.name), cell(&belief.claim));
+    let counts = belief.evidence.iter().any(|link| link.silent.is_none());
+    let confidence = if counts {
+        belief.confidence.to_string()
+    } else {
+        "of no evidence".to_owned()
+    };
+    let most = belief
+        .at_most
+        .filter(|most| counts && *most < belief.confidence);
+    let most = most.map_or(String::new(), |most| {
+        format!(", at most {most} as what it was made from")
+    });
     text.push_str(&format!(
-        "  confidence  {}, stated {}\n",
-        belief.confidence, belief.stated
+        "  confidence  {confidence}{most}, stated {}\n",
+        belief.stated
     ));
     for link in &belief.evidence {
         let claim = link
             .claim
             .as_deref()
             .map_or(String::new(), |claim| format!("  {}", cell(claim)));
-        let (name, origin) = (cell(&link.name), cell(&link.origin));
+        let name = cell(&link.name);
+        let origins: Vec<String> = link
+            .origins
+            .iter()
+            .map(|one| cell(one).to_string())
+            .collect();
+        let vote = match (link.vote, link.silent) {
+            (_, Some(Silence::Over)) => "does not count: it is over".to_owned(),
+            (_, Some(Silence::NotForAll)) => {
+                "does not count: not everyone may see it who may see the claim".to_owned()
+            }
+            (Some(vote), None) => format!("vote {vote}"),
+            _ => "does not count".to_owned(),
+        };
         text.push_str(&format!(
-            "  {:<7}  {}  {name}{claim}  from {origin}\n",
-            link.direction, link.source_authority
+            "  {:<7}  {}  {name}{claim}  from {}  ({vote})\n",
+            link.direction,
+            link.source_authority,
+            origins.join(", ")
         ));
     }
     if let Some(refused) = belief.refused {
@@ -54,7 +82,8 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
 fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let (belief, written) = tenant.revise_belief(id, &writing(&args.writing))?;
+    let (belief, written) =
+        tenant.revise_belief(id, Clock::machine().now(), &writing(&args.writing))?;
     match args.object.tenant.format {
         Format::Json => print_json(&json!({ "belief": belief, "written": written })),
         Format::Text => {

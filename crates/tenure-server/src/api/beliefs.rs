@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::Error;
 use tenure::object::clip;
-use tenure_store::BeliefWithEvidence;
+use tenure_store::{BeliefWithEvidence, Sees};
 
 use super::call::{Asked, Json, Said, tenant, writing};
 use super::fields::InField;
-use super::objects::existing;
+use super::objects::{Reader, existing};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -24,6 +24,7 @@ use crate::error::Refusal;
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     object: String,
+    principal: Option<String>,
 }
 
 /// A claim with its evidence.
@@ -49,10 +50,14 @@ pub(super) async fn show(
     Asked(asked): Asked<Which>,
 ) -> Result<Said<Shown>, Refusal> {
     let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let id = existing(&tenant, &asked.object).in_field("object")?;
+        let id = reader.existing(&tenant, &asked.object)?;
         let missing = || Error::not_found(format!("there is no object `{}`", clip(&asked.object)));
-        Ok(shown(&tenant.belief(id.ok_or_else(missing)?)?)?)
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let belief = tenant.belief(id.ok_or_else(missing)?, app.now(), sees)?;
+        Ok(shown(&belief)?)
     });
     Ok(Said(found.await?))
 }
@@ -86,7 +91,7 @@ pub(super) async fn revise(
         let id = existing(&tenant, &revising.object).in_field("object")?;
         let missing = || Error::input(format!("there is no object `{}`", clip(&revising.object)));
         let id = id.ok_or_else(|| missing().at("object", None))?;
-        let (belief, written) = tenant.revise_belief(id, &writing)?;
+        let (belief, written) = tenant.revise_belief(id, app.now(), &writing)?;
         let Shown { belief } = shown(&belief)?;
         let written = json(&written)?;
         Ok(Revised { belief, written })

@@ -518,7 +518,7 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[BELIEF],
+                parameters: &[BELIEF, PRINCIPAL],
                 answer: openapi::shape::<beliefs::Shown>,
                 ..operators(
                     "get",

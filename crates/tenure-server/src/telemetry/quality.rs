@@ -7,8 +7,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 use tenure::inspect::{Quality, QualityMetric};
 use tenure::num::Score;
-use tenure::trace::Factor;
-use tenure::{Candidates, Compiled, Error, ErrorKind, Outcome, Reason};
+use tenure::{Candidates, Compiled, Error, ErrorKind, Outcome};
 
 use super::Telemetry;
 use super::log::LogLevel;
@@ -149,15 +148,7 @@ pub(crate) fn observe(
 /// Counts the candidates that were left out because they are too old.
 fn decayed(compiled: &Compiled) -> u64 {
     let verdicts = compiled.trace.verdicts.iter();
-    let old = verdicts.filter(|verdict| {
-        matches!(
-            verdict.reason,
-            Reason::BelowFloor {
-                factor: Factor::Freshness,
-                ..
-            }
-        )
-    });
+    let old = verdicts.filter(|verdict| verdict.reason.is_age());
     old.count() as u64
 }
 

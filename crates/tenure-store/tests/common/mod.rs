@@ -37,6 +37,12 @@ macro_rules! on_both_engines {
     )*};
 }
 
+/// The instant that it is, by the machine's clock.
+pub(crate) fn now() -> Instant {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    Instant::from_micros(since.as_micros() as i64)
+}
+
 /// A store that nothing else uses.
 pub(crate) struct Home {
     pub(crate) store: Store,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tenure::object::{ObjectId, clip};
 
-use tenure::trace::{EpochCause, Factor, InputDigests, Reason, Ruling};
+use tenure::trace::{EpochCause, InputDigests, Ruling};
 use tenure::{Candidates, Digest, Request, Trace};
 
 use super::StoreRef;
@@ -137,8 +137,7 @@ pub(crate) fn choices(
             Ruling::Included => &mut included,
             _ => &mut omitted,
         };
-        let is_old = matches!(&verdict.reason, Reason::BelowFloor { factor, .. } if *factor == Factor::Freshness);
-        decayed += u64::from(is_old);
+        decayed += u64::from(verdict.reason.is_age());
         let code = verdict.reason.code();
         *choices.reasons.entry(code.to_owned()).or_default() += 1;
         if choices.named.len() < MAX_NAMED {

@@ -114,13 +114,8 @@ impl Records<'_> {
         });
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
-        let decayed = seen
-            .iter()
-            .filter(|seen| {
-                let reason = serde_json::to_value(&seen.verdict.reason).unwrap_or_default();
-                reason["code"] == "below_floor" && reason["factor"] == "freshness"
-            })
-            .count();
+        let decayed = seen.iter().filter(|seen| seen.verdict.reason.is_age());
+        let decayed = decayed.count();
         Ok(json!({
             "trace_id": hex(record, 16),
             "request_id": record.record.record_id,

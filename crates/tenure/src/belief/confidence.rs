@@ -1,15 +1,15 @@
-//! The confidence that evidence gives a claim, from all of it at once.
+//! The confidence that independent evidence gives a claim, from all of it at once.
 //!
-//! Each origin has one vote: its best source for the claim, less its best against it. A vote counts by the logarithm of
-//! the odds that a source of its quality is right, ln((1 + q) / (1 - q)), and votes add up; the sum σ gives
-//! 1 / (1 + e^−σ). All sums are of integers (millionths), so that no order changes anything, and evidence that is named
-//! twice counts once.
+//! Evidence is independent where it shares no origin; what shares one has one vote together: its best source for the
+//! claim, less its best against it. A vote counts by the logarithm of the odds that a source of its quality is right,
+//! ln((1 + q) / (1 - q)), and votes add up; the sum σ gives 1 / (1 + e^−σ). All sums are of integers (millionths), so that
+//! no order changes anything, and evidence that is named twice counts once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::num::{Score, exp, ln};
-use crate::object::ObjectId;
 use crate::object::vocabulary::vocabulary;
+use crate::object::{ObjectId, web_origin};
 
 vocabulary! {
     /// The side of evidence.
@@ -29,12 +29,110 @@ const BEST: f64 = 0.98;
 pub struct Evidence {
     /// The object.
     pub object: ObjectId,
-    /// Its origin. Everything from one origin has one vote.
-    pub origin: String,
+    /// Its origins, each as [`origin_site`] has it: of what was inferred or derived, those of its roots.
+    pub origins: BTreeSet<String>,
     /// The side.
     pub direction: Direction,
     /// The quality of the source.
     pub source_authority: Score,
+}
+
+/// The vote of each piece of evidence, by number: those that share one have the same.
+///
+/// A vote is cast for the fewest origins that anything comes from, and whatever else shares one of these counts with it. So
+/// no two votes share an origin, and what was made from two independent sources does not make them one.
+///
+/// ```
+/// use tenure::belief::{Direction, Evidence, votes};
+/// use tenure::num::Score;
+/// use tenure::object::ObjectId;
+/// let from = |origins: &[&str]| Evidence {
+///     object: ObjectId::from_bits(1),
+///     origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
+///     direction: Direction::For,
+///     source_authority: Score::HALF,
+/// };
+/// let (a, b, both) = (from(&["a.example"]), from(&["b.example"]), from(&["a.example", "b.example"]));
+/// assert_eq!(votes(&[a.clone(), a.clone()]), [0, 0]);
+/// assert_eq!(votes(&[both, b, a]), [0, 1, 0]);
+/// ```
+pub fn votes(evidence: &[Evidence]) -> Vec<usize> {
+    let distinct: BTreeSet<(usize, &BTreeSet<String>)> = evidence
+        .iter()
+        .map(|link| (link.origins.len(), &link.origins))
+        .collect();
+    let mut cast: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut of: BTreeMap<&BTreeSet<String>, usize> = BTreeMap::new();
+    let mut next = 0;
+    for (_, origins) in distinct {
+        let shared = origins.iter().filter_map(|origin| cast.get(&**origin));
+        let vote = shared.min().copied().unwrap_or_else(|| {
+            cast.extend(origins.iter().map(|origin| (&**origin, next)));
+            next += 1;
+            next - 1
+        });
+        of.insert(origins, vote);
+    }
+    let each = evidence.iter();
+    each.map(|link| of.get(&link.origins).copied().unwrap_or(next))
+        .collect()
+}
+
+/// The second-level names under which a country's domains are registered.
+const SECOND_LEVEL: [&str; 15] = [
+    "ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "mil", "ne", "net", "nom", "or", "org",
+    "sch",
+];
+/// The schemes beside http and https whose addresses have a host.
+const WITH_HOST: [&str; 5] = ["ftp", "ftps", "sftp", "ws", "wss"];
+
+/// The place that stands behind an origin, as far as independence goes: of an address its site, which is its host in lower
+/// case without port and `www.`, and of it the last two labels, or three under such as `co.uk`; of anything else itself.
+///
+/// ```
+/// use tenure::belief::origin_site;
+/// assert_eq!(origin_site("https://WWW.Evil.example:8443/1"), "evil.example");
+/// assert_eq!(origin_site("http://a.shop.co.uk/2"), "shop.co.uk");
+/// assert_eq!(origin_site("minutes.md"), "minutes.md");
+/// ```
+pub fn origin_site(origin: &str) -> String {
+    let has_host = |(scheme, _): &(&str, &str)| {
+        WITH_HOST
+            .iter()
+            .any(|known| scheme.trim().eq_ignore_ascii_case(known))
+    };
+    let host = match web_origin(origin) {
+        Some(found) => found,
+        None => match origin.split_once(':').filter(has_host) {
+            // As of an address on the web.
+            Some((_, rest)) => web_origin(&format!("http:{rest}")).unwrap_or_default(),
+            None => return origin.to_owned(),
+        },
+    };
+    let host = host.split_once("://").map_or("", |(_, host)| host);
+    let host = host.replace(['\u{3002}', '\u{FF0E}', '\u{FF61}'], ".");
+    let host = host.to_lowercase();
+    if let Some(address) = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.split(']').next())
+    {
+        return address.to_owned();
+    }
+    let host = host.split(':').next().unwrap_or_default();
+    if host.chars().all(|c| c.is_ascii_digit() || c == '.') && !host.is_empty() {
+        return host.to_owned();
+    }
+    let labels: Vec<&str> = host.split('.').filter(|label| !label.is_empty()).collect();
+    let kept = match labels.as_slice() {
+        [.., second, top] if top.len() == 2 && SECOND_LEVEL.contains(second) => 3,
+        _ => 2,
+    };
+    let site = &labels[labels.len().saturating_sub(kept)..];
+    let www = site.first() == Some(&"www") && site.len() > 1;
+    if site.is_empty() {
+        return origin.to_owned();
+    }
+    site[usize::from(www)..].join(".")
 }
 
 /// The sum of the votes for a claim, in millionths of the logarithm of the odds.
@@ -44,12 +142,12 @@ pub struct Weight(i64);
 impl Weight {
     /// The sum of these votes, on top of what is held without them.
     pub fn of(evidence: &[Evidence]) -> Weight {
-        let mut votes: BTreeMap<&str, [Score; 2]> = BTreeMap::new();
-        for link in evidence {
-            let best = &mut votes.entry(&link.origin).or_default()[link.direction as usize];
+        let mut best: BTreeMap<usize, [Score; 2]> = BTreeMap::new();
+        for (link, vote) in evidence.iter().zip(votes(evidence)) {
+            let best = &mut best.entry(vote).or_default()[link.direction as usize];
             *best = (*best).max(link.source_authority);
         }
-        let sum = votes
+        let sum = best
             .values()
             .map(|[pro, contra]| log_odds(*pro) - log_odds(*contra));
         Weight(sum.sum())
@@ -75,7 +173,7 @@ fn log_odds(quality: Score) -> i64 {
 /// use tenure::object::ObjectId;
 /// let link = |origin: &str, direction| Evidence {
 ///     object: ObjectId::from_bits(1),
-///     origin: origin.into(),
+///     origins: [origin.to_owned()].into(),
 ///     direction,
 ///     source_authority: Score::HALF,
 /// };
@@ -101,7 +199,7 @@ vocabulary! {
     }
 }
 
-/// Returns whether something inferred may persist: at least `origins` independent ones speak for it, all that it was
+/// Returns whether something inferred may persist: at least `origins` independent votes speak for it, all that it was
 /// made from is verified, and nothing in it is flagged.
 ///
 /// # Errors
@@ -113,11 +211,10 @@ pub fn may_persist(
     all_verified: bool,
     any_flagged: bool,
 ) -> Result<(), GateRefusal> {
-    let votes = evidence
-        .iter()
-        .filter(|link| link.direction == Direction::For && link.source_authority > Score::ZERO);
-    let distinct: std::collections::BTreeSet<&str> =
-        votes.map(|link| link.origin.as_str()).collect();
+    let speaks =
+        |link: &&Evidence| link.direction == Direction::For && link.source_authority > Score::ZERO;
+    let pro: Vec<Evidence> = evidence.iter().filter(speaks).cloned().collect();
+    let distinct: BTreeSet<usize> = votes(&pro).into_iter().collect();
     if any_flagged {
         Err(GateRefusal::Flagged)
     } else if !all_verified {
@@ -135,11 +232,13 @@ mod tests {
 
     use super::*;
 
-    fn link() -> impl Strategy<Value = Evidence> {
-        (0u128..4, 0u8..4, any::<bool>(), 0u32..=1_000_000).prop_map(
-            |(object, origin, pro, quality)| Evidence {
+    /// Evidence of at most so many origins.
+    fn link(most: usize) -> impl Strategy<Value = Evidence> {
+        let origins = prop::collection::btree_set("[a-d]", 1..=most);
+        (0u128..4, origins, any::<bool>(), 0u32..=1_000_000).prop_map(
+            |(object, origins, pro, quality)| Evidence {
                 object: ObjectId::from_bits(object),
-                origin: format!("o{origin}"),
+                origins,
                 direction: if pro {
                     Direction::For
                 } else {
@@ -153,7 +252,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_order_and_no_repetition_changes_the_confidence(
-            links in prop::collection::vec(link(), 0..12),
+            links in prop::collection::vec(link(3), 0..12),
             repeated in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         ) {
             let once = Weight::of(&links);
@@ -167,15 +266,34 @@ mod tests {
         }
 
         #[test]
-        fn more_for_a_claim_never_lowers_it(links in prop::collection::vec(link(), 0..8), more in link()) {
+        fn more_for_a_claim_never_lowers_it(links in prop::collection::vec(link(1), 0..8), more in link(1)) {
             let before = confidence(&links);
             let mut all = links;
             all.push(Evidence { direction: Direction::For, ..more });
             prop_assert!(confidence(&all) >= before);
         }
 
+        // However origins overlap, there are no more votes than evidence that shares none.
         #[test]
-        fn sides_mirror_each_other(links in prop::collection::vec(link(), 0..8)) {
+        fn votes_share_no_origin(links in prop::collection::vec(link(3), 0..8)) {
+            let cast = votes(&links);
+            let count = cast.iter().collect::<BTreeSet<_>>().len();
+            let most = (0..1u32 << links.len()).filter(|subset| {
+                let chosen = links.iter().enumerate().filter(|(at, _)| subset & (1 << at) != 0);
+                let origins: Vec<&String> = chosen.flat_map(|(_, link)| &link.origins).collect();
+                origins.iter().collect::<BTreeSet<_>>().len() == origins.len()
+            }).map(u32::count_ones).max();
+            prop_assert!(count as u32 <= most.unwrap_or(0));
+            for (at, link) in links.iter().enumerate() {
+                for (other, vote) in links.iter().zip(&cast) {
+                    let same = link.origins == other.origins;
+                    prop_assert!(!same || cast[at] == *vote);
+                }
+            }
+        }
+
+        #[test]
+        fn sides_mirror_each_other(links in prop::collection::vec(link(3), 0..8)) {
             let turned: Vec<Evidence> = links.iter().cloned().map(|link| Evidence {
                 direction: match link.direction {
                     Direction::For => Direction::Against,
@@ -191,7 +309,7 @@ mod tests {
     fn what_is_inferred_needs_independent_evidence() {
         let link = |origin: &str| Evidence {
             object: ObjectId::from_bits(1),
-            origin: origin.into(),
+            origins: [origin.to_owned()].into(),
             direction: Direction::For,
             source_authority: Score::HALF,
         };
@@ -206,5 +324,51 @@ mod tests {
         );
         assert_eq!(may_persist(&two, 2, true, true), Err(GateRefusal::Flagged));
         assert_eq!(may_persist(&two, 2, true, false), Ok(()));
+    }
+
+    #[test]
+    fn a_summary_of_two_sources_leaves_them_two() {
+        let from = |origins: &[&str]| Evidence {
+            object: ObjectId::from_bits(1),
+            origins: origins.iter().map(|one| (*one).to_owned()).collect(),
+            direction: Direction::For,
+            source_authority: Score::HALF,
+        };
+        let two = [from(&["a"]), from(&["b"])];
+        let more = [from(&["a"]), from(&["b"]), from(&["a", "b", "c"])];
+        assert_eq!(may_persist(&more, 2, true, false), Ok(()));
+        assert_eq!(confidence(&more), confidence(&two));
+        // What was made from one page, in whatever ways, is one.
+        let page = [from(&["a"]), from(&["a"]), from(&["a", "c"])];
+        assert_eq!(
+            may_persist(&page, 2, true, false),
+            Err(GateRefusal::TooLittleEvidence)
+        );
+    }
+
+    #[test]
+    fn an_address_stands_for_its_site() {
+        for (origin, site) in [
+            ("https://evil.example/1", "evil.example"),
+            ("http://Evil.example:80/2?x#y", "evil.example"),
+            ("https://user@www.evil.example", "evil.example"),
+            ("https://a.b.evil.example./", "evil.example"),
+            (" hTtps:\\\\evil.example\\3", "evil.example"),
+            ("https://a\u{3002}evil\u{FF0E}example/", "evil.example"),
+            ("ftp://files.evil.example/x", "evil.example"),
+            ("https://www.gov.uk/x", "gov.uk"),
+            ("https://a.b.co.uk", "b.co.uk"),
+            ("https://www.shop.com.au", "shop.com.au"),
+            ("https://a.ibm.de", "ibm.de"),
+            ("https://10.1.2.3:9/x", "10.1.2.3"),
+            ("https://[::1]:9/x", "::1"),
+            ("http://localhost:1/x", "localhost"),
+            ("https://", "https://"),
+            ("chat://2026-06-06/17", "chat://2026-06-06/17"),
+            ("notes/a.md", "notes/a.md"),
+            ("", ""),
+        ] {
+            assert_eq!(origin_site(origin), site, "{origin}");
+        }
     }
 }

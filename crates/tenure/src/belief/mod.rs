@@ -10,11 +10,15 @@ mod confidence;
 pub mod entity;
 mod interval;
 mod protocol;
+mod retirement;
 mod slot;
 
 pub use crate::object::claim::Op;
 pub use claim::{Claim, MAX_VALUES, Value, folded};
-pub use confidence::{Direction, Evidence, GateRefusal, Weight, confidence, may_persist};
+pub use confidence::{
+    Direction, Evidence, GateRefusal, Weight, confidence, may_persist, origin_site, votes,
+};
 pub use interval::{Action, Relation, action, overlap, relate};
 pub use protocol::{Ground, Judgement, Loser, Standing, judge};
+pub use retirement::{Aged, Ageing, TypeAges, aged, freshness};
 pub use slot::{Defeat, SlotClaim, about, defeats};

@@ -11,7 +11,8 @@ use crate::belief::Ground;
 use crate::belief::entity::RelationType;
 use crate::condense::Omission;
 use crate::object::{
-    Classification, ContradictionStatus, Modality, RevisionId, TaskType, vocabulary::vocabulary,
+    Classification, ContradictionStatus, Modality, RetirementRule, RevisionId, TaskType,
+    vocabulary::vocabulary,
 };
 
 vocabulary! {
@@ -152,6 +153,22 @@ pub enum Reason {
     ExpiredValidTime {
         /// The instant at which it ceased to be true.
         valid_until: Instant,
+    },
+    /// Omitted: it is too old by its own rule, or that of its type.
+    Decayed {
+        /// Its freshness.
+        freshness: Score,
+        /// The threshold that it is below.
+        threshold: Score,
+        /// The rule for what becomes of it.
+        rule: RetirementRule,
+    },
+    /// Omitted: it is too old, and its rule asks a person to confirm it.
+    AwaitingConfirmation {
+        /// Its freshness.
+        freshness: Score,
+        /// The threshold that it is below.
+        threshold: Score,
     },
     /// Omitted: the system did not know it yet.
     NotYetKnown {
@@ -400,6 +417,8 @@ impl Reason {
             | Reason::EntityPending { .. }
             | Reason::NotYetValid { .. }
             | Reason::ExpiredValidTime { .. }
+            | Reason::Decayed { .. }
+            | Reason::AwaitingConfirmation { .. }
             | Reason::NotYetKnown { .. }
             | Reason::NoLongerHeld { .. }
             | Reason::Contradicted { .. }
@@ -454,6 +473,8 @@ impl Reason {
             Reason::EntityPending { .. } => &[Stage::Resolve],
             Reason::NotYetValid { .. }
             | Reason::ExpiredValidTime { .. }
+            | Reason::Decayed { .. }
+            | Reason::AwaitingConfirmation { .. }
             | Reason::NotYetKnown { .. }
             | Reason::NoLongerHeld { .. }
             | Reason::Contradicted { .. }
@@ -512,6 +533,19 @@ impl Reason {
         }
     }
 
+    /// Returns whether it is that something is too old: for its own threshold, that of its type, or that of its section.
+    pub fn is_age(&self) -> bool {
+        matches!(
+            self,
+            Reason::Decayed { .. }
+                | Reason::AwaitingConfirmation { .. }
+                | Reason::BelowFloor {
+                    factor: Factor::Freshness,
+                    ..
+                }
+        )
+    }
+
     /// The reason as its code, as it stands in JSON.
     pub fn code(&self) -> &'static str {
         match self {
@@ -534,6 +568,8 @@ impl Reason {
             Reason::EntityPending { .. } => "entity_pending",
             Reason::NotYetValid { .. } => "not_yet_valid",
             Reason::ExpiredValidTime { .. } => "expired_valid_time",
+            Reason::Decayed { .. } => "decayed",
+            Reason::AwaitingConfirmation { .. } => "awaiting_confirmation",
             Reason::NotYetKnown { .. } => "not_yet_known",
             Reason::NoLongerHeld { .. } => "no_longer_held",
             Reason::Contradicted { .. } => "contradicted",
@@ -610,6 +646,15 @@ impl Reason {
             }
             Reason::NotYetValid { valid_from } => format!("not valid before {valid_from}"),
             Reason::ExpiredValidTime { valid_until } => format!("expired at {valid_until}"),
+            Reason::Decayed {
+                freshness,
+                threshold,
+                rule,
+            } => format!("too old ({rule}): freshness {freshness}, below {threshold}"),
+            Reason::AwaitingConfirmation {
+                freshness,
+                threshold,
+            } => format!("awaits confirmation: freshness {freshness}, below {threshold}"),
             Reason::NotYetKnown { tx_start } => format!("not known before {tx_start}"),
             Reason::NoLongerHeld { tx_end } => format!("no longer held from {tx_end}"),
             Reason::Contradicted { status } => format!("judged {status}"),

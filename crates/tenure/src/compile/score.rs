@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::base::num::{Score, exp};
-use crate::base::time::Instant;
+use crate::base::num::Score;
+pub use crate::belief::freshness;
 use crate::input::policy::{Factors, Grades};
 use crate::object::vocabulary::vocabulary;
 
@@ -120,22 +120,6 @@ impl ScoreCard {
     }
 }
 
-/// Freshness that halves every `half_life_days`; unknown times count one half.
-pub fn freshness(
-    since: Option<Instant>,
-    now: Option<Instant>,
-    half_life_days: Option<f64>,
-) -> Score {
-    let Some(half_life) = half_life_days else {
-        return Score::ONE;
-    };
-    let (Some(since), Some(now)) = (since, now) else {
-        return Score::HALF;
-    };
-    let age = now.days_since(since).max(0.0);
-    Score::clamped(exp(-core::f64::consts::LN_2 * age / half_life))
-}
-
 /// The cheapness of a size in bytes, which stand in for tokens: those are known only after framing.
 pub(crate) fn economy(bytes: u32) -> Score {
     Score::from_millionths((1_024_000_000 / (1024 + u64::from(bytes))) as u32)
@@ -144,6 +128,7 @@ pub(crate) fn economy(bytes: u32) -> Score {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time::Instant;
 
     #[test]
     fn freshness_halves() {

@@ -215,6 +215,10 @@ pub struct PolicyDocument {
     pub entities: EntityPolicy,
     /// Days in which freshness halves, by object type.
     pub half_life_days: BTreeMap<ObjectType, f64>,
+    /// The freshness below which the retirement rule of an object runs that names none itself, by object type. A type that is
+    /// not listed is not retired.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retire_below: BTreeMap<ObjectType, Score>,
     /// The settings of each section.
     pub sections: BTreeMap<Section, SectionPolicy>,
 }

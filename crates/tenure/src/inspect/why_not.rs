@@ -171,6 +171,11 @@ pub fn remedy_in_words(verdict: &Verdict, policy: Option<&Policy>) -> String {
         Reason::ExpiredValidTime { valid_until } => {
             format!("an `as_of.valid` before {valid_until}")
         }
+        Reason::Decayed { threshold, .. } | Reason::AwaitingConfirmation { threshold, .. } => {
+            format!(
+                "a confirmation that it still holds (`tenure store confirm`), or a threshold of less than {threshold}"
+            )
+        }
         Reason::NotYetKnown { tx_start } => format!("an `as_of.known` at or after {tx_start}"),
         Reason::NoLongerHeld { tx_end } => format!("an `as_of.known` before {tx_end}"),
         Reason::EntityPending { entity } => {

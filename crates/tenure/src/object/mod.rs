@@ -12,6 +12,7 @@ pub(crate) mod claim;
 mod complete;
 mod constraint;
 mod document;
+mod flow;
 mod identity;
 mod inherit;
 mod message;

@@ -522,6 +522,8 @@ pub struct Status {
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
     pub superseded_by: Option<ObjectId>,
+    /// The instant at which its author wrote what it says, where that was before the store came to hold it as it does now.
+    pub written: Option<Instant>,
     /// The interval in which it is held to be true, where a later revision left only a part of what its author said.
     pub valid: Option<Interval>,
     /// The access to the object now, where this is a revision of the past: the caller must be admitted to both.
@@ -554,39 +556,13 @@ pub struct Access {
     pub personal: bool,
 }
 
-impl Access {
-    /// Returns whether everyone who may see what has the other access may see what has this one.
-    pub fn flows_to(&self, other: &Access) -> bool {
-        let (own, its) = (&self.scope, &other.scope);
-        let within =
-            |one: &Option<Box<str>>, other: &Option<Box<str>>| one.is_none() || one == other;
-        let allowed = own.allow_roles.is_empty()
-            || (!its.allow_roles.is_empty()
-                && its
-                    .allow_roles
-                    .iter()
-                    .all(|role| own.allow_roles.contains(role)));
-        own.tenant == its.tenant
-            && within(&own.user, &its.user)
-            && within(&own.project, &its.project)
-            && within(&own.session, &its.session)
-            && within(&own.task, &its.task)
-            && allowed
-            && own
-                .deny_roles
-                .iter()
-                .all(|role| its.deny_roles.contains(role))
-            && self.classification <= other.classification
-            && (!self.personal || other.personal)
-    }
-}
-
 impl Status {
     /// The status of an object whose store has judged nothing.
     pub(super) const UNJUDGED: Status = Status {
         transaction: Interval::UNKNOWN,
         contradiction: ContradictionStatus::Clean,
         superseded_by: None,
+        written: None,
         valid: None,
         access: None,
         damaged: None,

@@ -104,6 +104,12 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             "awaits_confirmation: {}; `tenure store confirm` makes it believed",
             cell(why)
         )),
+        WriteNote::NothingSpeaks => Some(
+            "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),
+        ),
+        WriteNote::AtMost { confidence } => Some(format!(
+            "at_most: it has {confidence}, as what it was made from is no surer"
+        )),
         _ => None,
     }
 }

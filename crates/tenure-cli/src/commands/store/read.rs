@@ -85,6 +85,7 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
             WaitingKind::Entity => "one of its own?",
             WaitingKind::Conflict => "which one stands?",
             WaitingKind::Stale => "make it anew",
+            WaitingKind::Judged => "clean again?",
             _ => "confirm or retract",
         };
         let since = one.since.map(|since| format!("  since {since}"));

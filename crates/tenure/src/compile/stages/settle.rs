@@ -2,6 +2,7 @@
 //! judgements, supersession.
 
 mod contradictions;
+mod retired;
 mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +23,21 @@ pub(crate) struct Settled<'a> {
     pub(crate) related: BTreeSet<u32>,
 }
 
+/// Says whether what is too old by its own rule is left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retirement {
+    /// It is.
+    Applies,
+    /// It is not: what was retired is found by whoever looks for it.
+    Waived,
+}
+
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
 pub(crate) fn settle<'a>(
     resolved: Resolved<'a>,
     policy: &Policy,
     request: &Request,
+    retirement: Retirement,
 ) -> Result<Settled<'a>, Error> {
     let Resolved { mut live, related } = resolved;
     let follows = policy.document().derived == Derived::Follow;
@@ -38,13 +49,23 @@ pub(crate) fn settle<'a>(
     let set = live.set;
     let now = request.as_of.valid.map(Instant::micros);
     let known = request.as_of.known.map(Instant::micros);
+    let is_current = |at: u32| {
+        let row = set.row(at);
+        now.is_none_or(|now| now < row.valid_until)
+            && known.is_none_or(|known| row.tx_from <= known && known < row.tx_until)
+    };
+    let retired = match retirement {
+        Retirement::Applies => retired::retired(&live, policy, request.as_of.valid, is_current),
+        Retirement::Waived => BTreeMap::new(),
+    };
     // Supersession is a judgement on a pair: it holds only where the caller sees both, and only
     // while the one that replaces holds itself.
     let in_time = |at: u32| {
         let row = set.row(at);
-        now.is_none_or(|now| row.valid_from <= now && now < row.valid_until)
-            && known.is_none_or(|known| row.tx_from <= known && known < row.tx_until)
+        now.is_none_or(|now| row.valid_from <= now)
+            && is_current(at)
             && row.contradiction == ContradictionStatus::Clean
+            && !retired.contains_key(&at)
     };
     let replacements: BTreeMap<ObjectId, u32> =
         if live.rows.iter().any(|row| set.row(*row).superseded) {
@@ -87,6 +108,9 @@ pub(crate) fn settle<'a>(
             return Some(Reason::Contradicted {
                 status: row.contradiction,
             });
+        }
+        if let Some(reason) = retired.get(&at) {
+            return Some(reason.clone());
         }
         if row.superseded
             && let Some(link) = set.object(at).status().superseded_by

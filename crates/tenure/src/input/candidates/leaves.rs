@@ -88,6 +88,16 @@ pub(crate) fn leaves_of<'a>(
             instants(valid);
             leaves.push(b'v');
         }
+        // How old it is.
+        for (at, mark) in [
+            (status.written, b'w'),
+            (object.usage().last_confirmed, b'c'),
+        ] {
+            if let Some(at) = at {
+                leaves.extend_from_slice(&at.micros().to_le_bytes());
+                leaves.push(mark);
+            }
+        }
         if let Some(access) = &status.access {
             leaves.extend_from_slice(access.digest().bytes());
         }

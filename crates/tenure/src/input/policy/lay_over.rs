@@ -15,7 +15,11 @@ pub(super) fn merge(
             format!("{path}.{key}")
         };
         let is_decay = path == "hygiene.decay" || full == "hygiene.correction";
-        let open = matches!(path, "half_life_days" | "guidance.templates") || is_decay;
+        let open = matches!(
+            path,
+            "half_life_days" | "retire_below" | "guidance.templates"
+        );
+        let open = open || is_decay;
         match (base.get_mut(&key), value) {
             // Another form has other fields.
             (Some(slot), value) if is_decay => *slot = value,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
-use crate::object::{ObjectId, ObjectType};
+use crate::object::{ObjectId, ObjectType, RetirementRule};
 
 /// An object that others were made from.
 pub(super) struct Opened {
@@ -87,11 +87,18 @@ pub(super) fn stale(live: &Live<'_>, opened: &BTreeMap<ObjectId, Opened>) -> BTr
     }
 }
 
-/// Returns whether a row was left out since its time is over.
+/// Returns whether a row was left out since its time is over, or it is too old and would be archived: what was made from
+/// it alone would be, too.
 fn is_expired(live: &Live<'_>, row: u32) -> bool {
     matches!(
         live.verdicts[row as usize],
-        Some(Reason::ExpiredValidTime { .. })
+        Some(
+            Reason::ExpiredValidTime { .. }
+                | Reason::Decayed {
+                    rule: RetirementRule::Archive,
+                    ..
+                }
+        )
     )
 }
 
