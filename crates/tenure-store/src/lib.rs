@@ -59,6 +59,7 @@ mod outcomes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod proposals;
+mod recorded;
 mod records;
 mod resident;
 mod resolution;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
-use tenure::belief::Claim;
+use tenure::belief::{Claim, about};
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,8 @@ pub enum WriteNote {
         /// The reason.
         why: String,
     },
+    /// Its `normalized_claim` names nobody and nothing that it is about: it contradicts no other.
+    ClaimAboutNobody,
     /// A name in it may mean one of several entities: it waits for a person to say which.
     EntityPending,
 }
@@ -22,6 +24,18 @@ pub enum WriteNote {
 /// The note on an object that is written.
 pub(crate) fn note_on(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
-    let error = claim.parse::<Claim>().err()?;
-    Some(WriteNote::ClaimNotParsed { why: error.what })
+    match claim.parse::<Claim>() {
+        Err(error) => Some(WriteNote::ClaimNotParsed { why: error.what }),
+        Ok(_) => about(object)
+            .next()
+            .is_none()
+            .then_some(WriteNote::ClaimAboutNobody),
+    }
+}
+
+/// Notes that an object waits for a person, unless its claim cannot be read.
+pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
+    if !matches!(note, Some(WriteNote::ClaimNotParsed { .. })) {
+        *note = Some(WriteNote::EntityPending);
+    }
 }

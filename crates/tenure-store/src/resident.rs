@@ -12,6 +12,7 @@ use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
+use crate::recorded::{Placed, counts, with_recorded};
 use crate::resolution::Registry;
 use crate::stored::believed;
 use crate::tenant::{Tenant, access_now};
@@ -289,14 +290,21 @@ impl Tenant {
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
+            let mut said: Vec<Placed> = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
                     let object = decisions.on(believed(&object, &row, usage, None));
+                    if counts(&object) {
+                        said.push((place, row.clone(), Arc::clone(&object)));
+                    }
                     resident.put(place, &row, object);
                 }
                 Ok(())
             })?;
+            for (place, row, object) in with_recorded(rows, said)? {
+                resident.put(place, &row, object);
+            }
             resident.put_damaged(reading.stand_ins(rows, &self.name)?);
             Ok(resident.finish(version))
         })
@@ -329,6 +337,7 @@ impl Tenant {
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
             let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
+            let mut said: Vec<Placed> = Vec::new();
             for (id, standing) in standing {
                 state.remove(id);
                 for row in &standing.beliefs {
@@ -336,9 +345,15 @@ impl Tenant {
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
                         let object = decisions.on(believed(&object, row, usage, None));
+                        if counts(&object) {
+                            said.push((standing.place, row.clone(), Arc::clone(&object)));
+                        }
                         state.put(standing.place, row, object);
                     }
                 }
+            }
+            for (place, row, object) in with_recorded(rows, said)? {
+                state.put(place, &row, object);
             }
             resident.put_damaged(reading.stand_ins(rows, &self.name)?);
             Ok(resident.finish(version))
@@ -405,6 +420,7 @@ impl Tenant {
                 }
             }
             let mut sealer = Sealer::default();
+            let mut said: Vec<Placed> = Vec::new();
             for (place, mut row, mut object) in state {
                 let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {
@@ -434,8 +450,14 @@ impl Tenant {
                 };
                 // What ended later was open then.
                 row.closed = None;
-                let object = believed(&object, &row, Usage::default(), now);
-                resident.put(place, &row, decisions.on(object));
+                let object = decisions.on(believed(&object, &row, Usage::default(), now));
+                if counts(&object) {
+                    said.push((place, row.clone(), Arc::clone(&object)));
+                }
+                resident.put(place, &row, object);
+            }
+            for (place, row, object) in with_recorded(rows, said)? {
+                resident.put(place, &row, object);
             }
             Ok(resident.finish(version))
         })

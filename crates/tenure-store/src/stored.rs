@@ -120,6 +120,7 @@ pub(crate) fn believed(
             from: Some(row.opened.at),
             until: row.closed.map(|closed| closed.at),
         },
+        recorded: None,
         contradiction: row.contradiction,
         superseded_by: row.superseded_by,
         valid: (row.valid != object.revision().valid()).then_some(row.valid),

@@ -25,7 +25,7 @@ use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
 pub use crate::notes::WriteNote;
-use crate::notes::note_on;
+use crate::notes::{note_on, note_waiting};
 use crate::resolution::{KnownEntities, resolve_written};
 use crate::settle::{apply, rejudge, settle};
 use crate::stored::{Line, StoredObject, believed, read_revision, revision_row};
@@ -257,7 +257,7 @@ impl Tenant {
                 .iter_mut()
                 .filter(|one| waiting.contains(&one.object_id))
             {
-                one.note.get_or_insert(WriteNote::EntityPending);
+                note_waiting(&mut one.note);
             }
             Ok(written)
         })
