@@ -229,7 +229,8 @@ fn a_claim_about_nobody_is_noted_and_listed(home: &Home) {
     for object in &found.objects {
         assert_eq!(object.note, Some(WriteNote::ClaimAboutNobody));
     }
-    assert_eq!(acme.claims_about_nobody().unwrap(), ["pump", "fan"]);
+    let listed = acme.claims_about_nobody().unwrap().into_iter();
+    assert_eq!(listed.collect::<BTreeSet<_>>(), names(&["pump", "fan"]));
     assert_eq!(conflicts(&acme), []);
     assert_eq!(standing(&acme, None, None), names(&["pump", "fan"]));
     let named = ObjectDocument {
@@ -373,7 +374,11 @@ const WORLD: std::ops::Range<i64> = -1..6;
 #[derive(Clone, Debug)]
 struct Held {
     said: Said,
+    /// The write that it stands by.
+    write: usize,
     recorded: usize,
+    /// The instant at which what is left of it begins.
+    begin: Option<i64>,
     tenths: u32,
 }
 
@@ -401,12 +406,27 @@ impl Log {
         for instant in times {
             let held = Held {
                 said: said.clone(),
+                write: at,
                 recorded,
+                begin: said.from,
                 tenths,
             };
             self.held.insert((said.object, instant), held);
         }
         self.last.insert(said.object, said.clone());
+        // A write about another time leaves a part, which begins where that ends.
+        let writes: BTreeMap<(u8, i64), usize> = self
+            .held
+            .iter()
+            .map(|(place, held)| (*place, held.write))
+            .collect();
+        for ((object, instant), held) in &mut self.held {
+            let mut first = *instant;
+            while writes.get(&(*object, first - 1)) == Some(&held.write) {
+                first -= 1;
+            }
+            held.begin = (first > WORLD.start).then_some(first);
+        }
     }
 
     /// Returns whether the first of two falls to the second: as the documents say, word by word.
@@ -427,9 +447,10 @@ impl Log {
             return one.said.project.is_none();
         }
         // Whatever is recorded here is recorded long after the small world.
-        let begins = |held: &Held| match held.said.from {
+        let is_said = |held: &Held| held.said.preference && held.said.from.is_none();
+        let begins = |held: &Held| match held.begin {
+            _ if is_said(held) => (2, held.recorded as i64),
             Some(from) => (1, from),
-            None if held.said.preference => (2, held.recorded as i64),
             None => (0, 0),
         };
         let strength = |held: &Held| (begins(held), held.said.quality, held.tenths);
