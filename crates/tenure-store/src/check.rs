@@ -8,6 +8,7 @@ use tenure::{Digest, Error, ErrorKind};
 use crate::engine::{Damage, Read};
 use crate::index::misplaced;
 use crate::labels::labelled;
+use crate::notes::{WriteNote, note_on};
 use crate::store::Store;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
@@ -120,6 +121,29 @@ impl Tenant {
                     && let Err(error) = claim.parse::<tenure::belief::Claim>()
                 {
                     found.insert(row.object, (object.name().to_owned(), error.what));
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found.into_values().collect())
+    }
+
+    /// The objects whose claims name nobody and nothing that they are about, so that they contradict no other. What is
+    /// damaged is left to [`Tenant::check`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn claims_about_nobody(&self) -> Result<Vec<String>, Error> {
+        let mut found = BTreeMap::new();
+        self.read(|rows| {
+            let mut sealer = Sealer::default();
+            rows.each_held(None, &mut |_, row, body| {
+                if body.contains("\"normalized_claim\"")
+                    && let Ok(object) = read_revision(&mut sealer, row.revision, body)
+                    && note_on(&object) == Some(WriteNote::ClaimAboutNobody)
+                {
+                    found.insert(row.object, object.name().to_owned());
                 }
                 Ok(())
             })

@@ -14,6 +14,7 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::recorded::{Placed, with_recorded};
 use crate::stored::{believed, read_revision, unwritable};
 
 /// The number of the strongest claims on a slot that a write judges its own against.
@@ -56,7 +57,7 @@ pub(crate) fn claims_of(
         .collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
-    let mut claims: BTreeMap<ObjectId, Claims> = BTreeMap::new();
+    let mut held: Vec<Placed> = Vec::new();
     for row in beliefs {
         let Some(body) = bodies.get(&row.revision) else {
             continue;
@@ -69,6 +70,13 @@ pub(crate) fn claims_of(
             continue;
         };
         let object = believed(&object, row, Usage::default(), None);
+        held.push((held.len() as u64, row.clone(), object));
+    }
+    for (at, row, object) in with_recorded(rows, held.clone())? {
+        held[at as usize] = (at, row, object);
+    }
+    let mut claims: BTreeMap<ObjectId, Claims> = BTreeMap::new();
+    for (_, row, object) in held {
         if let Some((entities, claim)) = SlotClaim::of(&object) {
             let own = claims.entry(row.object).or_default();
             own.extend(entities.into_iter().map(|entity| (entity, claim.clone())));
@@ -113,8 +121,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
                 level: claim.standing.authority.level(),
                 behind: claim
                     .standing
-                    .valid
-                    .from
+                    .begin()
                     .map_or(i64::MAX, |from| from.micros().saturating_neg()),
             });
             let keys: BTreeSet<ClaimKey> = keys.collect();

@@ -63,6 +63,7 @@ mod postgres;
 mod proposals;
 mod put;
 mod reading;
+mod recorded;
 mod records;
 mod resident;
 mod resolution;

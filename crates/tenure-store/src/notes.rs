@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
-use tenure::belief::{Claim, GateRefusal};
+use tenure::belief::{Claim, GateRefusal, about};
 use tenure::num::Score;
 
 /// A note on an object that was written.
@@ -16,6 +16,8 @@ pub enum WriteNote {
         /// The reason.
         why: String,
     },
+    /// Its `normalized_claim` names nobody and nothing that it is about: it contradicts no other.
+    ClaimAboutNobody,
     /// A name in it may mean one of several entities: it waits for a person to say which.
     EntityPending,
     /// It was inferred, and waits for a person: what speaks for it is not enough for it to be believed by itself.
@@ -42,6 +44,18 @@ pub(crate) fn note_on_refusal(refused: GateRefusal) -> WriteNote {
 /// The note on an object that is written.
 pub(crate) fn note_on(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
-    let error = claim.parse::<Claim>().err()?;
-    Some(WriteNote::ClaimNotParsed { why: error.what })
+    match claim.parse::<Claim>() {
+        Err(error) => Some(WriteNote::ClaimNotParsed { why: error.what }),
+        Ok(_) => about(object)
+            .next()
+            .is_none()
+            .then_some(WriteNote::ClaimAboutNobody),
+    }
+}
+
+/// Notes that an object waits for a person, unless its claim cannot be read.
+pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
+    if !matches!(note, Some(WriteNote::ClaimNotParsed { .. })) {
+        *note = Some(WriteNote::EntityPending);
+    }
 }

@@ -18,7 +18,7 @@ use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
 use crate::evidence::{Fresh, gate};
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{WriteNote, note_on, note_on_refusal};
+use crate::notes::{note_on, note_on_refusal, note_waiting};
 use crate::resolution::resolve_written;
 use crate::settle::{apply, settle};
 use crate::stored::{read_revision, revision_row};
@@ -73,7 +73,7 @@ impl Tenant {
                 .iter_mut()
                 .filter(|one| waiting.contains(&one.object_id))
             {
-                one.note.get_or_insert(WriteNote::EntityPending);
+                note_waiting(&mut one.note);
             }
             Ok(written)
         })

@@ -14,6 +14,7 @@ use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
 use crate::reading::access_now;
+use crate::recorded::{Placed, counts, with_recorded};
 use crate::resolution::Registry;
 use crate::stored::{believed, dated};
 use crate::tenant::Tenant;
@@ -292,20 +293,30 @@ impl Tenant {
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
             let mut undated = Vec::new();
+            let mut said: Vec<Placed> = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
                     let object = decisions.on(believed(&object, &row, usage, None));
                     if ages_from_writing(&object) {
                         undated.push((place, row, object));
-                    } else {
-                        resident.put(place, &row, object);
+                        return Ok(());
                     }
+                    if counts(&object) {
+                        said.push((place, row.clone(), Arc::clone(&object)));
+                    }
+                    resident.put(place, &row, object);
                 }
                 Ok(())
             })?;
             for (place, row, object) in undated {
                 let object = dated(rows, &row, object)?;
+                if counts(&object) {
+                    said.push((place, row.clone(), Arc::clone(&object)));
+                }
+                resident.put(place, &row, object);
+            }
+            for (place, row, object) in with_recorded(rows, said)? {
                 resident.put(place, &row, object);
             }
             resident.put_damaged(reading.stand_ins(rows, &self.name)?);
@@ -340,6 +351,7 @@ impl Tenant {
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
             let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
+            let mut said: Vec<Placed> = Vec::new();
             for (id, standing) in standing {
                 state.remove(id);
                 for row in &standing.beliefs {
@@ -347,9 +359,16 @@ impl Tenant {
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
                         let object = decisions.on(believed(&object, row, usage, None));
-                        state.put(standing.place, row, dated(rows, row, object)?);
+                        let object = dated(rows, row, object)?;
+                        if counts(&object) {
+                            said.push((standing.place, row.clone(), Arc::clone(&object)));
+                        }
+                        state.put(standing.place, row, object);
                     }
                 }
+            }
+            for (place, row, object) in with_recorded(rows, said)? {
+                state.put(place, &row, object);
             }
             resident.put_damaged(reading.stand_ins(rows, &self.name)?);
             Ok(resident.finish(version))
@@ -417,6 +436,7 @@ impl Tenant {
                 }
             }
             let mut sealer = Sealer::default();
+            let mut said: Vec<Placed> = Vec::new();
             for (place, mut row, mut object) in state {
                 let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {
@@ -448,7 +468,14 @@ impl Tenant {
                 row.closed = None;
                 let usage = confirmed.get(&row.object).copied().unwrap_or_default();
                 let object = decisions.on(believed(&object, &row, usage, now));
-                resident.put(place, &row, dated(rows, &row, object)?);
+                let object = dated(rows, &row, object)?;
+                if counts(&object) {
+                    said.push((place, row.clone(), Arc::clone(&object)));
+                }
+                resident.put(place, &row, object);
+            }
+            for (place, row, object) in with_recorded(rows, said)? {
+                resident.put(place, &row, object);
             }
             Ok(resident.finish(version))
         })

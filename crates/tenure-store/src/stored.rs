@@ -121,6 +121,7 @@ pub(crate) fn believed(
             from: Some(row.opened.at),
             until: row.closed.map(|closed| closed.at),
         },
+        recorded: None,
         contradiction: row.contradiction,
         superseded_by: row.superseded_by,
         written: None,

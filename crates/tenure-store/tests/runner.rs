@@ -19,6 +19,7 @@ mod migration;
 mod mutations;
 mod people;
 mod postgresql;
+mod preferences;
 mod resolution;
 mod retirement;
 mod search;

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use divan::Bencher;
+use tenure::ObjectDocument;
 use tenure::belief::entity::{Entities, EntityEntry, EntityOp, MentionFinder, Metadata};
-use tenure::belief::{SlotClaim, Standing, defeats};
-use tenure::num::Score;
-use tenure::object::Authority;
-use tenure::time::{Instant, Interval};
+use tenure::belief::{SlotClaim, defeats};
+use tenure::time::Instant;
 
 fn main() {
     divan::main();
@@ -110,21 +109,15 @@ fn names_in_a_hostile_task(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [1_000, 10_000])]
 fn claims_on_one_slot(bencher: Bencher<'_, '_>, count: i64) {
     let claims: Vec<SlotClaim> = (0..count)
-        .map(|value| SlotClaim {
-            claim: format!("port == {value}").parse().expect("a claim"),
-            standing: Standing {
-                authority: Authority::User,
-                valid: Interval {
-                    from: Some(Instant::from_micros(value)),
-                    until: None,
-                },
-                source_authority: Score::ONE,
-                confidence: Score::ONE,
-                preference: false,
-                recorded: None,
-                policy: tenure::object::ConflictPolicy::Protocols,
-            },
-            multiple: false,
+        .map(|value| {
+            let document = ObjectDocument {
+                valid_from: Some(Instant::from_micros(value)),
+                normalized_claim: Some(format!("port == {value}")),
+                canonical_entity_ids: vec!["desk".into()],
+                ..ObjectDocument::rule("claim", "A claim.")
+            };
+            let object = document.seal().expect("an object");
+            SlotClaim::of(&object).expect("a claim").1
         })
         .collect();
     bencher.bench(|| black_box(defeats(black_box(&claims), None, &BTreeMap::new())));

@@ -14,6 +14,7 @@ use tenure::object::{
     Status, TaskType,
 };
 use tenure::section::Section;
+use tenure::time::Instant;
 use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{
@@ -917,6 +918,248 @@ fn conflicting_claim_unresolved() {
     );
 }
 
+/// A preference of Ada about her answers.
+fn prefers(name: &str, value: &str, more: Value) -> Value {
+    let mut prefers = rule(json!({
+        "name": name, "content": format!("Ada wants {value} answers."), "object_type": "preference",
+        "user_id": "ada", "normalized_claim": format!("answers == {value}"),
+    }));
+    merge(&mut prefers, more);
+    prefers
+}
+
+#[test]
+fn what_the_user_says_now_goes_before_what_was_said_to_hold_since_a_day() {
+    let ada = json!({ "principal": { "user": "ada" }, "as_of": { "valid": "2026-08-01" } });
+    let two =
+        |old: Value, new: Value| json!([prefers("x", "long", old), prefers("new", "short", new)]);
+    let newer = [
+        ("x", Reason::Superseded { by: "new".into() }),
+        ("new", Reason::Fits),
+    ];
+    let said = |at: &str| json!({ "tx_start": at });
+    let since = |from: &str, at: &str| json!({ "valid_from": from, "tx_start": at });
+    let now = || said("2026-07-01");
+    check(
+        two(since("2026-01-01", "2026-01-01"), now()),
+        ada.clone(),
+        PLAIN,
+        &newer,
+    );
+    check(two(said("2026-01-01"), now()), ada.clone(), PLAIN, &newer);
+    // What is only written late, and says that it began before, does not come back.
+    check(
+        two(since("2026-01-01", "2026-07-02"), now()),
+        ada.clone(),
+        PLAIN,
+        &newer,
+    );
+    check(
+        two(now(), since("2026-07-15", "2026-01-01")),
+        ada,
+        PLAIN,
+        &newer,
+    );
+}
+
+#[test]
+fn what_renews_a_belief_makes_no_preference_newer() {
+    let objects = json!([
+        prefers("x", "long", json!({ "tx_start": "2026-07-02" })),
+        prefers("new", "short", json!({ "tx_start": "2026-07-01" })),
+    ]);
+    let request = json!({ "principal": { "user": "ada" } });
+    let stood = |recorded: Option<Instant>| {
+        let case = Case::new(&objects, request.clone(), PLAIN);
+        let sealed = case.candidates.objects().iter().map(|object| {
+            let status = Status {
+                recorded: recorded.filter(|_| object.name() == "x"),
+                ..object.status().clone()
+            };
+            Arc::new(object.judged(status, *object.usage()))
+        });
+        let candidates = Candidates::new(sealed.collect());
+        let digest = candidates.digest();
+        let compiled = Case { candidates, ..case }.compile().unwrap();
+        let stood = ["x", "new"].map(|name| tokens_in(&compiled, name).is_some());
+        (stood, digest)
+    };
+    let (renewed, plain) = (stood(Some("2026-06-01".parse().unwrap())), stood(None));
+    assert_eq!(renewed.0, [false, true]);
+    assert_eq!(plain.0, [true, false]);
+    assert_ne!(renewed.1, plain.1);
+}
+
+#[test]
+fn the_narrower_of_two_preferences_is_an_exception_to_the_other() {
+    let said = |project: Value, at: &str| json!({ "project_id": project, "tx_start": at });
+    let objects = json!([
+        prefers("x", "long", said(json!("garden"), "2026-01-01")),
+        prefers("general", "short", said(json!(null), "2026-07-01")),
+        prefers("other", "rhymed", said(json!("roof"), "2026-03-01")),
+    ]);
+    let of = |project: Value| json!({ "principal": { "user": "ada", "project": project } });
+    let lost = |by: &str| Reason::Overridden {
+        by: by.into(),
+        ground: Ground::Scope,
+    };
+    check(
+        objects.clone(),
+        of(json!("garden")),
+        PLAIN,
+        &[
+            ("x", Reason::Fits),
+            ("general", lost("x")),
+            ("other", Reason::OtherProject),
+        ],
+    );
+    check(
+        objects.clone(),
+        of(json!("roof")),
+        PLAIN,
+        &[
+            ("x", Reason::OtherProject),
+            ("general", lost("other")),
+            ("other", Reason::Fits),
+        ],
+    );
+    check(
+        objects.clone(),
+        of(json!(null)),
+        PLAIN,
+        &[("general", Reason::Fits), ("x", Reason::OtherProject)],
+    );
+    // What was inferred for a project does not go before what was stated.
+    let mut inferred = objects;
+    merge(&mut inferred[0], json!({ "authority_level": 3 }));
+    let by = "general".into();
+    let ground = Ground::Authority;
+    check(
+        inferred,
+        of(json!("garden")),
+        PLAIN,
+        &[
+            ("general", Reason::Fits),
+            ("x", Reason::Overridden { by, ground }),
+        ],
+    );
+}
+
+#[test]
+fn data_exempts_no_claim() {
+    for own in [
+        json!({ "slot_cardinality": "multiple" }),
+        json!({ "conflict_policy": "ask" }),
+    ] {
+        let mut data = own.clone();
+        let found = json!({ "source_id": "manual", "retrieved_at": "2026-05-01" });
+        merge(
+            &mut data,
+            json!({ "authority_level": 4, "provenance": found, "source_authority": 0.2 }),
+        );
+        let lost = |ground| Reason::Overridden {
+            by: "rule".into(),
+            ground,
+        };
+        let objects = json!([
+            claims("x", "port == 80", data.clone()),
+            claims("rule", "port == 443", json!({})),
+        ]);
+        let expected = [("x", lost(Ground::Authority)), ("rule", Reason::Fits)];
+        check(objects, json!({}), PLAIN, &expected);
+        // Of two that are data, the better source stands.
+        let mut better = data.clone();
+        merge(&mut better, json!({ "source_authority": 1.0 }));
+        let objects = json!([
+            claims("x", "port == 80", data),
+            claims("rule", "port == 443", better),
+        ]);
+        let expected = [("x", lost(Ground::SourceAuthority))];
+        check(objects, json!({}), PLAIN, &expected);
+    }
+}
+
+#[test]
+fn what_is_stale_defeats_nothing() {
+    let id = |last: u32| format!("11111111-1111-8111-8111-11111111111{last}");
+    let later = "2026-07-02";
+    let of = |name: &str| Reason::Stale { of: name.into() };
+    let parent = |at: &str| rule(json!({ "name": "parent", "object_id": id(1), "tx_start": at }));
+    let made = |from: u32, more: Value| {
+        let mut made = claims(
+            "sum",
+            "port == 2",
+            json!({ "object_id": id(2), "tx_start": START, "valid_from": "2026-02-01", "derived_from": [id(from)] }),
+        );
+        merge(&mut made, more);
+        made
+    };
+    // By its claim.
+    let old = claims(
+        "x",
+        "port == 1",
+        json!({ "object_id": id(3), "tx_start": START, "valid_from": "2026-01-01" }),
+    );
+    let objects = json!([old.clone(), made(1, json!({})), parent(later)]);
+    check(
+        objects,
+        json!({}),
+        PLAIN,
+        &[("x", Reason::Fits), ("sum", of("parent"))],
+    );
+    let objects = json!([old.clone(), made(1, json!({})), parent(START)]);
+    let by = Reason::Superseded { by: "sum".into() };
+    check(
+        objects,
+        json!({}),
+        PLAIN,
+        &[("x", by.clone()), ("sum", Reason::Fits)],
+    );
+    // By a link.
+    let mut linked = rule(json!({ "name": "x", "object_id": id(3), "tx_start": START }));
+    merge(&mut linked, json!({ "supersession_link": id(2) }));
+    let objects = json!([linked.clone(), made(1, json!({})), parent(later)]);
+    check(
+        objects,
+        json!({}),
+        PLAIN,
+        &[("x", Reason::Fits), ("sum", of("parent"))],
+    );
+    // What was made from the one that it takes the place of is not stale by that.
+    for old in [linked, old.clone()] {
+        let objects = json!([old, made(3, json!({}))]);
+        check(
+            objects,
+            json!({}),
+            PLAIN,
+            &[("x", by.clone()), ("sum", Reason::Fits)],
+        );
+    }
+    // What is stale by what fell to another defeats nothing either, however long the way.
+    let rival = claims(
+        "rival",
+        "host == b",
+        json!({ "object_id": id(4), "valid_from": "2026-03-01", "tx_start": START }),
+    );
+    let host = claims(
+        "host",
+        "host == a",
+        json!({ "object_id": id(5), "valid_from": "2026-01-01", "tx_start": START }),
+    );
+    let objects = json!([old, made(5, json!({})), host, rival]);
+    check(
+        objects,
+        json!({}),
+        PLAIN,
+        &[
+            ("x", Reason::Fits),
+            ("sum", of("host")),
+            ("host", Reason::Superseded { by: "rival".into() }),
+            ("rival", Reason::Fits),
+        ],
+    );
+}
+
 #[test]
 fn a_decision_goes_before_what_claims_stand_on() {
     let objects = json!([
@@ -1395,10 +1638,13 @@ fn not_near_task() {
 #[test]
 fn overwritten() {
     let claim = |name: &str, value: &str, from: &str| {
-        rule(
-            json!({ "name": name, "normalized_claim": format!("pressure.unit == {value}"), "valid_from": from }),
-        )
+        rule(json!({
+            "name": name, "normalized_claim": format!("pressure.unit == {value}"), "valid_from": from,
+            "canonical_entity_ids": ["pump"],
+        }))
     };
+    // Those that cannot both hold are settled before, unless the policy keeps them.
+    let keep = &format!("contradictions = \"keep\"\n{STANDARD}");
     let objects = json!([
         claim("late", "pascal", "2026-02-01"),
         claim("early", "bar", "2026-01-01")
@@ -1408,12 +1654,12 @@ fn overwritten() {
         ("early", Reason::Overwritten { by }),
         ("late", Reason::Fits),
     ];
-    check(objects.clone(), json!({}), STANDARD, &expected);
+    check(objects.clone(), json!({}), keep, &expected);
     let both = [("early", Reason::Fits), ("late", Reason::Fits)];
     check(
         objects,
         json!({}),
-        "[guidance]\nequals = \"accumulate\"",
+        "contradictions = \"keep\"\n[guidance]\nequals = \"accumulate\"",
         &both,
     );
     // Another authority, another scope, a slot of many values, and what must stand.
@@ -1427,14 +1673,32 @@ fn overwritten() {
         let mut early = claim("early", "bar", "2026-01-01");
         merge(&mut early, more);
         let objects = json!([claim("late", "pascal", "2026-02-01"), early]);
-        check(objects, json!({}), STANDARD, &both);
+        check(objects, json!({}), keep, &both);
     }
+    // Of two that agree the later stands alone.
+    let objects = json!([
+        claim("late", "bar", "2026-02-01"),
+        claim("early", "bar", "2026-01-01")
+    ]);
+    check(objects, json!({}), STANDARD, &expected);
+    // Two claims about nobody may be about two things.
+    let of_nobody = |name, value, from| {
+        let mut of_nobody = claim(name, value, from);
+        merge(&mut of_nobody, json!({ "canonical_entity_ids": [] }));
+        of_nobody
+    };
+    let objects = json!([
+        of_nobody("late", "pascal", "2026-02-01"),
+        of_nobody("early", "bar", "2026-01-01")
+    ]);
+    check(objects.clone(), json!({}), keep, &both);
+    check(objects, json!({}), STANDARD, &both);
     let mut must = claim("early", "bar", "2026-01-01");
     merge(&mut must, json!({ "removable": false }));
     let because = Obligation::NotRemovable;
     let expected = [("early", Reason::Mandatory { because })];
     let objects = json!([claim("late", "pascal", "2026-02-01"), must]);
-    check(objects, json!({}), STANDARD, &expected);
+    check(objects, json!({}), keep, &expected);
 }
 
 #[test]

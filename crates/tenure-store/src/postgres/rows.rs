@@ -528,6 +528,16 @@ impl Read for Rows<'_> {
         self.all(sql, &[&Id(id), &after, &i64::from(most)], belief)
     }
 
+    fn renewed(&mut self, of: &[ObjectId]) -> Result<Vec<BeliefRow>, Error> {
+        let sql = belief!(
+            "SELECT",
+            " FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2::uuid[]) AND EXISTS (SELECT FROM beliefs o \
+             WHERE o.tenant = $1 AND o.object = b.object AND (o.tx_start, o.part) <> (b.tx_start, b.part)) \
+             ORDER BY b.object, b.tx_start, b.valid_from NULLS FIRST, b.part"
+        );
+        self.all(sql, &[&ids(of)], belief)
+    }
+
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {
         // From that instant back, until what was held covers all of valid time: what is older cannot
         // be held as well, for beliefs do not overlap.

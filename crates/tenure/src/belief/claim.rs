@@ -1,6 +1,7 @@
 //! Claims: `slot op value`, read from text, and whether two of them can hold together.
 //!
-//! A slot is a name without white space. An operator is one of `== != < <= > >= in`. A value is a number (exact, to
+//! A slot is a name without white space; letters that look like Latin ones are taken for them, so that what looks like
+//! one slot is one. What is not seen has no place in a claim. An operator is one of `== != < <= > >= in`. A value is a number (exact, to
 //! twelve decimals), a date or an instant, `true` or `false`, or a text, which is compared without regard to case,
 //! compatibility forms and white space. Numbers and instants have an order and are taken as dense.
 
@@ -9,8 +10,9 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::base::error::Error;
-use crate::base::text::clip;
+use crate::base::text::{clip, is_invisible};
 use crate::base::time::Instant;
+use crate::belief::lookalike::skeleton;
 use crate::object::claim::{Op, parts};
 
 /// The most values of one `in`.
@@ -54,7 +56,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The slot, folded.
+    /// The slot, folded, in Latin letters where it has others that look like them.
     pub fn slot(&self) -> &str {
         &self.slot
     }
@@ -153,6 +155,11 @@ impl std::str::FromStr for Claim {
     fn from_str(text: &str) -> Result<Claim, Error> {
         let text = text.trim();
         let refused = |what: String| Error::input(format!("`{}`: {what}", clip(text)));
+        if let Some(what) = hidden(text) {
+            return Err(refused(what)
+                .expected("a claim of which every character is seen")
+                .hint("write it again without that character"));
+        }
         // `in` among the words of a sentence is no operator.
         let found = parts(text);
         let found = found.filter(|(slot, op, _)| *op != Op::In || !slot.contains(' '));
@@ -165,7 +172,7 @@ impl std::str::FromStr for Claim {
             return Err(refused("the slot is no name".into())
                 .expected("a name without white space, such as `office` or `billing.plan`"));
         }
-        let slot = folded(slot);
+        let slot = folded(&skeleton(&folded(slot)).0);
         if slot.contains(['=', '!', '<', '>', '"']) {
             return Err(
                 refused("the slot has a sign of an operator in its name".into())
@@ -242,6 +249,23 @@ pub fn folded(text: &str) -> String {
     folded
 }
 
+/// The first character of a claim that is not seen, and where it is.
+fn hidden(text: &str) -> Option<String> {
+    let is_hidden = |c: char| is_invisible(c) || (c.is_control() && !c.is_whitespace());
+    let (at, c) = (1..).zip(text.chars()).find(|(_, c)| is_hidden(*c))?;
+    let slot_ends = text.find(['=', '!', '<', '>', '"', ' ']);
+    let slot = slot_ends.map_or(text, |end| &text[..end]);
+    let part = if at <= slot.chars().count() {
+        "slot"
+    } else {
+        "value"
+    };
+    Some(format!(
+        "the {part} has a character that is not seen (U+{:04X}, the {at}. of the claim)",
+        u32::from(c)
+    ))
+}
+
 /// The values of a list in brackets.
 fn list(text: &str) -> Result<Vec<Value>, String> {
     let inner = text
@@ -290,6 +314,91 @@ fn first_item(text: &str) -> Result<(&str, &str), String> {
 
 /// The names of numbers that are none.
 const NO_NUMBERS: [&str; 6] = ["nan", "inf", "infinity", "-inf", "+inf", "-infinity"];
+/// The months of other calendars: Hijri, Hebrew, Persian, Ethiopian, Coptic, Indian, French. One beside a number is a date.
+const MONTHS: &[&str] = &[
+    "muharram",
+    "safar",
+    "rabi",
+    "jumada",
+    "rajab",
+    "shaban",
+    "sha'ban",
+    "ramadan",
+    "ramadhan",
+    "ramazan",
+    "shawwal",
+    "shawwāl",
+    "dhulhijja",
+    "dhulhijjah",
+    "dhulqada",
+    "zilhajj",
+    "tishri",
+    "tishrei",
+    "heshvan",
+    "cheshvan",
+    "marheshvan",
+    "kislev",
+    "tevet",
+    "shevat",
+    "shvat",
+    "adar",
+    "nisan",
+    "iyar",
+    "iyyar",
+    "sivan",
+    "tammuz",
+    "elul",
+    "farvardin",
+    "ordibehesht",
+    "khordad",
+    "mordad",
+    "shahrivar",
+    "esfand",
+    "meskerem",
+    "tikimt",
+    "hidar",
+    "tahsas",
+    "yekatit",
+    "megabit",
+    "miyazya",
+    "ginbot",
+    "hamle",
+    "nehase",
+    "pagume",
+    "thout",
+    "paopi",
+    "hathor",
+    "koiak",
+    "meshir",
+    "paremhat",
+    "parmouti",
+    "pashons",
+    "paoni",
+    "epip",
+    "mesori",
+    "chaitra",
+    "vaisakha",
+    "vaishakha",
+    "jyeshtha",
+    "ashadha",
+    "shravana",
+    "bhadrapada",
+    "ashvin",
+    "kartika",
+    "phalguna",
+    "vendémiaire",
+    "brumaire",
+    "frimaire",
+    "nivôse",
+    "pluviôse",
+    "ventôse",
+    "germinal",
+    "floréal",
+    "prairial",
+    "messidor",
+    "thermidor",
+    "fructidor",
+];
 /// The marks of dates by another calendar, or of another era.
 const ERAS: [&str; 14] = [
     "ah", "am", "be", "bc", "bce", "ad", "ce", "sh", "reiwa", "heisei", "showa", "julian", "hijri",
@@ -303,6 +412,13 @@ fn value(text: &str) -> Result<Value, String> {
     if text.starts_with('"') {
         let text: String = serde_json::from_str(text)
             .map_err(|_| "the quoted text is not a JSON string".to_owned())?;
+        // An escape is seen, and what it stands for is not.
+        if let Some(c) = text.chars().find(|c| is_invisible(*c)) {
+            return Err(format!(
+                "the value has a character that is not seen (U+{:04X})",
+                u32::from(c)
+            ));
+        }
         return Ok(Value::Text(folded(&text)));
     }
     let plain = folded(text);
@@ -325,7 +441,8 @@ fn value(text: &str) -> Result<Value, String> {
         return Err(other_calendar(text));
     }
     let era_first = plain.split([' ', '.']).next().unwrap_or_default();
-    if ERAS.contains(&era_first) && plain.contains(|c: char| c.is_ascii_digit()) {
+    let has_digit = plain.contains(|c: char| c.is_ascii_digit());
+    if has_digit && (ERAS.contains(&era_first) || has_foreign_month(&plain)) {
         return Err(other_calendar(text));
     }
     if plain.starts_with(currency) {
@@ -350,8 +467,8 @@ fn value(text: &str) -> Result<Value, String> {
     number(&plain)
         .map(Value::Number)
         .map_err(|fault| match fault {
-            NoNumber::Unit if is_era(&plain) => other_calendar(text),
-            NoNumber::Unit => with_unit(text),
+            NoNumber::Other if is_era(&plain) => other_calendar(text),
+            NoNumber::Other => no_number(text, &plain),
             NoNumber::Size => format!(
                 "`{}` has more than {MOST_DIGITS} digits before or {DECIMALS} behind its point",
                 clip(text)
@@ -366,9 +483,18 @@ fn is_era(text: &str) -> bool {
         .is_some_and(|word| ERAS.contains(&word))
 }
 
+/// Returns whether a text names a month of another calendar beside a number.
+fn has_foreign_month(text: &str) -> bool {
+    let mut words = text.split([' ', '.', ',', '-', '/']);
+    let mut numbers = words.clone();
+    words.any(|word| MONTHS.contains(&word.trim_matches(['\'', '’'])))
+        && numbers.any(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 fn other_calendar(text: &str) -> String {
     format!(
-        "`{}` is a date of another calendar or era; write it by the Gregorian one, as 2026-06-06",
+        "`{}` is a date of another calendar or era; write it by the Gregorian one, as 2026-06-06, or quote the value \
+         if it is a text",
         clip(text)
     )
 }
@@ -381,6 +507,34 @@ fn with_unit(text: &str) -> String {
     )
 }
 
+/// The words for what begins as a number does and is none.
+fn no_number(text: &str, plain: &str) -> String {
+    let between = |signs: &[char]| {
+        let parts: Vec<&str> = plain.split(signs).collect();
+        let digits = |part: &&str| {
+            let part = part.trim_start_matches(['-', '+']);
+            part.starts_with(|c: char| c.is_ascii_digit())
+        };
+        parts.len() > 1 && parts.iter().all(digits)
+    };
+    let shown = clip(text);
+    if between(&[':']) {
+        format!(
+            "`{shown}` is a time of day without its date; write an instant with a zone, such as \
+             2026-06-06T12:30:00Z, or quote the value if it is a text"
+        )
+    } else if between(&[',', '_', ' ', '\'']) {
+        format!(
+            "`{shown}` has signs between its digits; write the digits alone, with a point before decimals \
+             (`1000`, `1.5`), or quote the value if it is a text"
+        )
+    } else if plain.split(' ').count() > 2 || plain.matches('.').count() > 1 {
+        format!("`{shown}` is a text that begins with a number; quote it (`\"{shown}\"`)")
+    } else {
+        with_unit(text)
+    }
+}
+
 /// Returns whether a text begins as a date does: four digits or more, a hyphen, two digits or a week.
 fn is_dated(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -391,7 +545,7 @@ fn is_dated(text: &str) -> bool {
 }
 
 enum NoNumber {
-    Unit,
+    Other,
     Size,
 }
 
@@ -403,7 +557,7 @@ fn number(text: &str) -> Result<i128, NoNumber> {
     };
     let (mantissa, exponent) = match digits.split_once('e') {
         Some((mantissa, exponent)) => {
-            let exponent: i32 = exponent.parse().map_err(|_| NoNumber::Unit)?;
+            let exponent: i32 = exponent.parse().map_err(|_| NoNumber::Other)?;
             (mantissa, exponent)
         }
         None => (digits, 0),
@@ -411,7 +565,7 @@ fn number(text: &str) -> Result<i128, NoNumber> {
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all_digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
     if !all_digits(whole) || !all_digits(part) {
-        return Err(NoNumber::Unit);
+        return Err(NoNumber::Other);
     }
     if exponent.unsigned_abs() > 64 || whole.len() + part.len() > 128 {
         return Err(NoNumber::Size);
@@ -477,6 +631,15 @@ mod tests {
             ),
             ("n in[2, 1]", "n in [1, 2]"),
             ("inside == yes", "inside == \"yes\""),
+            // Cyrillic letters that look like Latin ones.
+            ("оffice == Oslo", "office == \"oslo\""),
+            ("сору == on", "copy == \"on\""),
+            (
+                "street == \"5 Denver Street\"",
+                "street == \"5 denver street\"",
+            ),
+            ("month == Ramadan", "month == \"ramadan\""),
+            ("month == \"Shawwal 3\"", "month == \"shawwal 3\""),
         ] {
             assert_eq!(claim(text).to_string(), shown, "{text}");
             assert_eq!(claim(shown), claim(text), "{text}");
@@ -495,6 +658,31 @@ mod tests {
         refused("x < -inf", "no number");
         refused("x == 5 kg", "with a unit");
         refused("x == 5%", "with a unit");
+        refused("x == 1,000", "signs between its digits");
+        refused("x == 1'000.50", "signs between its digits");
+        refused("x == 1 000", "signs between its digits");
+        refused("x == 1.2.3", "begins with a number; quote it");
+        refused("x == 12:30", "a time of day without its date");
+        refused("x == 5 Denver Street", "begins with a number; quote it");
+        refused("x == Shawwal 3", "another calendar");
+        refused("x == 3 Tishrei 5786", "another calendar");
+        refused("x == 18 Brumaire", "another calendar");
+        refused(
+            "of\u{200B}fice == 1",
+            "the slot has a character that is not seen (U+200B, the 3. of the claim)",
+        );
+        refused(
+            "city == Ro\u{200B}me",
+            "the value has a character that is not seen (U+200B, the 11. of the claim)",
+        );
+        refused(
+            "city == \"Ro\\u200bme\"",
+            "the value has a character that is not seen",
+        );
+        refused("city in [a, \"b\u{AD}\"]", "the value has a character");
+        refused("\u{202E}city == x", "the slot has a character");
+        refused("ci\u{3164}ty == x", "the slot has a character");
+        refused("a\u{0}b == x", "the slot has a character");
         refused("x == $5", "with a unit");
         refused("x == 1447 AH", "another calendar");
         refused("x == 5786-03-01 AM", "another calendar");

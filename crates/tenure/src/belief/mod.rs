@@ -3,14 +3,16 @@
 //!
 //! All decisions about beliefs are here, as functions of what they are given: a store applies them as it writes, and
 //! a compile to what its caller may see. None depends on the order in which anything came, but for preferences of
-//! which nobody says since when they hold.
+//! which nobody says since when they hold: they hold from when they were said.
 
 mod claim;
 mod confidence;
 pub mod entity;
 mod interval;
+mod lookalike;
 mod protocol;
 mod retirement;
+mod scope;
 mod slot;
 
 pub use crate::object::claim::Op;
@@ -21,4 +23,5 @@ pub use confidence::{
 pub use interval::{Action, Relation, action, overlap, relate};
 pub use protocol::{Ground, Judgement, Loser, Standing, judge};
 pub use retirement::{Aged, Ageing, TypeAges, aged, freshness};
+pub use scope::{Narrowness, exclude};
 pub use slot::{Defeat, SlotClaim, about, defeats};

@@ -1,9 +1,9 @@
 //! The protocols that decide between two claims on one single-valued slot that cannot both hold.
 //!
 //! One that gives way by its own policy gives way to any that does not. Else, in the time that both share, in this
-//! order: the higher authority; neither, where one of the two leaves it to a person; the one that begins to hold later; of two
-//! preferences that do not say when, the one that was recorded later; the better source; the higher confidence; else
-//! neither. The order carries out the table of actions: of two intervals that begin apart, the later one is what the
+//! order: the higher authority; neither, where one of the two leaves it to a person; of two preferences, the one with the
+//! narrower scope, which is an exception for those who see both; the one that begins to hold later; the better source; the
+//! higher confidence; else neither. A preference that does not say since when it holds begins when it was said. The order carries out the table of actions: of two intervals that begin apart, the later one is what the
 //! earlier ends at, or the exception inside it; those that begin together are decided by their sources.
 
 use std::cmp::Ordering;
@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use crate::base::num::Score;
 use crate::base::time::{Instant, Interval};
 use crate::belief::interval::overlap;
+use crate::belief::scope::Narrowness;
 use crate::object::vocabulary::{ConflictPolicy, ContradictionStatus, ObjectType, vocabulary};
 use crate::object::{Authority, ContextObject};
 
@@ -27,8 +28,10 @@ pub struct Standing {
     pub confidence: Score,
     /// True if it is a preference.
     pub preference: bool,
-    /// The instant at which it was recorded, where a store says so: it counts between preferences alone.
+    /// The instant at which it was said, of a preference that does not say since when it holds, where a store says so.
     pub recorded: Option<Instant>,
+    /// The narrowness of its scope: it counts between preferences alone.
+    pub narrowness: Narrowness,
     /// Its own rule for contradictions.
     pub policy: ConflictPolicy,
 }
@@ -37,17 +40,32 @@ impl Standing {
     /// The standing of an object, for the time in which it is held to be true.
     pub fn of(object: &ContextObject) -> Standing {
         let revision = object.revision();
+        let status = object.status();
+        let preference = revision.object_type() == ObjectType::Preference;
+        let says_when = revision.valid().from.is_some();
+        let recorded = status.recorded.or(status.transaction.from);
+        let policy = match revision.conflict_policy() {
+            // Data may give way. It takes nothing down by asking.
+            Some(ConflictPolicy::Ask) if revision.authority_level() == Authority::Data => None,
+            own => own,
+        };
         Standing {
             authority: revision.authority_level(),
             valid: object.valid(),
             source_authority: revision.source_authority(),
             confidence: revision.confidence(),
-            preference: revision.object_type() == ObjectType::Preference,
-            recorded: object.status().transaction.from,
-            policy: revision
-                .conflict_policy()
-                .unwrap_or(ConflictPolicy::Protocols),
+            preference,
+            recorded: recorded.filter(|_| preference && !says_when),
+            narrowness: Narrowness::of(revision.scope()),
+            policy: policy.unwrap_or(ConflictPolicy::Protocols),
         }
+    }
+
+    /// The instant from which on it is said to hold; none where nobody knows, which is before all others.
+    pub fn begin(&self) -> Option<Instant> {
+        self.recorded
+            .filter(|_| self.preference)
+            .or(self.valid.from)
     }
 }
 
@@ -60,9 +78,11 @@ vocabulary! {
         Authority = "authority",
         /// The policy of one of the two, which leaves it to a person.
         Asks = "asks",
+        /// The narrower scope of two preferences.
+        Scope = "scope",
         /// The later begin of its time.
         ValidFrom = "valid_from",
-        /// The later recording of a preference.
+        /// The later begin, of a preference that holds since it was said.
         Recorded = "recorded",
         /// The better source.
         SourceAuthority = "source_authority",
@@ -141,12 +161,17 @@ impl Judgement {
 /// Judges two claims on one slot that cannot both hold; none where they share no time.
 pub fn judge(a: &Standing, b: &Standing) -> Option<Judgement> {
     let window = overlap(a.valid, b.valid)?;
-    let recorded =
-        if a.preference && b.preference && a.valid.from.is_none() && b.valid.from.is_none() {
-            a.recorded.cmp(&b.recorded)
-        } else {
-            Ordering::Equal
-        };
+    let narrower = if a.preference && b.preference {
+        a.narrowness.cmp(&b.narrowness)
+    } else {
+        Ordering::Equal
+    };
+    let is_said = |one: &Standing| one.preference && one.recorded.is_some();
+    let begins = if is_said(a) || is_said(b) {
+        Ground::Recorded
+    } else {
+        Ground::ValidFrom
+    };
     let yields = |one: &Standing| one.policy == ConflictPolicy::GiveWay;
     let asks = [a, b].iter().any(|one| one.policy == ConflictPolicy::Ask);
     let first = [
@@ -155,8 +180,8 @@ pub fn judge(a: &Standing, b: &Standing) -> Option<Judgement> {
         (Ground::Authority, b.authority.cmp(&a.authority)),
     ];
     let then = [
-        (Ground::ValidFrom, a.valid.from.cmp(&b.valid.from)),
-        (Ground::Recorded, recorded),
+        (Ground::Scope, narrower),
+        (begins, a.begin().cmp(&b.begin())),
         (
             Ground::SourceAuthority,
             a.source_authority.cmp(&b.source_authority),
@@ -197,6 +222,18 @@ mod tests {
     use super::*;
     use crate::belief::interval::{Action, action, relate};
 
+    fn narrow() -> Narrowness {
+        Narrowness::of(&crate::object::Scope {
+            tenant: "t".into(),
+            user: None,
+            project: Some("x".into()),
+            session: None,
+            task: None,
+            allow_roles: Box::default(),
+            deny_roles: Box::default(),
+        })
+    }
+
     fn standing() -> impl Strategy<Value = Standing> {
         let end = || prop::option::of(0i64..6);
         let score = || (0u32..3).prop_map(|part| Score::from_millionths(part * 400_000));
@@ -211,11 +248,13 @@ mod tests {
             1 => Just(ConflictPolicy::Ask)
         ];
         let facts = (end(), end(), score(), score(), any::<bool>(), end());
-        (level, facts, policy).prop_map(
+        let scope = prop_oneof![Just(Narrowness::default()), Just(narrow())];
+        (level, facts, policy, scope).prop_map(
             |(
                 authority,
                 (from, until, source_authority, confidence, preference, recorded),
                 policy,
+                narrowness,
             )| {
                 Standing {
                     authority,
@@ -227,6 +266,7 @@ mod tests {
                     confidence,
                     preference,
                     recorded: recorded.map(Instant::from_micros),
+                    narrowness,
                     policy,
                 }
             },
@@ -258,8 +298,14 @@ mod tests {
         // Of equal authority, the table of actions holds.
         #[test]
         fn the_table_of_actions_holds(a in standing(), b in standing()) {
-            let a = Standing { policy: ConflictPolicy::Protocols, ..a };
-            let b = Standing { authority: a.authority, policy: ConflictPolicy::Protocols, ..b };
+            // Preferences have a rule of their own for scopes, and for when they begin.
+            let fact = |one: Standing| Standing {
+                authority: a.authority,
+                policy: ConflictPolicy::Protocols,
+                preference: false,
+                ..one
+            };
+            let (a, b) = (fact(a), fact(b));
             let judgement = judge(&a, &b);
             let Some(relation) = relate(a.valid, b.valid) else {
                 prop_assert_eq!(judgement, None);
@@ -292,6 +338,7 @@ mod tests {
             confidence: Score::ONE,
             preference: true,
             recorded: Some(Instant::from_micros(recorded)),
+            narrowness: Narrowness::default(),
             policy: ConflictPolicy::Protocols,
         };
         let old = standing(Authority::User, 1);
@@ -306,6 +353,42 @@ mod tests {
             (judgement.loser, judgement.ground),
             (Loser::Second, Ground::Authority)
         );
+        // What is said now goes before what was said to hold since a day that is past; and a late word on the past does not
+        // go before what was said since.
+        let since = |from, recorded| Standing {
+            valid: Interval {
+                from: Some(Instant::from_micros(from)),
+                until: None,
+            },
+            recorded: None,
+            ..standing(Authority::User, recorded)
+        };
+        for late in [3, 9] {
+            let judgement = judge(&since(1, late), &standing(Authority::User, 2)).unwrap();
+            assert_eq!(
+                (judgement.loser, judgement.ground),
+                (Loser::First, Ground::Recorded)
+            );
+        }
+        let judgement = judge(&since(4, 1), &standing(Authority::User, 2)).unwrap();
+        assert_eq!(judgement.loser, Loser::Second);
+        // The narrower of two scopes is an exception, whichever came later.
+        let exception = Standing {
+            narrowness: narrow(),
+            ..old
+        };
+        let judgement = judge(&standing(Authority::User, 2), &exception).unwrap();
+        assert_eq!(
+            (judgement.loser, judgement.ground),
+            (Loser::First, Ground::Scope)
+        );
+        assert!(!judgement.is_supersession());
+        let inferred = Standing {
+            authority: Authority::Memory,
+            ..exception
+        };
+        let judgement = judge(&old, &inferred).unwrap();
+        assert_eq!(judgement.ground, Ground::Authority);
         let stated = Standing {
             preference: false,
             ..old
@@ -334,6 +417,7 @@ mod tests {
             confidence: Score::ONE,
             preference: false,
             recorded: None,
+            narrowness: Narrowness::default(),
             policy,
         };
         let judged = |a, b| {

@@ -1,11 +1,13 @@
 //! The claims on one slot of one entity, and which of them do not stand in one view.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::time::{Instant, Interval, Position};
 use crate::belief::claim::Claim;
 use crate::belief::protocol::{Ground, Judgement, Loser, Standing, judge};
-use crate::object::{ConflictPolicy, ContextObject, ObjectType, SlotCardinality};
+use crate::belief::scope::exclude;
+use crate::object::{Authority, ConflictPolicy, ContextObject, ObjectType, Scope, SlotCardinality};
 
 /// A claim on a slot, as one view has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +18,8 @@ pub struct SlotClaim {
     pub standing: Standing,
     /// True if its slot holds any number of values.
     pub multiple: bool,
+    /// The scope in which it is claimed.
+    pub scope: Arc<Scope>,
 }
 
 /// The ids of the entities that an object is about: those that it names, else its subjects, else the user of a preference or
@@ -50,14 +54,21 @@ impl SlotClaim {
         let claim = SlotClaim {
             claim,
             standing: Standing::of(object),
-            multiple: rare.slot_cardinality == Some(SlotCardinality::Multiple),
+            // Data exempts nothing, itself included.
+            multiple: rare.slot_cardinality == Some(SlotCardinality::Multiple)
+                && revision.authority_level() != Authority::Data,
+            scope: Arc::clone(revision.scope()),
         };
         (!entities.is_empty()).then_some((entities, claim))
     }
 
-    /// Returns whether both can hold at once: their values agree, or one of them says that the slot holds several.
+    /// Returns whether both can hold at once: their values agree, one of them says that the slot holds several, or nobody
+    /// is in the scope of both.
     pub fn agrees_with(&self, other: &SlotClaim) -> bool {
-        self.multiple || other.multiple || self.claim.agrees_with(&other.claim)
+        self.multiple
+            || other.multiple
+            || self.claim.agrees_with(&other.claim)
+            || exclude(&self.scope, &other.scope)
     }
 
     /// The judgement on two claims on one slot; none where both stand.
@@ -69,9 +80,9 @@ impl SlotClaim {
     }
 
     /// The coarse part of its standing, by which claims are gone through: what is behind another by it, never
-    /// defeats it. Where one of the slot leaves it to a person, the begin tells nothing.
-    fn coarse(&self, asks: bool) -> (bool, u8, std::cmp::Reverse<Option<Instant>>) {
-        let from = (!asks).then_some(self.standing.valid.from).flatten();
+    /// defeats it. Where something goes before the begin, it `tells` nothing.
+    fn coarse(&self, tells: bool) -> (bool, u8, std::cmp::Reverse<Option<Instant>>) {
+        let from = tells.then(|| self.standing.begin()).flatten();
         (
             self.standing.policy == ConflictPolicy::GiveWay,
             self.standing.authority.level(),
@@ -100,14 +111,19 @@ pub fn defeats(
 ) -> BTreeMap<usize, Defeat> {
     let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
     let asks = |claim: &SlotClaim| claim.standing.policy == ConflictPolicy::Ask;
-    let asks = claims.iter().any(asks);
+    let preferences = claims.iter().filter(|claim| claim.standing.preference);
+    let mut scopes = preferences.map(|claim| claim.standing.narrowness);
+    let first = scopes.next();
+    // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
+    let tells = !claims.iter().any(asks) && scopes.all(|other| Some(other) == first);
     let mut order: Vec<usize> = (0..claims.len()).collect();
     let key = |place: usize| {
         let standing = &claims[place].standing;
-        let recorded = standing.preference.then_some(standing.recorded);
+        let narrowness = standing.preference.then_some(standing.narrowness);
+        let quality = (standing.source_authority, standing.confidence);
         (
-            claims[place].coarse(asks),
-            std::cmp::Reverse((recorded, standing.source_authority, standing.confidence)),
+            claims[place].coarse(tells),
+            std::cmp::Reverse((narrowness, standing.begin(), quality)),
             place,
         )
     };
@@ -124,7 +140,7 @@ pub fn defeats(
                 continue;
             }
             let theirs = &claims[*other];
-            if !is_decided && theirs.coarse(asks) > ours.coarse(asks) {
+            if !is_decided && theirs.coarse(tells) > ours.coarse(tells) {
                 break;
             }
             let pair = (*place.min(other), *place.max(other));
@@ -168,7 +184,19 @@ mod tests {
 
     use super::*;
     use crate::base::num::Score;
-    use crate::object::Authority;
+    use crate::belief::scope::Narrowness;
+
+    fn of_project(project: Option<&str>) -> Arc<Scope> {
+        Arc::new(Scope {
+            tenant: "t".into(),
+            user: None,
+            project: project.map(Into::into),
+            session: None,
+            task: None,
+            allow_roles: Box::default(),
+            deny_roles: Box::default(),
+        })
+    }
 
     fn any_claim() -> impl Strategy<Value = SlotClaim> {
         let end = || prop::option::of(0i64..6);
@@ -184,8 +212,16 @@ mod tests {
             1 => Just(ConflictPolicy::Ask)
         ];
         let facts = (end(), end(), any::<bool>(), end(), 0u32..2, policy);
-        (text, level, facts, prop::bool::weighted(0.1)).prop_map(
-            |(text, authority, (from, until, preference, recorded, source, policy), multiple)| {
+        let project = prop_oneof![2 => Just(None), 1 => Just(Some("x")), 1 => Just(Some("y"))];
+        (text, level, facts, prop::bool::weighted(0.1), project).prop_map(
+            |(
+                text,
+                authority,
+                (from, until, preference, recorded, source, policy),
+                multiple,
+                project,
+            )| {
+                let scope = of_project(project);
                 SlotClaim {
                     claim: text.parse().unwrap(),
                     standing: Standing {
@@ -198,9 +234,11 @@ mod tests {
                         confidence: Score::ONE,
                         preference,
                         recorded: recorded.map(Instant::from_micros),
+                        narrowness: Narrowness::of(&scope),
                         policy,
                     },
                     multiple,
+                    scope,
                 }
             },
         )
@@ -319,9 +357,11 @@ mod tests {
                     confidence: Score::ONE,
                     preference: false,
                     recorded: None,
+                    narrowness: Narrowness::default(),
                     policy: ConflictPolicy::Protocols,
                 },
                 multiple: false,
+                scope: of_project(None),
             })
             .collect();
         let lost = defeats(&claims, None, &BTreeMap::new());

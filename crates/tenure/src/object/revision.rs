@@ -518,6 +518,9 @@ pub(super) const PERSONAL: &str = "pii";
 pub struct Status {
     /// The interval in which the system held it to be so.
     pub transaction: Interval,
+    /// The instant at which its author said what it says, where a judgement, or a write that does not change what it says,
+    /// renewed it since.
+    pub recorded: Option<Instant>,
     /// The judgement on contradictions.
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
@@ -560,6 +563,7 @@ impl Status {
     /// The status of an object whose store has judged nothing.
     pub(super) const UNJUDGED: Status = Status {
         transaction: Interval::UNKNOWN,
+        recorded: None,
         contradiction: ContradictionStatus::Clean,
         superseded_by: None,
         written: None,

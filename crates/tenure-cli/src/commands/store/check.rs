@@ -16,6 +16,7 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
     let mut found = look(&read, args)?;
     let web = trusted(&read, args)?;
     let claims = unparsed(&read, args)?;
+    let nobody = about_nobody(&read, args)?;
     drop(read);
     let first = found.len();
     if args.repair && first > 0 {
@@ -35,6 +36,9 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
             }).collect::<Vec<_>>(),
             "claim_not_parsed": claims.iter().map(|(tenant, name, why)| {
                 json!({ "tenant": tenant, "name": name, "why": why })
+            }).collect::<Vec<_>>(),
+            "claim_about_nobody": nobody.iter().map(|(tenant, name)| {
+                json!({ "tenant": tenant, "name": name })
             }).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -67,12 +71,21 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
                 "claim      {tenant:<12}  {name}: claim_not_parsed: {why}\n"
             ));
         }
+        for (tenant, name) in &nobody {
+            let (tenant, name) = (cell(tenant), cell(name));
+            text.push_str(&format!(
+                "claim      {tenant:<12}  {name}: claim_about_nobody: it names no entity (`canonical_entity_ids`)\n"
+            ));
+        }
         print(&text)?;
     }
-    if found.is_empty() && args.strict && !claims.is_empty() {
-        let what = format!("{} claims cannot be compared with others", claims.len());
+    let compared = claims.len() + nobody.len();
+    if found.is_empty() && args.strict && compared > 0 {
+        let what = format!("{compared} claims cannot be compared with others");
         return Err(Error::input(what)
-            .expected("`slot op value` with one of == != < <= > >= in")
+            .expected(
+                "`slot op value` with one of == != < <= > >= in, about one of `canonical_entity_ids`, `subjects` or a user",
+            )
             .hint("write the objects again, or without `normalized_claim`")
             .into());
     }
@@ -128,6 +141,17 @@ fn unparsed(store: &Store, args: &CheckStoreArgs) -> Result<Vec<(String, String,
         unparsed.extend(found.map(|(name, why)| (tenant.clone(), name, why)));
     }
     Ok(unparsed)
+}
+
+/// Claims that name nothing that they are about, with their tenants.
+fn about_nobody(store: &Store, args: &CheckStoreArgs) -> Result<Vec<(String, String)>, Error> {
+    let mut nobody = Vec::new();
+    for tenant in unless_damaged(tenants(store, args))? {
+        let found = store.tenant(&tenant)?.claims_about_nobody();
+        let found = unless_damaged(found)?.into_iter();
+        nobody.extend(found.map(|name| (tenant.clone(), name)));
+    }
+    Ok(nobody)
 }
 
 /// Nothing of what is damaged: that is told where damage is looked for.

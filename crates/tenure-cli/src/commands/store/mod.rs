@@ -97,6 +97,10 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
 fn note_of(note: Option<&WriteNote>) -> Option<String> {
     match note? {
         WriteNote::ClaimNotParsed { why } => Some(format!("claim_not_parsed: {}", cell(why))),
+        WriteNote::ClaimAboutNobody => Some(
+            "claim_about_nobody: it contradicts no other until `canonical_entity_ids` say what it is about"
+                .to_owned(),
+        ),
         WriteNote::EntityPending => {
             Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
         }

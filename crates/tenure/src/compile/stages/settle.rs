@@ -12,7 +12,7 @@ use crate::base::time::Instant;
 use crate::compile::stages::Live;
 use crate::compile::stages::resolve::Resolved;
 use crate::compile::trace::{Note, Reason, Stage};
-use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
+use crate::input::candidates::{Normalized, OPEN, Row, UNKNOWN};
 use crate::input::policy::{Contradictions, Derived, Policy};
 use crate::input::request::Request;
 use crate::object::{ContradictionStatus, ObjectId};
@@ -31,6 +31,9 @@ pub(crate) enum Retirement {
     /// It is not: what was retired is found by whoever looks for it.
     Waived,
 }
+
+/// The rounds in which what does not stand is looked for from the start. What goes round and round is left out after.
+const ROUNDS: usize = 16;
 
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
 pub(crate) fn settle<'a>(
@@ -58,80 +61,56 @@ pub(crate) fn settle<'a>(
         Retirement::Applies => retired::retired(&live, policy, request.as_of.valid, is_current),
         Retirement::Waived => BTreeMap::new(),
     };
-    // Supersession is a judgement on a pair: it holds only where the caller sees both, and only
-    // while the one that replaces holds itself.
-    let in_time = |at: u32| {
-        let row = set.row(at);
-        now.is_none_or(|now| row.valid_from <= now)
-            && is_current(at)
-            && row.contradiction == ContradictionStatus::Clean
-            && !retired.contains_key(&at)
-    };
-    let replacements: BTreeMap<ObjectId, u32> =
-        if live.rows.iter().any(|row| set.row(*row).superseded) {
-            let present = live.rows.iter().filter(|row| in_time(**row));
-            present
-                .map(|row| (set.object(*row).revision().object_id(), *row))
-                .collect()
-        } else {
-            BTreeMap::new()
-        };
-    let cycles = cycles(set, &replacements);
-    let mut lost = None;
     live.judge(Stage::Settle, |at| {
+        let out = out_of_time(set.row(at), now, known);
+        out.or_else(|| retired.get(&at).cloned())
+    });
+    let settles = policy.document().contradictions == Contradictions::Settle;
+    let claims_at = settles.then_some(request.as_of.valid);
+    // What is stale defeats nothing, and what is defeated makes stale what was made from it: so each is looked for until
+    // both are the same twice.
+    let mut stale = stale::stale(&live, &opened, &Falls::default());
+    let mut falls = Falls::of(&live, &stale, claims_at);
+    for round in 0.. {
+        let mut next = stale::stale(&live, &opened, &falls);
+        if round >= ROUNDS {
+            stale.iter().for_each(|(row, reason)| {
+                next.entry(*row).or_insert_with(|| reason.clone());
+            });
+        }
+        let is_same = next.keys().eq(stale.keys());
+        stale = next;
+        if is_same {
+            break;
+        }
+        falls = Falls::of(&live, &stale, claims_at);
+        if round >= 2 * ROUNDS {
+            break;
+        }
+    }
+    let mut lost = None;
+    let mut damaged = |at: u32| {
         let row = set.row(at);
-        if let Some(now) = now {
-            if row.valid_from != UNKNOWN && now < row.valid_from {
-                return Some(Reason::NotYetValid {
-                    valid_from: Instant::from_micros(row.valid_from),
-                });
-            }
-            if row.valid_until != OPEN && now >= row.valid_until {
-                return Some(Reason::ExpiredValidTime {
-                    valid_until: Instant::from_micros(row.valid_until),
-                });
-            }
+        let revision = set.object(at).status().damaged.filter(|_| row.damaged)?;
+        let fixed = row.section.tier().is_fixed() || !row.removable;
+        if fixed && !row.optional {
+            lost.get_or_insert((at, revision));
         }
-        if let Some(known) = known {
-            if row.tx_from != UNKNOWN && known < row.tx_from {
-                return Some(Reason::NotYetKnown {
-                    tx_start: Instant::from_micros(row.tx_from),
-                });
-            }
-            if row.tx_until != OPEN && known >= row.tx_until {
-                return Some(Reason::NoLongerHeld {
-                    tx_end: Instant::from_micros(row.tx_until),
-                });
-            }
-        }
-        if row.contradiction != ContradictionStatus::Clean {
-            return Some(Reason::Contradicted {
-                status: row.contradiction,
-            });
-        }
-        if let Some(reason) = retired.get(&at) {
-            return Some(reason.clone());
-        }
-        if row.superseded
-            && let Some(link) = set.object(at).status().superseded_by
-            && let Some(by) = replacements.get(&link)
-            && *by != at
-            && !cycles.contains_key(&set.object(at).revision().object_id())
-        {
-            return Some(Reason::Superseded { by: set.name(*by) });
-        }
-        if row.damaged
-            && let Some(revision) = set.object(at).status().damaged
-        {
-            let fixed = row.section.tier().is_fixed() || !row.removable;
-            if fixed && !row.optional {
-                lost.get_or_insert((at, revision));
-            }
-            return Some(Reason::Damaged {
-                revision: revision.into(),
-            });
-        }
-        None
+        Some(Reason::Damaged {
+            revision: revision.into(),
+        })
+    };
+    note_cycles(&mut live, &falls.cycles);
+    live.judge_further(|at| {
+        let superseded = falls
+            .superseded
+            .get(&at)
+            .map(|by| Reason::Superseded { by: set.name(*by) });
+        let defeated = || falls.defeated.get(&at).map(|(_, reason)| reason.clone());
+        superseded
+            .or_else(|| damaged(at))
+            .or_else(|| stale.get(&at).cloned())
+            .or_else(defeated)
     });
     if let Some((at, revision)) = lost {
         let what = format!(
@@ -140,14 +119,94 @@ pub(crate) fn settle<'a>(
         );
         return Err(Error::damaged(what));
     }
-    note_cycles(&mut live, &cycles);
-    if policy.document().contradictions == Contradictions::Settle {
-        let defeated = contradictions::defeated(&live, request.as_of.valid);
-        live.judge_further(|at| defeated.get(&at).cloned());
-    }
-    let stale = stale::stale(&live, &opened);
-    live.judge_further(|at| stale.get(&at).cloned());
     Ok(Settled { live, related })
+}
+
+/// The reason for which a row does not hold at the instants asked for, or was judged so, if there is one.
+fn out_of_time(row: &Row, now: Option<i64>, known: Option<i64>) -> Option<Reason> {
+    if let Some(now) = now {
+        if row.valid_from != UNKNOWN && now < row.valid_from {
+            return Some(Reason::NotYetValid {
+                valid_from: Instant::from_micros(row.valid_from),
+            });
+        }
+        if row.valid_until != OPEN && now >= row.valid_until {
+            return Some(Reason::ExpiredValidTime {
+                valid_until: Instant::from_micros(row.valid_until),
+            });
+        }
+    }
+    if let Some(known) = known {
+        if row.tx_from != UNKNOWN && known < row.tx_from {
+            return Some(Reason::NotYetKnown {
+                tx_start: Instant::from_micros(row.tx_from),
+            });
+        }
+        if row.tx_until != OPEN && known >= row.tx_until {
+            return Some(Reason::NoLongerHeld {
+                tx_end: Instant::from_micros(row.tx_until),
+            });
+        }
+    }
+    (row.contradiction != ContradictionStatus::Clean).then_some(Reason::Contradicted {
+        status: row.contradiction,
+    })
+}
+
+/// The rows that fall to others, each with the row that it falls to.
+#[derive(Default)]
+struct Falls {
+    superseded: BTreeMap<u32, u32>,
+    defeated: BTreeMap<u32, (u32, Reason)>,
+    cycles: BTreeMap<ObjectId, usize>,
+}
+
+impl Falls {
+    /// The falls where these rows are stale and defeat nothing. Claims are compared where `claims_at` says for which
+    /// instant, if for one.
+    fn of(
+        live: &Live<'_>,
+        stale: &BTreeMap<u32, Reason>,
+        claims_at: Option<Option<Instant>>,
+    ) -> Falls {
+        let mut falls = Falls::default();
+        let set = live.set;
+        // Supersession is a judgement on a pair: it holds only where the caller sees both, and only while the one that
+        // replaces holds itself.
+        if live.rows.iter().any(|row| set.row(*row).superseded) {
+            let present = live.rows.iter().filter(|row| !stale.contains_key(row));
+            let replacements: BTreeMap<ObjectId, u32> = present
+                .map(|row| (set.object(*row).revision().object_id(), *row))
+                .collect();
+            falls.cycles = cycles(set, &replacements);
+            for row in live.rows.iter().filter(|row| set.row(**row).superseded) {
+                let object = set.object(*row);
+                let by = object.status().superseded_by;
+                let by = by.and_then(|by| replacements.get(&by));
+                if let Some(by) = by.filter(|by| *by != row)
+                    && !falls.cycles.contains_key(&object.revision().object_id())
+                {
+                    falls.superseded.insert(*row, *by);
+                }
+            }
+        }
+        if let Some(at) = claims_at {
+            let takes_part = |row: u32| {
+                live.is_in(row)
+                    && !set.row(row).damaged
+                    && !stale.contains_key(&row)
+                    && !falls.superseded.contains_key(&row)
+            };
+            falls.defeated = contradictions::defeated(live, at, takes_part);
+        }
+        falls
+    }
+
+    /// The row that a row falls to, if it does.
+    fn by(&self, row: u32) -> Option<u32> {
+        let superseded = self.superseded.get(&row).copied();
+        superseded.or_else(|| self.defeated.get(&row).map(|(by, _)| *by))
+    }
 }
 
 /// The objects that replace each other in a cycle, each with a number that the objects of its cycle share. Which of

@@ -98,6 +98,10 @@ pub(crate) fn leaves_of<'a>(
                 leaves.push(mark);
             }
         }
+        if let Some(recorded) = status.recorded {
+            leaves.extend_from_slice(&recorded.micros().to_le_bytes());
+            leaves.push(b'r');
+        }
         if let Some(access) = &status.access {
             leaves.extend_from_slice(access.digest().bytes());
         }

@@ -1,15 +1,20 @@
-//! Of objects of one authority that claim one slot the later one stands alone, where the policy says so.
+//! Of objects of one authority that claim one slot of the same entities the later one stands alone, where the policy says
+//! so.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::base::time::Instant;
+use crate::belief::{Standing, about};
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
+use crate::input::candidates::UNKNOWN;
 use crate::input::policy::Policy;
 use crate::object::claim::{Op, WrittenClaim};
 use crate::object::{Authority, SlotCardinality};
 
-/// Omits what a later object overwrites. What `must` stand does, whatever is said later.
+/// Omits what a later object overwrites. What `must` stand does, whatever is said later. A claim about nobody may be about
+/// anything: it overwrites nothing.
 pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> bool) {
     if !policy.document().guidance.last_writer() {
         return;
@@ -32,9 +37,12 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         if row.authority == Authority::Data {
             continue;
         }
-        let canonical = rare.entities.iter().map(|id| meanings.of.canonical(id));
+        let canonical = about(set.object(at)).map(|id| meanings.of.canonical(id));
         let mut entities: Vec<&str> = canonical.collect();
         entities.sort_unstable();
+        if entities.is_empty() {
+            continue;
+        }
         if !meanings.of.is_empty() {
             entities.dedup();
         }
@@ -43,7 +51,9 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         let rows = slots
             .entry((slot, entities, row.authority, scope))
             .or_default();
-        rows.push((row.valid_from, row.tx_from, at));
+        let standing = Standing::of(set.object(at));
+        let begin = standing.begin().map_or(UNKNOWN, Instant::micros);
+        rows.push((begin, row.tx_from, at));
     }
     let mut over = BTreeMap::new();
     for rows in slots.values().filter(|rows| rows.len() > 1) {

@@ -8,12 +8,16 @@ use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::object::{Decision, ObjectId};
 
-/// The rows whose claims do not stand, each with the reason. Decisions that were made on pairs hold; all other pairs are
-/// judged by their standing.
-pub(super) fn defeated(live: &Live<'_>, at: Option<Instant>) -> BTreeMap<u32, Reason> {
+/// The rows whose claims do not stand beside those of the others that take part, each with the row that it falls to and the
+/// reason. Decisions that were made on pairs hold; all other pairs are judged by their standing.
+pub(super) fn defeated(
+    live: &Live<'_>,
+    at: Option<Instant>,
+    takes_part: impl Fn(u32) -> bool,
+) -> BTreeMap<u32, (u32, Reason)> {
     let set = live.set;
     let mut slots: BTreeMap<(&str, &str), Vec<(u32, &SlotClaim)>> = BTreeMap::new();
-    for (row, entities, claim) in set.claims().filter(|(row, ..)| live.is_in(*row)) {
+    for (row, entities, claim) in set.claims().filter(|(row, ..)| takes_part(*row)) {
         for entity in entities {
             let slot = (live.meanings.of.canonical(entity), claim.claim.slot());
             let claims = slots.entry(slot).or_default();
@@ -32,9 +36,10 @@ pub(super) fn defeated(live: &Live<'_>, at: Option<Instant>) -> BTreeMap<u32, Re
         for (place, defeat) in defeats(&claims, at, &judged) {
             // One object, held for two times, contradicts no other than itself.
             if id(place) != id(defeat.by) {
+                let by = rows[defeat.by];
                 reasons
                     .entry(rows[place])
-                    .or_insert_with(|| reason(live, rows[defeat.by], &defeat));
+                    .or_insert_with(|| (by, reason(live, by, &defeat)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Falls;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
@@ -35,9 +36,14 @@ pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, Opened> {
 }
 
 /// The rows that were made from something that was written or judged after them, or that does not stand, or from nothing
-/// but what is over, each with that. What was inferred stands on any that is left.
+/// but what is over, each with that. What was inferred stands on any that is left. What a row itself took the place of does
+/// not make it stale.
 /// An object that does not say since when it is believed is of no store, and follows nothing.
-pub(super) fn stale(live: &Live<'_>, opened: &BTreeMap<ObjectId, Opened>) -> BTreeMap<u32, Reason> {
+pub(super) fn stale(
+    live: &Live<'_>,
+    opened: &BTreeMap<ObjectId, Opened>,
+    falls: &Falls,
+) -> BTreeMap<u32, Reason> {
     let set = live.set;
     let mut stale: BTreeMap<u32, Reason> = BTreeMap::new();
     if opened.is_empty() {
@@ -63,7 +69,12 @@ pub(super) fn stale(live: &Live<'_>, opened: &BTreeMap<ObjectId, Opened>) -> BTr
             let known: Vec<(u32, i64)> = parents
                 .filter_map(|parent| Some((now(&parent.parts)?, parent.from)))
                 .collect();
-            let fell = |parent: u32| stale.contains_key(&parent) || is_unheld(live, parent);
+            let is_other = |by: u32| set.object(by).revision().object_id() != revision.object_id();
+            let fell = |parent: u32| {
+                stale.contains_key(&parent)
+                    || is_contradicted(live, parent)
+                    || falls.by(parent).is_some_and(is_other)
+            };
             let stands = |parent: u32| !fell(parent) && !is_expired(live, parent);
             // What was inferred stands on what is left.
             let is_held = revision.object_type() == ObjectType::InferredBelief
@@ -102,15 +113,10 @@ fn is_expired(live: &Live<'_>, row: u32) -> bool {
     )
 }
 
-/// Returns whether a row was left out since something speaks against what it says.
-fn is_unheld(live: &Live<'_>, row: u32) -> bool {
+/// Returns whether a row was left out since it was judged so.
+fn is_contradicted(live: &Live<'_>, row: u32) -> bool {
     matches!(
         live.verdicts[row as usize],
-        Some(
-            Reason::Contradicted { .. }
-                | Reason::Overridden { .. }
-                | Reason::ConflictingClaimUnresolved { .. }
-                | Reason::Superseded { .. }
-        )
+        Some(Reason::Contradicted { .. })
     )
 }
