@@ -2467,6 +2467,11 @@ fn epoch_asked() {
 }
 
 #[test]
+fn epoch_judged() {
+    ended(EpochCause::Judged);
+}
+
+#[test]
 fn epoch_cheaper() {
     ended(EpochCause::Cheaper);
 }

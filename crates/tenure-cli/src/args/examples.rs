@@ -510,7 +510,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "session judge",
         &[
             (
-                "tenure session judge talk t3 --status quarantined --by ada --reason 'planted by a web page'",
+                "tenure session judge talk t3 --status quarantined --by ada",
                 "",
             ),
             (

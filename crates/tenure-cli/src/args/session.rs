@@ -36,7 +36,7 @@ pub(crate) enum SessionCommand {
     Pin(PinArgs),
     /// Unpin a message: existing summaries keep it, later ones need not
     Unpin(PinArgs),
-    /// Quarantine or retract messages, or take that back: what is judged is compiled and summarised no more
+    /// Quarantine or retract messages, or take that back
     ///
     /// A call and its results are judged together. The next compile leaves them out, remakes the summaries that speak of
     /// them, and begins an epoch; `tenure session rehydrate` no longer prints them. The log keeps them, and who judged them.
@@ -205,10 +205,10 @@ pub(crate) struct JudgeSessionArgs {
     /// quarantined, retracted or clean
     ///
     /// `clean` takes a judgement back.
-    #[arg(long, value_name = "STATUS")]
+    #[arg(long, value_name = "TERM")]
     pub(crate) status: String,
     /// The person who judges
-    #[arg(long, value_name = "PERSON")]
+    #[arg(long, value_name = "WHO")]
     pub(crate) by: String,
     /// The role in which they do
     #[arg(long, value_name = "ROLE")]

@@ -11,10 +11,10 @@ use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
 use crate::input::policy::Policy;
 use crate::object::claim::{Op, WrittenClaim};
-use crate::object::{Authority, SlotCardinality};
+use crate::object::{Authority, ObjectType, SlotCardinality};
 
 /// Omits what a later object overwrites. What `must` stand does, whatever is said later. A claim about nobody may be about
-/// anything: it overwrites nothing.
+/// anything: it overwrites nothing, but a preference and a fact about a user, which are about the user whom nobody names.
 pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> bool) {
     if !policy.document().guidance.last_writer() {
         return;
@@ -40,7 +40,9 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         let canonical = about(set.object(at)).map(|id| meanings.of.canonical(id));
         let mut entities: Vec<&str> = canonical.collect();
         entities.sort_unstable();
-        if entities.is_empty() {
+        let kind = set.object(at).revision().object_type();
+        let of_user = matches!(kind, ObjectType::Preference | ObjectType::IdentityFact);
+        if entities.is_empty() && !of_user {
             continue;
         }
         if !meanings.of.is_empty() {
