@@ -181,26 +181,26 @@ struct Audience<'k, 'r> {
     tenant: &'k str,
     access: Access,
     /// What each entity is to them, as far as it was asked for.
-    seen: BTreeMap<String, Option<Vec<SeenEntity>>>,
+    seen: BTreeMap<String, Option<Arc<[SeenEntity]>>>,
     /// The first failure to read.
     failed: Option<Error>,
 }
 
 impl Audience<'_, '_> {
     /// The entities that one of all is to them; none where that one is known to them as it is.
-    fn view(&mut self, entity: &SeenEntity) -> Option<Vec<SeenEntity>> {
+    fn view(&mut self, entity: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
         if let Some(seen) = self.seen.get(&entity.id) {
             return seen.clone();
         }
         let seen = self.look(&entity.id).unwrap_or_else(|error| {
             self.failed.get_or_insert(error);
-            Some(Vec::new())
+            Some(Vec::new().into())
         });
         self.seen.insert(entity.id.clone(), seen.clone());
         seen
     }
 
-    fn look(&mut self, id: &str) -> Result<Option<Vec<SeenEntity>>, Error> {
+    fn look(&mut self, id: &str) -> Result<Option<Arc<[SeenEntity]>>, Error> {
         let members = self.entities.members(id);
         let mut sources = BTreeSet::new();
         self.entities.sources_about(&members, &mut sources);
@@ -209,7 +209,8 @@ impl Audience<'_, '_> {
         if sources.iter().all(|source| sees(*source)) {
             return Ok(None);
         }
-        Ok(Some(self.entities.seen_of(&members, self.tenant, &sees)))
+        let seen = self.entities.seen_of(&members, self.tenant, &sees);
+        Ok(Some(seen.into()))
     }
 
     /// The entity that an id means to them, where it is decided.
@@ -252,8 +253,10 @@ impl Audience<'_, '_> {
     fn entity(&mut self, resolver: &Resolver, id: &str) -> Option<SeenEntity> {
         // It may be merged in the view of others.
         let entity = resolver.entity(self.entities.meant(id, &|_| true)?)?;
-        let seen = self.view(entity).unwrap_or_else(|| vec![entity.clone()]);
-        seen.into_iter().find(|one| one.id == id)
+        match self.view(entity) {
+            None => (entity.id == id).then(|| entity.clone()),
+            Some(seen) => seen.iter().find(|one| one.id == id).cloned(),
+        }
     }
 
     /// Returns whether an id is one of theirs.

@@ -555,6 +555,7 @@ fn told(path: &Path, error: &rusqlite::Error) -> Error {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

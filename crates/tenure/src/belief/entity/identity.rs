@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RelationType;
+use super::{MAX_ALIAS, RelationType};
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::belief::claim::folded;
+
+/// The most names by which a task names entities.
+const MOST_NAMED: usize = 4_096;
 
 /// An entity that another is next to in the graph of entities.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -116,6 +119,20 @@ impl Identities {
     pub fn check(identities: &[Identity]) -> Result<(), Error> {
         if identities.is_empty() {
             return Ok(());
+        }
+        let names: usize = identities.iter().map(|one| one.named.len()).sum();
+        let longest = identities
+            .iter()
+            .flat_map(|one| &one.named)
+            .map(String::len)
+            .max();
+        if names > MOST_NAMED || longest.is_some_and(|length| length > 4 * MAX_ALIAS) {
+            return Err(Error::input(
+                "the entities of the request have too many or too long names in `named`",
+            )
+            .expected(format!(
+                "at most {MOST_NAMED} names of {MAX_ALIAS} characters"
+            )));
         }
         let mut known = BTreeSet::new();
         for one in identities {

@@ -15,6 +15,8 @@ use crate::object::vocabulary::vocabulary;
 pub const MIN_ALIAS: usize = 2;
 /// The most characters of an alias.
 pub const MAX_ALIAS: usize = 256;
+/// The most ends at which a name is looked for where a longer one begins that is none.
+const MOST_WORDS: usize = 64;
 /// The most mentions that are given of one text.
 pub const MAX_MENTIONS: usize = 10_000;
 
@@ -167,10 +169,77 @@ impl MentionFinder {
 
     /// The known aliases in a text.
     pub(super) fn aliases(&self, text: &str) -> Found {
-        let mut mentions = self.by_alias(text);
-        let is_cut = mentions.len() > MAX_MENTIONS;
-        mentions.truncate(MAX_MENTIONS);
-        Found { mentions, is_cut }
+        MentionFinder::scan(&[self], text, &mut |_| true)
+    }
+
+    /// The aliases of all these searches in a text that are `known`: of two that overlap the earlier one, then the longer. One
+    /// that is not known covers nothing.
+    pub(super) fn scan(
+        finders: &[&MentionFinder],
+        text: &str,
+        known: &mut dyn FnMut(&str) -> bool,
+    ) -> Found {
+        let view = View::of(text);
+        let mut found = Found::default();
+        let mut next: Vec<(Option<(usize, usize)>, bool)> = vec![(None, false); finders.len()];
+        let mut from = 0;
+        loop {
+            for (finder, (hit, is_known)) in finders.iter().zip(&mut next) {
+                let is_stale = hit.is_some_and(|(start, _)| start < from);
+                if is_stale || !*is_known {
+                    *hit = finder.next_alias(&view, from);
+                    *is_known = true;
+                }
+            }
+            let hits = next.iter().filter_map(|(hit, _)| *hit);
+            let first = hits.min_by_key(|(start, end)| (*start, std::cmp::Reverse(*end)));
+            let Some((start, longest)) = first else { break };
+            let mut ends = view.word_ends(start, longest);
+            let is_name = |name: &str| {
+                let mut finders = finders.iter();
+                finders.any(|finder| {
+                    let names = &finder.names;
+                    names.binary_search_by(|one| one.as_str().cmp(name)).is_ok()
+                })
+            };
+            let end = ends.find(|end| {
+                let name = &view.text[start..*end];
+                (*end == longest || is_name(name)) && known(name)
+            });
+            let Some(end) = end else {
+                from = start + view.text[start..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            };
+            if found.mentions.len() == MAX_MENTIONS {
+                found.is_cut = true;
+                break;
+            }
+            found.mentions.push(Mention {
+                at: view.at(start)..view.end(end),
+                name: view.text[start..end].to_owned(),
+                sign: Sign::Alias,
+                kind: None,
+            });
+            from = end;
+        }
+        found
+    }
+
+    /// The next place at which an alias begins that is the beginning of a word, and the end of the longest there.
+    fn next_alias(&self, view: &View, from: usize) -> Option<(usize, usize)> {
+        let aliases = self.aliases.as_ref()?;
+        let mut from = from;
+        while from < view.text.len() {
+            let input = aho_corasick::Input::new(&view.text).range(from..);
+            let found = aliases.find(input)?;
+            let (start, end) = (found.start(), found.end());
+            if !view.is_within_word(start) {
+                return Some((start, end));
+            }
+            // Part of a longer word means nothing; within it, another may begin.
+            from = start + view.text[start..].chars().next().map_or(1, char::len_utf8);
+        }
+        None
     }
 
     /// Adds what the patterns find outside of these mentions, which are in the order of the text and apart from each other.
@@ -208,52 +277,6 @@ impl MentionFinder {
             mentions.sort_by_key(|mention| mention.at.start);
         }
         is_cut
-    }
-
-    fn by_alias(&self, text: &str) -> Vec<Mention> {
-        let Some(aliases) = &self.aliases else {
-            return Vec::new();
-        };
-        let view = View::of(text);
-        let bytes = view.text.as_bytes();
-        let is_word = |at: usize| {
-            view.text[at..]
-                .chars()
-                .next()
-                .is_some_and(char::is_alphanumeric)
-        };
-        let ends_word = |at: usize| {
-            view.text[..at]
-                .chars()
-                .next_back()
-                .is_some_and(char::is_alphanumeric)
-        };
-        let mut mentions = Vec::new();
-        let mut from = 0;
-        while from < bytes.len() && mentions.len() <= MAX_MENTIONS {
-            let input = aho_corasick::Input::new(&view.text).range(from..);
-            let Some(found) = aliases.find(input) else {
-                break;
-            };
-            let (start, end) = (found.start(), found.end());
-            // Part of a longer word means nothing; within it, another may begin.
-            let first = is_word(start) && ends_word(start);
-            let last = ends_word(end) && is_word(end);
-            if first || last {
-                from = start + view.text[start..].chars().next().map_or(1, char::len_utf8);
-                continue;
-            }
-            if let Some(name) = self.names.get(found.pattern().as_usize()) {
-                mentions.push(Mention {
-                    at: view.at(start)..view.end(end),
-                    name: name.clone(),
-                    sign: Sign::Alias,
-                    kind: None,
-                });
-            }
-            from = end;
-        }
-        mentions
     }
 }
 
@@ -302,6 +325,22 @@ impl View {
             places,
             whole: text.len(),
         }
+    }
+
+    /// Returns whether a place is between two letters of one word.
+    fn is_within_word(&self, at: usize) -> bool {
+        let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        in_word(self.text[..at].chars().next_back()) && in_word(self.text[at..].chars().next())
+    }
+
+    /// The ends of words, or of what is no word, from the last one up to `longest` back to `start`, and at most so many as a name has
+    /// words.
+    fn word_ends(&self, start: usize, longest: usize) -> impl Iterator<Item = usize> {
+        let back = self.text[start..longest].char_indices().rev();
+        let ends = back.map(move |(at, c)| start + at + c.len_utf8());
+        let ends = ends.filter(|end| !self.is_within_word(*end));
+        ends.filter(move |end| *end == longest || !self.text[..*end].ends_with(' '))
+            .take(MOST_WORDS)
     }
 
     /// The place of a byte.

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::mention::{Mention, MentionFinder, Sign};
+use super::mention::{Found, Mention, MentionFinder, Sign};
 use super::partial::{NameWords, partial_names};
 use super::registry::SeenEntity;
 use super::similarity::{PartWeights, Profile, Resolved, resolve};
@@ -15,10 +16,12 @@ use crate::belief::claim::folded;
 
 /// The most entities that share a word for which that word makes them candidates: a word that many share says nothing.
 const MOST_OF_A_WORD: usize = 64;
+/// The most entities, of whosever view, that are looked at for a word.
+const MOST_LOOKED_AT: usize = 4 * MOST_OF_A_WORD;
 
 /// The entities that one of the resolver's is to somebody who does not know all of it: none where they know none of it. `None`
 /// says that they know all of it.
-pub type EntityView<'v> = dyn FnMut(&SeenEntity) -> Option<Vec<SeenEntity>> + 'v;
+pub type EntityView<'v> = dyn FnMut(&SeenEntity) -> Option<Arc<[SeenEntity]>> + 'v;
 
 /// Returns whether an entity has this name or mark, folded.
 fn bears(entity: &SeenEntity, name: &str) -> bool {
@@ -34,6 +37,22 @@ fn bears(entity: &SeenEntity, name: &str) -> bool {
     ];
     let mut all = names.chain(roles).chain(marks.into_iter().flatten());
     all.any(|known| folded(known) == name)
+}
+
+/// Returns whether a word is one of an entity's names or roles, or the initials of one.
+fn has_word(entity: &SeenEntity, word: &str) -> bool {
+    let profile = &entity.profile;
+    let roles = profile.roles.iter().map(|(role, _)| role);
+    let mut names = std::iter::once(&profile.name)
+        .chain(&profile.aliases)
+        .chain(roles);
+    names.any(|name| {
+        let name = folded(name);
+        let initials: String = words(&name)
+            .filter_map(|word| word.chars().next())
+            .collect();
+        initials == word || words(&name).any(|one| one == word)
+    })
 }
 
 /// A mention in a text, and what it may mean.
@@ -129,12 +148,6 @@ impl Layer {
         let marks = marks.into_iter().flatten().map(|mark| folded(mark));
         for key in marks.chain([name.clone()]) {
             found.extend(self.whole.get(&key).into_iter().flatten());
-        }
-        for word in words(&name) {
-            let places = self.words.get(word).map_or(&[][..], Vec::as_slice);
-            if places.len() <= MOST_OF_A_WORD {
-                found.extend(places);
-            }
         }
         let earlier = mention.earlier.iter();
         found.extend(earlier.filter_map(|id| self.place(id)));
@@ -232,7 +245,7 @@ impl Resolver {
         for entity in base.chain(changed) {
             match view(entity) {
                 None => all.push(Cow::Borrowed(entity)),
-                Some(seen) => all.extend(seen.into_iter().map(Cow::Owned)),
+                Some(seen) => all.extend(seen.iter().cloned().map(Cow::Owned)),
             }
         }
         all
@@ -261,7 +274,12 @@ impl Resolver {
             self.base.candidates(mention),
             self.changed.candidates(mention),
         );
-        let candidates = self.at(base, changed, view);
+        let mut candidates = self.at(base, changed, view);
+        for word in words(&folded(&mention.name)) {
+            candidates.extend(self.sharing(word, view));
+        }
+        candidates.sort_by(|one, other| one.id.cmp(&other.id));
+        candidates.dedup_by(|one, other| one.id == other.id);
         let decided = candidates.iter().filter(|one| !one.pending);
         let candidates = decided.map(|one| (one.id.as_str(), &one.profile));
         resolve(mention, candidates, weights)
@@ -318,117 +336,81 @@ impl Resolver {
 
     /// The mentions of a text: whole names and marks, and outside of them parts of names.
     fn mentions(&self, text: &str, view: &mut EntityView<'_>) -> (Vec<Mention>, bool) {
-        let (found, is_cut) = self.aliases(text);
-        let mut whole = Vec::with_capacity(found.len());
-        for mention in found {
-            if self.knows(&mention.name, view) {
-                whole.push(mention);
-            } else {
-                self.within(text, &mention, &mut whole, view);
-            }
-        }
-        let is_cut = self.base.finder.add_patterns(text, &mut whole) || is_cut;
-        if self.base.parts.is_empty() && self.changed.parts.is_empty() {
-            return (whole, is_cut);
-        }
-        let mut is_name = |word: &str| {
-            let is_part = self.base.parts.holds(word) || self.changed.parts.holds(word);
-            is_part && self.is_part_of_name(word, view)
+        let mut names: BTreeMap<String, bool> = BTreeMap::new();
+        let mut knows = |name: &str| match names.get(name) {
+            Some(known) => *known,
+            None => *names
+                .entry(name.to_owned())
+                .or_insert_with(|| self.knows(name, view)),
         };
-        let parts = partial_names(text, &whole, &mut is_name);
-        let room = MAX_MENTIONS.saturating_sub(whole.len());
+        let finders = [&self.base.finder, &self.changed.finder];
+        let Found {
+            mut mentions,
+            is_cut,
+        } = MentionFinder::scan(&finders, text, &mut knows);
+        let whole = &mut mentions;
+        let is_cut = self.base.finder.add_patterns(text, whole) || is_cut;
+        if self.base.parts.is_empty() && self.changed.parts.is_empty() {
+            return (mentions, is_cut);
+        }
+        let mut words: BTreeMap<String, bool> = BTreeMap::new();
+        let mut is_name = |word: &str| {
+            if !self.base.parts.holds(word) && !self.changed.parts.holds(word) {
+                return false;
+            }
+            match words.get(word) {
+                Some(known) => *known,
+                None => *words
+                    .entry(word.to_owned())
+                    .or_insert_with(|| self.is_part_of_name(word, view)),
+            }
+        };
+        let parts = partial_names(text, &mentions, &mut is_name);
+        let room = MAX_MENTIONS.saturating_sub(mentions.len());
         let is_cut = is_cut || parts.len() > room;
-        whole.extend(parts.into_iter().take(room));
-        whole.sort_by_key(|one| one.at.start);
-        (whole, is_cut)
+        mentions.extend(parts.into_iter().take(room));
+        mentions.sort_by_key(|one| one.at.start);
+        (mentions, is_cut)
+    }
+
+    /// The entities of a view with this word in a name; none where more share it than a word can mean anything for.
+    fn sharing<'r>(&'r self, word: &str, view: &mut EntityView<'_>) -> Vec<Cow<'r, SeenEntity>> {
+        let of = |layer: &'r Layer| layer.words.get(word).map_or(&[][..], Vec::as_slice);
+        let base = of(&self.base).iter().copied().filter(|place| {
+            let entity = self.base.entities.get(*place as usize);
+            entity.is_some_and(|one| !self.replaced.contains(&one.id))
+        });
+        let base: Vec<u32> = base.take(MOST_LOOKED_AT + 1).collect();
+        let changed = of(&self.changed);
+        if base.len() + changed.len() > MOST_LOOKED_AT {
+            return Vec::new();
+        }
+        let mut all = self.at(base, changed.iter().copied(), view);
+        all.retain(|entity| has_word(entity, word));
+        if all.len() > MOST_OF_A_WORD {
+            all.clear();
+        }
+        all
     }
 
     /// Returns whether a word, folded, is one of a name of an entity of a view.
     fn is_part_of_name(&self, word: &str, view: &mut EntityView<'_>) -> bool {
-        let of = |layer: &Layer| layer.words.get(word).cloned().unwrap_or_default();
-        let (base, changed) = (of(&self.base), of(&self.changed));
-        // A word that many share means none of them.
-        if base.len() + changed.len() > MOST_OF_A_WORD {
-            return false;
-        }
-        let all = self.at(base, changed, view);
+        let all = self.sharing(word, view);
         all.iter().any(|entity| {
             let mut words = NameWords::default();
             words.add(&entity.profile);
             words.holds(word)
         })
     }
-
-    /// Adds the names that stand where a name does that a view does not know: of those that overlap, the earlier one, then
-    /// the longer.
-    fn within(
-        &self,
-        text: &str,
-        hidden: &Mention,
-        found: &mut Vec<Mention>,
-        view: &mut EntityView<'_>,
-    ) {
-        let part = &text[hidden.at.clone()];
-        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let bounds: Vec<usize> = part
-            .char_indices()
-            .map(|(at, _)| at)
-            .chain([part.len()])
-            .filter(|at| {
-                let (before, behind) = (&part[..*at], &part[*at..]);
-                is_word(before.chars().next_back()) != is_word(behind.chars().next())
-            })
-            .collect();
-        let mut from = 0;
-        for start in &bounds {
-            if *start < from {
-                continue;
-            }
-            let ends = bounds.iter().rev().take_while(|end| *end > start);
-            for end in ends {
-                let name = folded(&part[*start..*end]);
-                if name != hidden.name && self.knows(&name, view) {
-                    found.push(Mention {
-                        at: hidden.at.start + start..hidden.at.start + end,
-                        name,
-                        sign: Sign::Alias,
-                        kind: None,
-                    });
-                    from = *end;
-                    break;
-                }
-            }
-        }
-    }
-
-    /// The known aliases of both layers; of two that overlap, the longer one.
-    fn aliases(&self, text: &str) -> (Vec<Mention>, bool) {
-        let base = self.base.finder.aliases(text);
-        if self.changed.entities.is_empty() {
-            return (base.mentions, base.is_cut);
-        }
-        let changed = self.changed.finder.aliases(text);
-        let is_cut = base.is_cut || changed.is_cut;
-        let mut all = base.mentions;
-        all.extend(changed.mentions);
-        // The earlier first; of those that begin together the longer.
-        all.sort_by_key(|one| (one.at.start, std::cmp::Reverse(one.at.end)));
-        let mut end = 0;
-        all.retain(|one| {
-            let is_apart = one.at.start >= end;
-            end = end.max(one.at.end);
-            is_apart
-        });
-        let is_cut = is_cut || all.len() > MAX_MENTIONS;
-        all.truncate(MAX_MENTIONS);
-        (all, is_cut)
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::{Entities, EntityEntry, EntityOp};
     use super::*;
+    use crate::object::ObjectId;
 
     fn applied(entities: &mut Entities, op: &str) {
         let entry = EntityEntry {
@@ -529,6 +511,76 @@ mod tests {
             );
             let near = resolver.resolve(&mention, &weights);
             assert_eq!(near.outcome, all.outcome, "{name}");
+        }
+    }
+
+    /// Names that overlap each other, of which some came from an object that not everyone may see.
+    const NAMES: [&str; 12] = [
+        "nova",
+        "project nova",
+        "nova prime",
+        "a a",
+        "a a a",
+        "the a",
+        "prime a",
+        "sam young",
+        "sam a",
+        "doc-7",
+        "young nova",
+        "x@a.example",
+    ];
+
+    proptest! {
+        #[test]
+        fn what_a_view_does_not_know_changes_nothing(
+            entities in prop::collection::vec((0usize..4, 0usize..12, any::<bool>(), any::<bool>()), 1..12),
+            later in prop::collection::vec((0usize..4, 0usize..12, any::<bool>()), 0..4),
+            spoken in prop::collection::vec(0usize..18, 0..8),
+        ) {
+            const WORDS: [&str; 18] = [
+                "Nova", "Project", "Prime", "a", "the", "Sam", "Young", "young", "DOC-7", "x@a.example", "A", "a a",
+                "nova prime", "Old", "Sam Young", "sam a", ".", "docs/a",
+            ];
+            let hidden = ObjectId::from_bits(7);
+            let sees = |id: ObjectId| id != hidden;
+            let mut all = Entities::default();
+            let add = |all: &mut Entities, source: Option<ObjectId>, op: String| {
+                let entry = EntityEntry {
+                    at: "2026-06-06".parse().unwrap(),
+                    by: None,
+                    source,
+                    does: serde_json::from_str::<EntityOp>(&op).unwrap(),
+                };
+                all.apply(&entry).ok();
+            };
+            for (id, name, is_hidden, is_new) in entities {
+                let source = is_hidden.then_some(hidden);
+                let name = NAMES[name];
+                if is_new {
+                    add(&mut all, source, format!(r#"{{"op": "create", "id": "e{id}", "name": "{name}"}}"#));
+                }
+                add(&mut all, source, format!(r#"{{"op": "alias", "id": "e{id}", "alias": "{name}"}}"#));
+            }
+            let mut resolver = Resolver::new(all.seen("acme", &|_| true)).unwrap();
+            let mut touched = BTreeSet::new();
+            for (id, name, is_hidden) in later {
+                let source = is_hidden.then_some(hidden);
+                let alias = format!(r#"{{"op": "alias", "id": "e{id}", "alias": "{}"}}"#, NAMES[name]);
+                add(&mut all, source, alias);
+                touched.insert(format!("e{id}"));
+            }
+            let changed = all.seen_of(&touched, "acme", &|_| true);
+            resolver.replace(touched, changed).unwrap();
+            let open = Resolver::new(all.seen("acme", &sees)).unwrap();
+            let text: Vec<&str> = spoken.into_iter().map(|word| WORDS[word]).collect();
+            let text = text.join(" ");
+            let around = Profile { tenant: "acme".into(), ..Profile::default() };
+            let weights = PartWeights::default();
+            let mut view = |one: &SeenEntity| -> Option<Arc<[SeenEntity]>> {
+                Some(all.seen_of(&all.members(&one.id), "acme", &sees).into())
+            };
+            let narrowed = resolver.text_in(&text, &around, &weights, &mut view);
+            prop_assert_eq!(narrowed, open.text(&text, &around, &weights), "{}", text);
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Retirement {
 }
 
 /// The rounds in which what does not stand is looked for from the start. What goes round and round is left out after.
-const ROUNDS: usize = 16;
+const ROUNDS: usize = 256;
 
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
 pub(crate) fn settle<'a>(
@@ -85,6 +85,10 @@ pub(crate) fn settle<'a>(
         }
         falls = Falls::of(&live, &stale, claims_at);
         if round >= 2 * ROUNDS {
+            // What was made from what fell last does not stand, either.
+            for (row, reason) in stale::stale(&live, &opened, &falls) {
+                stale.entry(row).or_insert(reason);
+            }
             break;
         }
     }

@@ -25,6 +25,8 @@ const MOST_NAMES: usize = 64;
 const MOST_BEARERS: usize = 8;
 /// The most neighbours of one entity.
 const MOST_NEIGHBOURS: usize = 64;
+/// The most names of one entity that begin with neither a letter nor a digit and are looked for in one task.
+const MOST_LOOKS: usize = 16;
 
 /// The names of all entities, each folded, without what stands before its first letter or digit; with the ids of those that
 /// bear it.
@@ -70,10 +72,16 @@ fn in_word(c: Option<char>) -> bool {
 
 /// Returns whether a folded text has a folded name as whole words.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, found)| {
-        let (before, behind) = (&text[..at], &text[at + found.len()..]);
-        !in_word(before.chars().next_back()) && !in_word(behind.chars().next())
-    })
+    let mut from = 0;
+    while let Some(at) = text[from..].find(name).map(|at| from + at) {
+        let (before, behind) = (&text[..at], &text[at + name.len()..]);
+        if !in_word(before.chars().next_back()) && !in_word(behind.chars().next()) {
+            return true;
+        }
+        // The name may begin again within what was found.
+        from = at + text[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    false
 }
 
 /// The place of a relation among those of an entity: what says more goes first.
@@ -200,13 +208,19 @@ impl Entities {
         let roles = entity.roles.iter().filter(|role| holds(&role.value.1));
         let roles = roles.map(|role| (&role.value.0, role.source));
         let mut known = BTreeSet::new();
+        let mut looks = MOST_LOOKS;
         for (name, source) in std::iter::once(own).chain(aliases).chain(roles) {
             let name = folded(name);
             let at = key(&name).and_then(|key| Some((key.len(), *keys.get(key)?)));
             let Some((length, at)) = at else { continue };
-            if (length < name.len() && !mentions(text, &name))
-                || !known.insert((name.clone(), source))
-            {
+            if length < name.len() {
+                // What stands before its first letter is looked for in the whole text.
+                looks -= usize::from(looks > 0);
+                if looks == 0 || !mentions(text, &name) {
+                    continue;
+                }
+            }
+            if !known.insert((name.clone(), source)) {
                 continue;
             }
             hits.push(NameHit {

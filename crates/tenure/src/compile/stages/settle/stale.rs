@@ -6,7 +6,7 @@ use super::Falls;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
-use crate::object::{ObjectId, ObjectType, RetirementRule};
+use crate::object::{ObjectId, ObjectType};
 
 /// An object that others were made from.
 pub(super) struct Opened {
@@ -98,18 +98,11 @@ pub(super) fn stale(
     }
 }
 
-/// Returns whether a row was left out since its time is over, or it is too old and would be archived: what was made from
-/// it alone would be, too.
+/// Returns whether a row was left out since its time is over, or since it is too old.
 fn is_expired(live: &Live<'_>, row: u32) -> bool {
     matches!(
         live.verdicts[row as usize],
-        Some(
-            Reason::ExpiredValidTime { .. }
-                | Reason::Decayed {
-                    rule: RetirementRule::Archive,
-                    ..
-                }
-        )
+        Some(Reason::ExpiredValidTime { .. } | Reason::Decayed { .. })
     )
 }
 
