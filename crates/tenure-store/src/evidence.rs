@@ -249,7 +249,51 @@ fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, 
 }
 
 /// Objects that the same write makes, by id.
-pub(crate) type Fresh = BTreeMap<ObjectId, std::sync::Arc<ContextObject>>;
+#[derive(Default)]
+pub(crate) struct Fresh {
+    objects: BTreeMap<ObjectId, std::sync::Arc<ContextObject>>,
+    /// The ids of those with a claim on a slot of an entity.
+    by_slot: BTreeMap<(String, String), BTreeSet<ObjectId>>,
+}
+
+impl Fresh {
+    /// Nothing.
+    pub(crate) fn new() -> Fresh {
+        Fresh::default()
+    }
+
+    /// Adds an object.
+    pub(crate) fn insert(&mut self, id: ObjectId, object: std::sync::Arc<ContextObject>) {
+        if let Some((entities, claim)) = SlotClaim::of(&object) {
+            for entity in entities {
+                let slot = (entity, claim.claim.slot().to_owned());
+                self.by_slot.entry(slot).or_default().insert(id);
+            }
+        }
+        self.objects.insert(id, object);
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, id: &ObjectId) {
+        self.objects.remove(id);
+    }
+
+    fn get(&self, id: &ObjectId) -> Option<&std::sync::Arc<ContextObject>> {
+        self.objects.get(id)
+    }
+
+    /// Those with a claim on a slot of one of these entities: so many as the store gives of a slot.
+    fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
+        let each = entities.iter().filter_map(|entity| {
+            let slot = (entity.clone(), slot.to_owned());
+            self.by_slot.get(&slot)
+        });
+        let each = each.flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
+        each.filter(|id| self.objects.contains_key(id))
+            .copied()
+            .collect()
+    }
+}
 
 /// The reason for which something inferred must not be believed by itself, where there is one. What makes no claim has no
 /// evidence but what it was made from: of that, all must stand.
@@ -342,7 +386,7 @@ fn links(
         for slot in slots_of(rows, entities, claim.claim.slot())? {
             others.extend(rows.on_slot(slot, MOST_EVIDENCE)?);
         }
-        others.extend(asked.fresh.keys());
+        others.extend(asked.fresh.on_slot(entities, claim.claim.slot()));
     }
     let parents: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
     others.extend(&parents);

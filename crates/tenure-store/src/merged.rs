@@ -197,7 +197,11 @@ impl Merges {
         mut made: Vec<PairRow>,
     ) -> Result<(), Error> {
         let mut known = BTreeSet::new();
-        for row in pairs.iter().filter(|row| row.closed.is_none()) {
+        // Of an instant, all are those that were held then.
+        for row in pairs
+            .iter()
+            .filter(|row| of.is_none() || row.closed.is_none())
+        {
             let kept = kept(row)?;
             if kept.merged.as_ref().is_some_and(|ids| self.join(ids)) {
                 known.insert((row.first, row.second, kept.slot));

@@ -274,7 +274,7 @@ impl Tenant {
                         .hint("an accepted outcome is withdrawn first"));
                 }
             }
-            let written = put(rows, &tenant, &drafts, &wordings)?;
+            let (written, _) = put(rows, &tenant, &drafts, &wordings)?;
             append(rows, &entry(id, Does::Propose))?;
             Ok(written)
         })

@@ -64,10 +64,11 @@ impl Tenant {
         let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "put", asked, move |rows| {
             texts.keep(rows)?;
-            let mut written = put(rows, &tenant, &drafts, &wordings)?;
-            let changed = drafts.iter().zip(&written);
+            let (mut written, stored) = put(rows, &tenant, &drafts, &wordings)?;
+            // As it is stored: what is made from others has no more trust and no wider circle than they.
+            let changed = stored.iter().zip(&written);
             let changed = changed.filter(|(_, one)| one.outcome != Outcome::Unchanged);
-            let changed: Vec<&ContextObject> = changed.map(|(draft, _)| &*draft.object).collect();
+            let changed: Vec<&ContextObject> = changed.map(|(object, _)| &**object).collect();
             let waiting = resolve_written(rows, &tenant, &known, &changed)?;
             for one in written
                 .iter_mut()
@@ -226,9 +227,10 @@ pub(crate) fn put(
     tenant: &str,
     drafts: &[Draft],
     wordings: &[Wording],
-) -> Result<Vec<WrittenObject>, Error> {
+) -> Result<(Vec<WrittenObject>, Vec<Arc<ContextObject>>), Error> {
     let stamp = rows.stamp()?;
     let key = rows.key()?.unwrap_or_default();
+    let mut stored = Vec::with_capacity(drafts.len());
     let keyed: Vec<Vec<i64>> = wordings.iter().map(|wording| wording.keyed(&key)).collect();
     let mut indexed = Vec::with_capacity(drafts.len());
     let mut mixed = Vec::new();
@@ -332,6 +334,7 @@ pub(crate) fn put(
         } else if is_inferred(&object) {
             fresh.insert(id, Arc::clone(&object));
         }
+        stored.push(Arc::clone(&object));
         if derives {
             known.insert(id, object);
         }
@@ -360,7 +363,7 @@ pub(crate) fn put(
         .filter(|id| claiming.contains(id))
         .collect();
     settle_claims(rows, &changed)?;
-    Ok(written)
+    Ok((written, stored))
 }
 
 fn is_inferred(object: &ContextObject) -> bool {
@@ -380,12 +383,12 @@ fn spoken(drafts: &[Draft]) -> Fresh {
             && draft.lifecycle == Lifecycle::Active
             && judged.unwrap_or(ContradictionStatus::Clean) == ContradictionStatus::Clean
     };
-    let spoken = drafts.iter().filter(stands);
-    let each = spoken.map(|draft| {
+    let mut fresh = Fresh::new();
+    for draft in drafts.iter().filter(stands) {
         let object = &draft.object;
-        (object.revision().object_id(), Arc::clone(object))
-    });
-    each.collect()
+        fresh.insert(object.revision().object_id(), Arc::clone(object));
+    }
+    fresh
 }
 
 /// The reason for which something inferred waits for a person, where there is one. What a person confirmed, or was let

@@ -35,6 +35,8 @@ const MOST_TEXT: usize = 1 << 20;
 const MOST_ADDED: usize = 64;
 /// The most entities that one object is said to relate to each other.
 const MOST_RELATED: usize = 8;
+/// The most different labels that are kept.
+const MOST_KNOWN: usize = 4_096;
 /// The number of entities that may have changed before all of them are made ready anew.
 const MOST_CHANGED: usize = 256;
 
@@ -131,7 +133,12 @@ impl Sources {
                 self.access.remove(&id);
             }
         }
-        self.version = version;
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+            self.access.clear();
+        }
+        // This write has no effect yet, and may have none: what has this version then is looked at again.
+        self.version = version.saturating_sub(1);
         Ok(())
     }
 
@@ -464,7 +471,7 @@ pub(crate) fn resolve_written(
     own.sources.catch_up(rows)?;
     let weights = weights(rows)?;
     let mut lines = Vec::new();
-    let mut made = BTreeSet::new();
+    let mut made: BTreeMap<String, Access> = BTreeMap::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
     for object in objects {
         let source = object.revision().object_id();
@@ -515,22 +522,31 @@ pub(crate) fn resolve_written(
         if waits {
             waiting.insert(source);
         }
-        for does in operations {
+        for mut does in operations {
+            // Two objects of one write may name the same that is new: one entity, where all know it who may see the other.
+            if let EntityOp::Create {
+                id,
+                name,
+                candidates,
+                ..
+            } = &mut does
+            {
+                let access = object.access();
+                if made.get(id).is_some_and(|first| !first.flows_to(&access)) {
+                    *id = fresh_id(&key, name, candidates, Some(&who(&access)?));
+                }
+                if made.contains_key(id) {
+                    continue;
+                }
+                made.insert(id.clone(), access);
+            }
             let entry = EntityEntry {
                 at,
                 by: None,
                 source: Some(source),
                 does,
             };
-            let line = serde_json::to_string(&entry).map_err(|error| unwritable(&error))?;
-            // Two objects of one write may name the same that is new.
-            let is_new = match &entry.does {
-                EntityOp::Create { id, .. } => made.insert(id.clone()),
-                _ => true,
-            };
-            if is_new {
-                lines.push(line);
-            }
+            lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
         }
     }
     // A write that fails leaves nothing of what it would have made of these.
@@ -539,7 +555,11 @@ pub(crate) fn resolve_written(
     }
     all.insert(tenant.to_owned(), own);
     for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
-        rows.append(&session.log, session.last, &session.lines)?;
+        if !rows.append(&session.log, session.last, &session.lines)? {
+            return Err(Error::assertion(
+                "the log of what a session spoke of has one writer at a time",
+            ));
+        }
     }
     if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
         return Err(Error::assertion(
@@ -703,6 +723,16 @@ fn relations(
 fn is_name(name: &str) -> bool {
     let name = folded_name(name);
     name.chars().nth(MIN_ALIAS - 1).is_some() && !COMMON.contains(&name.as_str())
+}
+
+/// Those who have this access, as bytes.
+fn who(access: &Access) -> Result<Vec<u8>, Error> {
+    let who = (
+        &*access.scope,
+        access.classification.term(),
+        access.personal,
+    );
+    serde_json::to_vec(&who).map_err(|error| unwritable(&error))
 }
 
 /// The id of an entity that is new: of its name, of what it may be and, where another has that id, of who knows it.

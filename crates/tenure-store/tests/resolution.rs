@@ -21,6 +21,8 @@ on_both_engines!(
     look_alike_letters_bind_nothing_by_themselves,
     the_hidden_changes_nothing_of_what_is_added,
     names_of_data_and_of_what_is_retracted_are_none,
+    a_question_of_two_circles_is_asked_of_both,
+    what_data_says_by_another_is_no_name,
     a_whole_name_of_several_words_is_bound_in_a_plain_note,
 );
 
@@ -502,6 +504,45 @@ fn the_hidden_changes_nothing_of_what_is_added(home: &Home) {
     let ada = told[0].iter().find(|one| one.0 == "Ada Lovelace").unwrap();
     assert_eq!(ada.2, ["Grace Hopper"]);
     assert!(told[0].iter().any(|one| one.0 == "doc-777" && !one.3));
+}
+
+fn a_question_of_two_circles_is_asked_of_both(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#],
+    );
+    let of = |name: &str, user: Option<&str>| ObjectDocument {
+        user_id: user.map(str::to_owned),
+        ..document(name, "Ask Lovelace.")
+    };
+    put(&acme, vec![of("a", Some("boss")), of("b", None)]);
+    let mine = seen_by_bob(&acme).into_iter();
+    let waits: Vec<String> = mine.filter(|one| one.3).map(|one| one.0).collect();
+    assert_eq!(waits, ["lovelace"]);
+}
+
+fn what_data_says_by_another_is_no_name(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#],
+    );
+    let page = ObjectDocument {
+        authority_level: Some(Authority::Data),
+        source_origin: Some("https://evil.example/p".into()),
+        ..document("page", "A page.")
+    };
+    let page = put(&acme, vec![page]).objects[0].object_id;
+    let note = ObjectDocument {
+        authority_level: Some(Authority::User),
+        derived_from: vec![page],
+        canonical_entity_ids: vec!["ada".into()],
+        aliases: vec!["Kim Lee".into()],
+        ..document("note", "Made of a page.")
+    };
+    put(&acme, vec![note]);
+    assert_eq!(entities(&acme), [named("ada", &[], false)]);
 }
 
 fn names_of_data_and_of_what_is_retracted_are_none(home: &Home) {

@@ -139,13 +139,16 @@ fn claims_of_merged_entities_are_one_for_who_may_see_why() {
         named: vec!["the desk".into()],
         ..Identity::default()
     };
-    assert_eq!(bench.job(OPEN, false).request.identities, [desk.clone()]);
+    assert_eq!(
+        bench.job(OPEN, false).request.identities,
+        std::slice::from_ref(&desk)
+    );
     assert_eq!(standing(&bench.run(OPEN).1), both);
 
     // A merge that came from a secret memo acts for who may see that alone.
     bench.change(merge("table", "desk"), Some("memo"));
     let (narrow, done) = bench.run(OPEN);
-    assert_eq!(narrow.request.identities, [desk.clone()]);
+    assert_eq!(narrow.request.identities, std::slice::from_ref(&desk));
     assert_eq!(standing(&done), both);
     let (wide, done) = bench.run(SECRET);
     let told = Identity {
