@@ -17,7 +17,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn named(&self, name: &str) -> Result<Vec<ObjectId>, Error> {
         self.read(|rows| rows.named(name))
     }
@@ -26,7 +26,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn get(&self, id: ObjectId) -> Result<Vec<StoredObject>, Error> {
         self.get_seen(id, None)
     }
@@ -55,7 +55,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn labels(&self, named: &str) -> Result<Vec<(ObjectId, Arc<ContextObject>)>, Error> {
         self.read(|rows| {
             let found = rows.head_labels(named.parse().map_err(|_| named))?;
@@ -73,7 +73,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn as_of(&self, id: ObjectId, known: Instant) -> Result<Vec<StoredObject>, Error> {
         self.as_of_seen(id, known, None)
     }
@@ -101,7 +101,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn history(&self, id: ObjectId) -> Result<Vec<StoredObject>, Error> {
         self.history_after(id, None, u32::MAX)
     }
@@ -147,7 +147,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn log(&self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error> {
         self.read(|rows| rows.log(after, most))
     }
@@ -156,7 +156,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn written(&self, version: u64) -> Result<Option<Stamp>, Error> {
         self.read(|rows| rows.written(version))
     }
@@ -166,8 +166,8 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Damaged`] at the first revision that is not what was written, naming it;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached, and what `each` fails with.
+    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) at the first revision that is not what was written, naming it;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached, and what `each` fails with.
     pub fn export(&self, each: &mut dyn FnMut(&Line) -> Result<(), Error>) -> Result<(), Error> {
         self.read(|rows| each_line(rows, each))
     }

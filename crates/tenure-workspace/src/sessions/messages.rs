@@ -12,7 +12,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is none; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn message(&self, turn: u64) -> Result<Message, Error> {
         let none = || {
             Error::input(format!(
@@ -35,7 +35,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// What `each` says; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// What `each` says; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn each_message(
         &self,
         each: &mut dyn FnMut(u64, Message) -> Result<(), Error>,
@@ -70,7 +70,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn messages_after(
         &self,
         after: u64,
