@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
     Entities, EntityEntry, EntityOp, EntityType, MIN_ALIAS, PartWeights, Profile, RelationType,
-    Resolution, Resolver, SeenEntity, Sign,
+    Resolution, Resolver, SeenEntity, SeesObject, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -220,13 +220,26 @@ impl Audience<'_, '_> {
         Ok(Some(seen.into()))
     }
 
-    /// The entity that an id means to them, where it is decided.
-    fn decided(&mut self, id: &str) -> Result<Option<String>, Error> {
+    /// Asks the registry of these ids as they know it.
+    fn ask<'i, A>(
+        &mut self,
+        ids: impl IntoIterator<Item = &'i str>,
+        answer: impl FnOnce(&Entities, &SeesObject<'_>) -> A,
+    ) -> Result<A, Error> {
         let mut sources = BTreeSet::new();
-        self.entities.sources_of(id, &mut sources);
+        for id in ids {
+            self.entities.sources_of(id, &mut sources);
+        }
         self.sources.read(self.rows, self.tenant, &sources)?;
         let sees = |source| self.sources.is_open(source, &self.access);
-        Ok(self.entities.decided(id, &sees).map(str::to_owned))
+        Ok(answer(self.entities, &sees))
+    }
+
+    /// The entity that an id means to them, where it is decided.
+    fn decided(&mut self, id: &str) -> Result<Option<String>, Error> {
+        self.ask([id], |entities, sees| {
+            entities.decided(id, sees).map(str::to_owned)
+        })
     }
 
     /// The id of an entity that is new to them with this name, and of what it may be; and whether there is one with it.
@@ -244,14 +257,7 @@ impl Audience<'_, '_> {
             return Ok((id, true));
         }
         // One that they know nothing of has it.
-        let access = &self.access;
-        let who = (
-            &*access.scope,
-            access.classification.term(),
-            access.personal,
-        );
-        let who = serde_json::to_vec(&who).map_err(|error| unwritable(&error))?;
-        let id = fresh_id(key, name, candidates, Some(&who));
+        let id = fresh_id(key, name, candidates, Some(&who(&self.access)?));
         let is_known = self.entities.holds(&id);
         Ok((id, is_known))
     }
@@ -268,23 +274,15 @@ impl Audience<'_, '_> {
 
     /// Returns whether an id is one of theirs.
     fn holds(&mut self, id: &str) -> Result<bool, Error> {
-        let mut sources = BTreeSet::new();
-        self.entities.sources_of(id, &mut sources);
-        self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.access);
-        Ok(self.entities.meant(id, &sees).is_some())
+        self.ask([id], |entities, sees| entities.meant(id, sees).is_some())
     }
 
     /// The entities that these mean to them.
     fn meant(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
-        let mut sources = BTreeSet::new();
-        for id in ids {
-            self.entities.sources_of(id, &mut sources);
-        }
-        self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.access);
-        let meant = ids.iter().filter_map(|id| self.entities.meant(id, &sees));
-        Ok(meant.map(str::to_owned).collect())
+        self.ask(ids.iter().map(String::as_str), |entities, sees| {
+            let meant = ids.iter().filter_map(|id| entities.meant(id, sees));
+            meant.map(str::to_owned).collect()
+        })
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct SetupArgs {
     pub(crate) url: Option<String>,
     /// The key that the gateway asks for [default: TENURE_KEY]
     ///
-    /// It is written into the client's configuration, beside the provider's key, and hidden in what is printed;
+    /// Setup writes it into the client's configuration, next to the provider's key, and hides it in its output;
     /// `--undo` removes it.
     #[arg(long, value_name = "KEY", requires = "gateway")]
     pub(crate) key: Option<String>,

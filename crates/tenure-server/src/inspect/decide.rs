@@ -268,7 +268,7 @@ pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<R
             return Ok(step);
         }
         let writing = writing(&visit, &["outcome", &form.id, &form.since]);
-        // Between the look and the write somebody may have proposed it in other words.
+        // Somebody may have proposed it in other words since it was read.
         let seen = Some(found.proposed_at);
         tenant.decide_proposal(id, seen, decision, &person, &writing)?;
         Ok(Step::Done)
@@ -317,7 +317,7 @@ pub(super) async fn confirmation(
             return Ok(step);
         }
         let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
-        // Between the look and the write somebody may have confirmed it, or written it again.
+        // Somebody may have confirmed it, or written it again, since it was read.
         let expect = Expect::Since(found.since);
         if holds {
             tenant.confirm_expected(vec![id], visit.app.now(), expect, &writing)?;

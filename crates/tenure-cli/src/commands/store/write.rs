@@ -92,7 +92,7 @@ fn noted(written: &Written) -> String {
     noted.concat()
 }
 
-/// Says of what was inferred that it waits: nothing of it is compiled, which nobody would guess.
+/// Notes how many inferred objects wait for a person: none of them is compiled until then.
 fn note_waiting(written: &Written) {
     let waits =
         |object: &&WrittenObject| matches!(object.note, Some(WriteNote::AwaitsConfirmation { .. }));

@@ -26,33 +26,21 @@ pub type EntityView<'v> = dyn FnMut(&SeenEntity) -> Option<Arc<[SeenEntity]>> + 
 /// Returns whether an entity has this name or mark, folded.
 fn bears(entity: &SeenEntity, name: &str) -> bool {
     let profile = &entity.profile;
-    let roles = profile.roles.iter().map(|(role, _)| role);
-    let names = std::iter::once(&profile.name).chain(&profile.aliases);
-    let marks = &profile.metadata;
-    let marks = [
-        &marks.mail,
-        &marks.path,
-        &marks.document_id,
-        &marks.record_id,
-    ];
-    let mut all = names.chain(roles).chain(marks.into_iter().flatten());
+    let mut all = profile.called().chain(profile.metadata.marks());
     all.any(|known| folded(known) == name)
 }
 
 /// Returns whether a word is one of an entity's names or roles, or the initials of one.
 fn has_word(entity: &SeenEntity, word: &str) -> bool {
-    let profile = &entity.profile;
-    let roles = profile.roles.iter().map(|(role, _)| role);
-    let mut names = std::iter::once(&profile.name)
-        .chain(&profile.aliases)
-        .chain(roles);
-    names.any(|name| {
+    entity.profile.called().any(|name| {
         let name = folded(name);
-        let initials: String = words(&name)
-            .filter_map(|word| word.chars().next())
-            .collect();
-        initials == word || words(&name).any(|one| one == word)
+        initials(&name) == word || words(&name).any(|one| one == word)
     })
+}
+
+/// The first letters of the words of a name.
+fn initials(name: &str) -> String {
+    words(name).filter_map(|word| word.chars().next()).collect()
 }
 
 /// A mention in a text, and what it may mean.
@@ -101,28 +89,16 @@ impl Layer {
         for (place, entity) in (0u32..).zip(&entities) {
             let profile = &entity.profile;
             telling.add(profile);
-            let roles = profile.roles.iter().map(|(role, _)| role);
-            let names = std::iter::once(&profile.name).chain(&profile.aliases);
-            for name in names.chain(roles) {
+            for name in profile.called() {
                 let name = folded(name);
                 for word in words(&name) {
                     add(&mut parts, word.to_owned(), place);
                 }
-                let initials: String = words(&name)
-                    .filter_map(|word| word.chars().next())
-                    .collect();
-                add(&mut parts, initials, place);
+                add(&mut parts, initials(&name), place);
                 searched.push(name.clone());
                 add(&mut whole, name, place);
             }
-            let marks = &profile.metadata;
-            let marks = [
-                &marks.mail,
-                &marks.path,
-                &marks.document_id,
-                &marks.record_id,
-            ];
-            for mark in marks.into_iter().flatten() {
+            for mark in profile.metadata.marks() {
                 add(&mut whole, folded(mark), place);
             }
         }
@@ -136,18 +112,10 @@ impl Layer {
     }
 
     fn candidates(&self, mention: &Profile) -> BTreeSet<u32> {
-        let name = folded(&mention.name);
+        let marks = mention.metadata.marks();
         let mut found: BTreeSet<u32> = BTreeSet::new();
-        let marks = &mention.metadata;
-        let marks = [
-            &marks.mail,
-            &marks.path,
-            &marks.document_id,
-            &marks.record_id,
-        ];
-        let marks = marks.into_iter().flatten().map(|mark| folded(mark));
-        for key in marks.chain([name.clone()]) {
-            found.extend(self.whole.get(&key).into_iter().flatten());
+        for key in marks.chain([&mention.name]) {
+            found.extend(self.whole.get(&folded(key)).into_iter().flatten());
         }
         let earlier = mention.earlier.iter();
         found.extend(earlier.filter_map(|id| self.place(id)));

@@ -125,6 +125,14 @@ pub struct Metadata {
     pub record_id: Option<String>,
 }
 
+impl Metadata {
+    /// The marks that mean one entity, as far as they are known: the mail address, the path and the ids.
+    pub(super) fn marks(&self) -> impl Iterator<Item = &String> {
+        let all = [&self.mail, &self.path, &self.document_id, &self.record_id];
+        all.into_iter().flatten()
+    }
+}
+
 /// Everything that is known of an entity, or of a mention where it stands.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -163,6 +171,16 @@ pub struct Profile {
     /// Of a mention: the entities that its session spoke of before.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub earlier: BTreeSet<String>,
+}
+
+impl Profile {
+    /// Everything that it is called: its name, other names and roles.
+    pub(super) fn called(&self) -> impl Iterator<Item = &String> {
+        let roles = self.roles.iter().map(|(role, _)| role);
+        std::iter::once(&self.name)
+            .chain(&self.aliases)
+            .chain(roles)
+    }
 }
 
 fn is_nothing(metadata: &Metadata) -> bool {
