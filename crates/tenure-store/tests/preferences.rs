@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use tenure::belief::{Ground, Loser};
@@ -12,12 +12,12 @@ use tenure::object::{
 };
 use tenure::time::Instant;
 use tenure::{
-    AsOf, Budget, Facts, FrameKey, ObjectDocument, Policy, Principal, Reason, Request, World,
-    compile,
+    AsOf, Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Principal, Reason, Request,
+    World, compile,
 };
 use tenure_store::{Conflict, Expect, Tenant, WriteNote, Writing};
 
-use crate::common::{Home, document, exported, put, rounds};
+use crate::common::{Home, document, exported, histories, put};
 
 on_both_engines!(
     what_renews_a_belief_brings_nothing_back,
@@ -55,9 +55,25 @@ fn stands(conflict: &Conflict) -> Option<&str> {
 
 /// The names that a compile for Ada in a project leaves in as claims go, at an instant of valid time.
 fn standing(tenant: &Tenant, project: Option<&str>, valid: Option<i64>) -> BTreeSet<String> {
+    let resident = tenant.load().unwrap();
+    standing_in(resident.candidates(), tenant.name(), project, valid)
+}
+
+/// The model and the policy that all compiles share.
+static ROOM: LazyLock<(World, Policy)> = LazyLock::new(|| {
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    (world, Policy::preset("standard").unwrap())
+});
+
+fn standing_in(
+    candidates: &Candidates,
+    tenant: &str,
+    project: Option<&str>,
+    valid: Option<i64>,
+) -> BTreeSet<String> {
     let request = Request {
         principal: Principal {
-            tenant: tenant.name().to_owned(),
+            tenant: tenant.to_owned(),
             user: Some("ada".into()),
             project: project.map(str::to_owned),
             clearance: Classification::HighlyRestricted,
@@ -70,16 +86,8 @@ fn standing(tenant: &Tenant, project: Option<&str>, valid: Option<i64>) -> BTree
         },
         ..Request::new("Answer Ada.", Budget::tokens(4000))
     };
-    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
-    let policy = Policy::preset("standard").unwrap();
-    let resident = tenant.load().unwrap();
-    let outcome = compile(
-        &world,
-        &policy,
-        &request,
-        resident.candidates(),
-        &Facts::none(),
-    );
+    let (world, policy) = &*ROOM;
+    let outcome = compile(world, policy, &request, candidates, &Facts::none());
     let outcome = outcome.unwrap();
     let verdicts = outcome.single().unwrap().trace.verdicts.iter();
     let out = |reason: &Reason| {
@@ -376,11 +384,7 @@ const WORLD: std::ops::Range<i64> = -1..6;
 #[derive(Clone, Debug)]
 struct Held {
     said: Said,
-    /// The write that it stands by.
-    write: usize,
     recorded: usize,
-    /// The instant at which what is left of it begins.
-    begin: Option<i64>,
     tenths: u32,
 }
 
@@ -408,27 +412,12 @@ impl Log {
         for instant in times {
             let held = Held {
                 said: said.clone(),
-                write: at,
                 recorded,
-                begin: said.from,
                 tenths,
             };
             self.held.insert((said.object, instant), held);
         }
         self.last.insert(said.object, said.clone());
-        // A write about another time leaves a part, which begins where that ends.
-        let writes: BTreeMap<(u8, i64), usize> = self
-            .held
-            .iter()
-            .map(|(place, held)| (*place, held.write))
-            .collect();
-        for ((object, instant), held) in &mut self.held {
-            let mut first = *instant;
-            while writes.get(&(*object, first - 1)) == Some(&held.write) {
-                first -= 1;
-            }
-            held.begin = (first > WORLD.start).then_some(first);
-        }
     }
 
     /// Returns whether the first of two falls to the second: as the documents say, word by word.
@@ -450,7 +439,8 @@ impl Log {
         }
         // Whatever is recorded here is recorded long after the small world.
         let is_said = |held: &Held| held.said.preference && held.said.from.is_none();
-        let begins = |held: &Held| match held.begin {
+        // What is left of a statement, where another of the same object is about a part of its time, is no newer for it.
+        let begins = |held: &Held| match held.said.from {
             _ if is_said(held) => (2, held.recorded as i64),
             Some(from) => (1, from),
             None => (0, 0),
@@ -484,20 +474,13 @@ fn fresh() -> (Arc<Home>, String) {
             *home = None;
         }
         *used += 1;
-        let home = home.get_or_insert_with(|| Arc::new(Home::sqlite()));
+        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
         (Arc::clone(home), format!("p{used}"))
     })
 }
 
-/// The number of histories: as many as one says, else few, and more in the full tier.
-fn histories() -> u32 {
-    let said = std::env::var("TENURE_TEST_HISTORIES").ok();
-    said.and_then(|count| count.parse().ok())
-        .unwrap_or_else(|| rounds(12, 10_000))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: histories(), ..ProptestConfig::default() })]
+    #![proptest_config(histories(12, 10_000))]
 
     // What a compile leaves in, for anybody at any instant, is what an oracle says that reads the log of what was said:
     // judgements that were taken back, and the confidence, bring back nothing.
@@ -542,9 +525,10 @@ proptest! {
                 }
             }
         }
+        let resident = acme.load().unwrap();
         for project in [None, Some("x"), Some("y")] {
             for at in WORLD {
-                let found = standing(&acme, project, Some(at));
+                let found = standing_in(resident.candidates(), acme.name(), project, Some(at));
                 prop_assert_eq!(found, log.standing(project, at), "{:?} at {}", project, at);
             }
         }

@@ -98,23 +98,15 @@ fn sources(
     hits: &[NameHit],
 ) -> BTreeSet<ObjectId> {
     let mut sources = BTreeSet::new();
-    for id in spoken.iter().chain(named) {
-        entities.sources_of(id, &mut sources);
-    }
+    entities.sources_of_all(spoken.iter().chain(named).copied(), &mut sources);
     if spoken.is_empty() && hits.is_empty() {
         return sources;
     }
     entities.sources_of_names(hits, &mut sources);
-    let trees = spoken
-        .iter()
-        .copied()
-        .chain(hits.iter().map(NameHit::id))
-        .filter_map(|id| entities.meant(id, &|_| true));
-    let trees: BTreeSet<&str> = trees.collect();
-    for id in &trees {
-        let counts = |to: &str| trees.contains(to);
-        entities.sources_of_relations(id, &counts, &mut sources);
-    }
+    let all = entities.seen_by(&|_| true);
+    let ids = spoken.iter().copied().chain(hits.iter().map(NameHit::id));
+    let trees = ids.filter_map(|id| all.meant(id)).collect();
+    entities.sources_of_relations(&trees, &mut sources);
     sources
 }
 
@@ -127,7 +119,8 @@ fn join(
     names: Vec<NamedEntities>,
     sees: &SeesObject<'_>,
 ) {
-    let spoken = spoken.iter().filter_map(|id| entities.meant(id, sees));
+    let view = entities.seen_by(sees);
+    let spoken = spoken.iter().filter_map(|id| view.meant(id));
     let spoken: BTreeSet<&str> = spoken.collect();
     let called: BTreeSet<&str> = names
         .iter()
@@ -147,7 +140,7 @@ fn join(
                 || (is_called.0 && is_spoken.1)
                 || (is_called.1 && is_spoken.0)
         };
-        let mut found = entities.neighbours(id, sees, &counts);
+        let mut found = view.neighbours(id, &counts);
         found.truncate(room);
         room -= found.len();
         if !found.is_empty() {

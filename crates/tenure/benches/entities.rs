@@ -11,6 +11,7 @@ use divan::Bencher;
 use tenure::ObjectDocument;
 use tenure::belief::entity::{Entities, EntityEntry, EntityOp, MentionFinder, Metadata};
 use tenure::belief::{SlotClaim, defeats};
+use tenure::object::ObjectType;
 use tenure::time::Instant;
 
 fn main() {
@@ -106,19 +107,48 @@ fn names_in_a_hostile_task(bencher: Bencher<'_, '_>) {
     bencher.bench(|| black_box(entities.names_in(black_box(&text), None)));
 }
 
-#[divan::bench(args = [1_000, 10_000])]
+fn claims(count: i64, document: fn(i64) -> ObjectDocument) -> Vec<SlotClaim> {
+    let claims = (0..count).map(|value| {
+        let document = ObjectDocument {
+            valid_from: Some(Instant::from_micros(value)),
+            canonical_entity_ids: vec!["desk".into()],
+            ..document(value)
+        };
+        let object = document.seal().expect("an object");
+        SlotClaim::of(&object).expect("a claim").1
+    });
+    claims.collect()
+}
+
+#[divan::bench(args = [100, 1_000, 10_000])]
 fn claims_on_one_slot(bencher: Bencher<'_, '_>, count: i64) {
-    let claims: Vec<SlotClaim> = (0..count)
-        .map(|value| {
-            let document = ObjectDocument {
-                valid_from: Some(Instant::from_micros(value)),
-                normalized_claim: Some(format!("port == {value}")),
-                canonical_entity_ids: vec!["desk".into()],
-                ..ObjectDocument::rule("claim", "A claim.")
-            };
-            let object = document.seal().expect("an object");
-            SlotClaim::of(&object).expect("a claim").1
-        })
-        .collect();
+    let claims = claims(count, |value| ObjectDocument {
+        normalized_claim: Some(format!("port == {value}")),
+        ..ObjectDocument::rule("claim", "A claim.")
+    });
+    bencher.bench(|| black_box(defeats(black_box(&claims), None, &BTreeMap::new())));
+}
+
+/// Preferences that agree, but for one of a project.
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn preferences_on_one_slot(bencher: Bencher<'_, '_>, count: i64) {
+    let claims = claims(count, |value| ObjectDocument {
+        object_type: Some(ObjectType::Preference),
+        project_id: (value == 0).then(|| "garden".into()),
+        normalized_claim: Some("answers == short".into()),
+        ..ObjectDocument::named("claim", "A claim.")
+    });
+    bencher.bench(|| black_box(defeats(black_box(&claims), None, &BTreeMap::new())));
+}
+
+/// The same, where each is of a project of its own.
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn projects_on_one_slot(bencher: Bencher<'_, '_>, count: i64) {
+    let claims = claims(count, |value| ObjectDocument {
+        object_type: Some(ObjectType::Preference),
+        project_id: Some(value.to_string()),
+        normalized_claim: Some(format!("answers == {}", value % 2)),
+        ..ObjectDocument::named("claim", "A claim.")
+    });
     bencher.bench(|| black_box(defeats(black_box(&claims), None, &BTreeMap::new())));
 }

@@ -13,6 +13,7 @@ pub(crate) mod server;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use tempfile::TempDir;
 use tenure::ObjectDocument;
 use tenure::object::ObjectId;
@@ -189,6 +190,25 @@ pub(crate) fn rounds(usual: u32, full: u32) -> u32 {
         Some(_) => full,
         None => usual,
     }
+}
+
+/// Random histories: as many as `TENURE_TEST_HISTORIES` says, else few, and more in the full tier. With
+/// `TENURE_TEST_HISTORIES_FROM`, a number, they are the same each time, and other ones for each other number: so many
+/// processes share the work.
+pub(crate) fn histories(usual: u32, full: u32) -> ProptestConfig {
+    fn said<T: std::str::FromStr>(variable: &str) -> Option<T> {
+        let value = std::env::var(variable).ok()?;
+        let number = value.parse().ok();
+        Some(number.unwrap_or_else(|| panic!("{variable} is no number: {value}")))
+    }
+    let mut config = ProptestConfig {
+        cases: said("TENURE_TEST_HISTORIES").unwrap_or_else(|| rounds(usual, full)),
+        ..ProptestConfig::default()
+    };
+    if let Some(from) = said("TENURE_TEST_HISTORIES_FROM") {
+        config.rng_seed = RngSeed::Fixed(from);
+    }
+    config
 }
 
 /// Numbers that look random and are the same each time.

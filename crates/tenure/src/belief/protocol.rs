@@ -20,8 +20,10 @@ use crate::object::{Authority, ContextObject};
 pub struct Standing {
     /// May it command?
     pub authority: Authority,
-    /// The time for which it is claimed.
+    /// The time for which it is claimed, or what is left of that.
     pub valid: Interval,
+    /// The instant from which on its author says that it holds: what is left of it may begin later.
+    pub since: Option<Instant>,
     /// The quality of its source.
     pub source_authority: Score,
     /// The confidence in it.
@@ -52,6 +54,7 @@ impl Standing {
         Standing {
             authority: revision.authority_level(),
             valid: object.valid(),
+            since: revision.valid().from,
             source_authority: revision.source_authority(),
             confidence: revision.confidence(),
             preference,
@@ -61,11 +64,10 @@ impl Standing {
         }
     }
 
-    /// The instant from which on it is said to hold; none where nobody knows, which is before all others.
+    /// The instant from which on it is said to hold; none where nobody knows, which is before all others. A part that another
+    /// write has cut off is no newer than the whole was.
     pub fn begin(&self) -> Option<Instant> {
-        self.recorded
-            .filter(|_| self.preference)
-            .or(self.valid.from)
+        self.recorded.filter(|_| self.preference).or(self.since)
     }
 }
 
@@ -248,13 +250,14 @@ mod tests {
             1 => Just(ConflictPolicy::Ask)
         ];
         let facts = (end(), end(), score(), score(), any::<bool>(), end());
+        let cut = prop_oneof![3 => Just(None), 1 => Just(Some(None)), 1 => Just(Some(Some(-1)))];
         let scope = prop_oneof![Just(Narrowness::default()), Just(narrow())];
-        (level, facts, policy, scope).prop_map(
+        (level, facts, policy, (scope, cut)).prop_map(
             |(
                 authority,
                 (from, until, source_authority, confidence, preference, recorded),
                 policy,
-                narrowness,
+                (narrowness, cut),
             )| {
                 Standing {
                     authority,
@@ -262,6 +265,10 @@ mod tests {
                         from: from.map(Instant::from_micros),
                         until: until.map(Instant::from_micros),
                     },
+                    since: cut
+                        .filter(|_| from.is_some())
+                        .unwrap_or(from)
+                        .map(Instant::from_micros),
                     source_authority,
                     confidence,
                     preference,
@@ -303,6 +310,7 @@ mod tests {
                 authority: a.authority,
                 policy: ConflictPolicy::Protocols,
                 preference: false,
+                since: one.valid.from,
                 ..one
             };
             let (a, b) = (fact(a), fact(b));
@@ -334,6 +342,7 @@ mod tests {
         let standing = |level, recorded| Standing {
             authority: level,
             valid: Interval::UNKNOWN,
+            since: None,
             source_authority: Score::ONE,
             confidence: Score::ONE,
             preference: true,
@@ -360,6 +369,7 @@ mod tests {
                 from: Some(Instant::from_micros(from)),
                 until: None,
             },
+            since: Some(Instant::from_micros(from)),
             recorded: None,
             ..standing(Authority::User, recorded)
         };
@@ -405,6 +415,36 @@ mod tests {
         assert_eq!(judgement.status(), ContradictionStatus::Disputed);
     }
 
+    // A part that was cut from what holds since ever begins where the cut ends, and is no newer for it.
+    #[test]
+    fn a_part_is_no_newer_than_the_whole() {
+        let whole = |from: Option<i64>| Standing {
+            authority: Authority::User,
+            valid: Interval {
+                from: from.map(Instant::from_micros),
+                until: None,
+            },
+            since: from.map(Instant::from_micros),
+            source_authority: Score::ONE,
+            confidence: Score::ONE,
+            preference: false,
+            recorded: None,
+            narrowness: Narrowness::default(),
+            policy: ConflictPolicy::Protocols,
+        };
+        for since in [None, Some(1)] {
+            let part = Standing {
+                since: since.map(Instant::from_micros),
+                ..whole(Some(5))
+            };
+            let judgement = judge(&part, &whole(Some(3))).unwrap();
+            assert_eq!(
+                (judgement.loser, judgement.ground, judgement.window.from),
+                (Loser::First, Ground::ValidFrom, part.valid.from)
+            );
+        }
+    }
+
     #[test]
     fn an_object_says_what_a_contradiction_does_to_it() {
         let claim = |authority, from: i64, policy| Standing {
@@ -413,6 +453,7 @@ mod tests {
                 from: Some(Instant::from_micros(from)),
                 until: None,
             },
+            since: Some(Instant::from_micros(from)),
             source_authority: Score::ONE,
             confidence: Score::ONE,
             preference: false,

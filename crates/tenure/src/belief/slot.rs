@@ -1,6 +1,10 @@
 //! The claims on one slot of one entity, and which of them do not stand in one view.
 
-use std::collections::BTreeMap;
+mod index;
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::base::time::{Instant, Interval, Position};
@@ -8,6 +12,7 @@ use crate::belief::claim::Claim;
 use crate::belief::protocol::{Ground, Judgement, Loser, Standing, judge};
 use crate::belief::scope::exclude;
 use crate::object::{Authority, ConflictPolicy, ContextObject, ObjectType, Scope, SlotCardinality};
+use index::Index;
 
 /// A claim on a slot, as one view has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,14 +84,14 @@ impl SlotClaim {
         judge(&self.standing, &other.standing)
     }
 
-    /// The coarse part of its standing, by which claims are gone through: what is behind another by it, never
-    /// defeats it. Where something goes before the begin, it `tells` nothing.
-    fn coarse(&self, tells: bool) -> (bool, u8, std::cmp::Reverse<Option<Instant>>) {
+    /// The coarse part of its standing, by which claims are gone through first. Where something goes before the begin, that
+    /// `tells` nothing.
+    fn coarse(&self, tells: bool) -> (bool, u8, Reverse<Option<Instant>>) {
         let from = tells.then(|| self.standing.begin()).flatten();
         (
             self.standing.policy == ConflictPolicy::GiveWay,
             self.standing.authority.level(),
-            std::cmp::Reverse(from),
+            Reverse(from),
         )
     }
 }
@@ -104,66 +109,114 @@ pub struct Defeat {
 /// that defeats it. `judged` are judgements on pairs of places that were made before, the lower place first; all other
 /// pairs are judged here. A claim is defeated by one that is itself defeated, too: of two that cannot both hold, never
 /// both stand, but where somebody decided so.
-pub fn defeats(
-    claims: &[SlotClaim],
+pub fn defeats<C: Borrow<SlotClaim>>(
+    claims: &[C],
     at: Option<Instant>,
     judged: &BTreeMap<(usize, usize), Judgement>,
 ) -> BTreeMap<usize, Defeat> {
-    let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
-    let asks = |claim: &SlotClaim| claim.standing.policy == ConflictPolicy::Ask;
-    let preferences = claims.iter().filter(|claim| claim.standing.preference);
-    let mut scopes = preferences.map(|claim| claim.standing.narrowness);
+    let order = order(claims);
+    if claims.len() <= ONE_BY_ONE {
+        return defeats_one_by_one(claims, &order, at, judged);
+    }
+    defeats_by_index(claims, &order, at, judged)
+}
+
+/// The most claims of a slot that are compared pair by pair: for so few, an index costs more.
+const ONE_BY_ONE: usize = 32;
+
+/// The places of the claims, the strongest first.
+fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Vec<usize> {
+    let standing = |place: usize| &claims[place].borrow().standing;
+    let places = 0..claims.len();
+    let asks = |place: usize| standing(place).policy == ConflictPolicy::Ask;
+    let preferences = places.clone().filter(|place| standing(*place).preference);
+    let mut scopes = preferences.map(|place| standing(place).narrowness);
     let first = scopes.next();
     // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
-    let tells = !claims.iter().any(asks) && scopes.all(|other| Some(other) == first);
-    let mut order: Vec<usize> = (0..claims.len()).collect();
-    let key = |place: usize| {
-        let standing = &claims[place].standing;
+    let tells = !places.clone().any(asks) && scopes.all(|other| Some(other) == first);
+    let mut order: Vec<usize> = places.collect();
+    order.sort_by_key(|place| {
+        let standing = standing(*place);
         let narrowness = standing.preference.then_some(standing.narrowness);
         let quality = (standing.source_authority, standing.confidence);
         (
-            claims[place].coarse(tells),
-            std::cmp::Reverse((narrowness, standing.begin(), quality)),
-            place,
+            claims[*place].borrow().coarse(tells),
+            Reverse((narrowness, standing.begin(), quality)),
+            *place,
         )
-    };
-    order.sort_by_key(|place| key(*place));
-    let decided: std::collections::BTreeSet<usize> =
-        judged.keys().flat_map(|(a, b)| [*a, *b]).collect();
-    let mut defeats = BTreeMap::new();
-    for (rank, place) in order.iter().enumerate() {
-        let ours = &claims[*place];
-        // Somebody may have decided for the weaker of two, so all are looked at.
-        let is_decided = decided.contains(place);
-        for (at_rank, other) in order.iter().enumerate() {
-            if at_rank == rank {
-                continue;
-            }
-            let theirs = &claims[*other];
-            if !is_decided && theirs.coarse(tells) > ours.coarse(tells) {
-                break;
-            }
-            let pair = (*place.min(other), *place.max(other));
-            let judgement = match judged.get(&pair) {
-                Some(known) if place < other => Some(*known),
-                Some(known) => Some(known.swapped()),
-                None => ours.against(theirs),
-            };
-            let Some(judgement) = judgement else { continue };
+    });
+    order
+}
+
+fn inside(window: Interval, at: Option<Instant>) -> bool {
+    at.is_none_or(|at| window.locate(at) == Position::Inside)
+}
+
+/// The judgement on these two places, as of the first of them; none where both stand.
+fn judgement<C: Borrow<SlotClaim>>(
+    claims: &[C],
+    judged: &BTreeMap<(usize, usize), Judgement>,
+    (place, other): (usize, usize),
+) -> Option<Judgement> {
+    match judged.get(&(place.min(other), place.max(other))) {
+        Some(known) if place < other => Some(*known),
+        Some(known) => Some(known.swapped()),
+        None => claims[place].borrow().against(claims[other].borrow()),
+    }
+}
+
+fn defeats_one_by_one<C: Borrow<SlotClaim>>(
+    claims: &[C],
+    order: &[usize],
+    at: Option<Instant>,
+    judged: &BTreeMap<(usize, usize), Judgement>,
+) -> BTreeMap<usize, Defeat> {
+    let defeat = |place: usize| {
+        let others = order.iter().copied().filter(|other| *other != place);
+        let mut each = others.filter_map(|by| {
+            let judgement = judgement(claims, judged, (place, by))?;
             let loses = matches!(judgement.loser, Loser::First | Loser::Both);
-            if loses && inside(judgement.window) {
-                defeats.insert(
-                    *place,
-                    Defeat {
-                        by: *other,
-                        judgement,
-                    },
-                );
-                break;
-            }
+            (loses && inside(judgement.window, at)).then_some(Defeat { by, judgement })
+        });
+        Some((place, each.next()?))
+    };
+    (0..claims.len()).filter_map(defeat).collect()
+}
+
+fn defeats_by_index<C: Borrow<SlotClaim>>(
+    claims: &[C],
+    order: &[usize],
+    at: Option<Instant>,
+    judged: &BTreeMap<(usize, usize), Judgement>,
+) -> BTreeMap<usize, Defeat> {
+    let index = Index::of(claims, order, at);
+    let mut ranks = vec![0; claims.len()];
+    for (rank, place) in order.iter().enumerate() {
+        ranks[*place] = rank;
+    }
+    // Somebody may have decided for the weaker of two.
+    let mut decided: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (a, b) in judged.keys() {
+        for (one, other) in [(a, b), (b, a)] {
+            decided.entry(*one).or_default().insert(ranks[*other]);
         }
     }
-    defeats
+    let none = BTreeSet::new();
+    let defeat = |(rank, place): (usize, &usize)| {
+        let decided = decided.get(place).unwrap_or(&none);
+        let by_decision = decided.iter().copied().find(|other| {
+            let judgement = judgement(claims, judged, (*place, order[*other]));
+            judgement.is_some_and(|judgement| {
+                matches!(judgement.loser, Loser::First | Loser::Both)
+                    && inside(judgement.window, at)
+            })
+        });
+        let by_standing = index.strongest(rank, decided);
+        let by = order[by_decision.into_iter().chain(by_standing).min()?];
+        let judgement = judgement(claims, judged, (*place, by))?;
+        Some((*place, Defeat { by, judgement }))
+    };
+    order.iter().enumerate().filter_map(defeat).collect()
 }
 
 /// The judgement of somebody who decided between two: it holds for all the time that both share.
@@ -230,6 +283,7 @@ mod tests {
                             from: from.map(Instant::from_micros),
                             until: until.map(Instant::from_micros),
                         },
+                        since: from.filter(|_| source == 0).map(Instant::from_micros),
                         source_authority: Score::from_millionths(source * 500_000),
                         confidence: Score::ONE,
                         preference,
@@ -239,6 +293,50 @@ mod tests {
                     },
                     multiple,
                     scope,
+                }
+            },
+        )
+    }
+
+    /// Any claim, with all operators and kinds of values, for all kinds of scopes.
+    fn any_claim_of_a_wide_world() -> impl Strategy<Value = SlotClaim> {
+        let value = prop_oneof![
+            6 => (0i64..5).prop_map(|value| value.to_string()),
+            1 => (1i64..4).prop_map(|day| format!("2026-01-0{day}")),
+            1 => Just("red".to_owned()),
+        ];
+        let ops = prop_oneof![
+            4 => Just("=="), 2 => Just("!="), 2 => Just(">"), 1 => Just(">="), 2 => Just("<"), 1 => Just("<="), 2 => Just("in")
+        ];
+        let text = (ops, value.clone(), value).prop_map(|(op, one, other)| match op {
+            "in" => format!("s in [{one}, {other}]"),
+            _ if one == "red" && !matches!(op, "==" | "!=") => format!("s {op} 3"),
+            _ => format!("s {op} {one}"),
+        });
+        let label = || prop_oneof![3 => Just(None), 1 => Just(Some("x")), 1 => Just(Some("y"))];
+        let roles =
+            || prop_oneof![5 => Just(&[][..]), 1 => Just(&["a"][..]), 1 => Just(&["a", "b"][..])];
+        let scope = (label(), label(), label(), label(), roles(), roles());
+        (any_claim(), text, scope).prop_map(
+            |(claim, text, (user, project, session, task, allow, deny))| {
+                let named = |roles: &[&str]| roles.iter().map(|role| Box::from(*role)).collect();
+                let scope = Arc::new(Scope {
+                    tenant: "t".into(),
+                    user: user.map(Into::into),
+                    project: project.map(Into::into),
+                    session: session.map(Into::into),
+                    task: task.map(Into::into),
+                    allow_roles: named(allow),
+                    deny_roles: named(deny),
+                });
+                SlotClaim {
+                    claim: text.parse().unwrap(),
+                    standing: Standing {
+                        narrowness: Narrowness::of(&scope),
+                        ..claim.standing
+                    },
+                    scope,
+                    ..claim
                 }
             },
         )
@@ -296,6 +394,26 @@ mod tests {
             prop_assert_eq!(found.keys().copied().collect::<Vec<_>>(), oracle(&claims, at, &judged));
         }
 
+        // The index finds what a look at each pair finds, whoever is in whose scope and whatever is claimed.
+        #[test]
+        fn the_index_finds_what_each_pair_shows(
+            claims in prop::collection::vec(any_claim_of_a_wide_world(), 0..40),
+            at in prop::option::of(-1i64..7),
+            decisions in prop::collection::btree_map((0usize..40, 0usize..40), any_decision(), 0..4),
+        ) {
+            let at = at.map(Instant::from_micros);
+            let judged: BTreeMap<(usize, usize), Judgement> = decisions
+                .into_iter()
+                .filter(|((a, b), _)| a < b && *b < claims.len())
+                .map(|(pair, loser)| (pair, Judgement::decided(loser)))
+                .collect();
+            let order = order(&claims);
+            prop_assert_eq!(
+                defeats_by_index(&claims, &order, at, &judged),
+                defeats_one_by_one(&claims, &order, at, &judged)
+            );
+        }
+
         // Whatever part of the claims a view has, no two stand in it that cannot both hold then.
         #[test]
         fn no_view_has_two_that_cannot_both_hold(
@@ -342,31 +460,103 @@ mod tests {
         }
     }
 
+    /// The claim of a number, since its instant: of a rule, or of a preference of a project.
+    fn numbered(number: i64, claim: &str, project: Option<&str>, preference: bool) -> SlotClaim {
+        let scope = of_project(project);
+        SlotClaim {
+            claim: claim.parse().unwrap(),
+            standing: Standing {
+                authority: Authority::User,
+                valid: Interval {
+                    from: Some(Instant::from_micros(number)),
+                    until: None,
+                },
+                since: Some(Instant::from_micros(number)),
+                source_authority: Score::ONE,
+                confidence: Score::ONE,
+                preference,
+                recorded: None,
+                narrowness: Narrowness::of(&scope),
+                policy: ConflictPolicy::Protocols,
+            },
+            multiple: false,
+            scope,
+        }
+    }
+
     #[test]
     fn ten_thousand_claims_on_one_slot_are_settled_one_by_one() {
         let claims: Vec<SlotClaim> = (0..10_000)
-            .map(|value| SlotClaim {
-                claim: format!("s == {value}").parse().unwrap(),
-                standing: Standing {
-                    authority: Authority::User,
-                    valid: Interval {
-                        from: Some(Instant::from_micros(value)),
-                        until: None,
-                    },
-                    source_authority: Score::ONE,
-                    confidence: Score::ONE,
-                    preference: false,
-                    recorded: None,
-                    narrowness: Narrowness::default(),
-                    policy: ConflictPolicy::Protocols,
-                },
-                multiple: false,
-                scope: of_project(None),
-            })
+            .map(|value| numbered(value, &format!("s == {value}"), None, false))
             .collect();
         let lost = defeats(&claims, None, &BTreeMap::new());
         assert_eq!(lost.len(), 9_999);
         assert!(!lost.contains_key(&9_999));
         assert!(lost.values().all(|defeat| defeat.by == 9_999));
+    }
+
+    // Whatever the claims are, what is looked at grows with their number and not with its square.
+    #[test]
+    fn many_claims_on_one_slot_cost_little_each() {
+        let all: [fn(i64) -> SlotClaim; 9] = [
+            |at| numbered(at, &format!("s == {at}"), None, false),
+            // All agree, by value and by bound.
+            |at| numbered(at, "s == 1", None, false),
+            |at| numbered(at, &format!("s > {at}"), None, false),
+            |at| numbered(at, &format!("s != {at}"), None, at % 2 == 0),
+            |at| {
+                numbered(
+                    at,
+                    ["s == 1", "s > 0", "s < 9"][at as usize % 3],
+                    None,
+                    false,
+                )
+            },
+            // One preference of another scope, and as many scopes as claims.
+            |at| {
+                numbered(
+                    at,
+                    &format!("s == {}", at % 2),
+                    Some("x").filter(|_| at == 0),
+                    true,
+                )
+            },
+            |at| numbered(at, "s == 1", Some("x").filter(|_| at == 0), true),
+            |at| {
+                let project = at.to_string();
+                let project = Some(&*project).filter(|_| at % 2 == 0);
+                numbered(at, &format!("s == {}", at % 3), project, true)
+            },
+            // One after the other.
+            |at| {
+                let claim = numbered(at, &format!("s == {at}"), None, false);
+                let until = Some(Instant::from_micros(at + 1));
+                SlotClaim {
+                    standing: Standing {
+                        valid: Interval {
+                            until,
+                            ..claim.standing.valid
+                        },
+                        ..claim.standing
+                    },
+                    ..claim
+                }
+            },
+        ];
+        for (mix, claim) in all.iter().enumerate() {
+            for count in [100, 1_000, 10_000] {
+                let claims: Vec<SlotClaim> = (0..count).map(claim).collect();
+                let order = order(&claims);
+                let index = Index::of(&claims, &order, None);
+                let none = BTreeSet::new();
+                let lost = (0..claims.len()).filter(|rank| index.strongest(*rank, &none).is_some());
+                let lost = lost.count();
+                let looks = index.looks.get() / claims.len();
+                assert!(
+                    looks <= 64,
+                    "{mix}: {looks} looks at each of {count}, {lost} lost"
+                );
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ pub use identity::{Identities, Identity, Neighbour};
 pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
 pub(crate) use registry::mentions;
 pub use registry::{
-    Entities, EntityEntry, EntityOp, NameHit, NamedEntities, SeenEntity, SeesObject,
+    Entities, EntityEntry, EntityOp, KnownEntities, NameHit, NamedEntities, SeenEntity, SeesObject,
 };
 pub use resolver::{EntityView, ResolvedMention, Resolver};
 pub use similarity::{

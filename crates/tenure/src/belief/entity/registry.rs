@@ -23,7 +23,7 @@ use crate::object::ObjectId;
 
 use self::graph::NameIndex;
 pub(crate) use self::graph::mentions;
-pub use self::graph::{NameHit, NamedEntities};
+pub use self::graph::{KnownEntities, NameHit, NamedEntities};
 
 /// The longest id of an entity, in bytes.
 const MAX_ID: usize = 256;
@@ -791,10 +791,12 @@ mod tests {
             prop_assert_eq!(all.named(&hits, &sees), open.named(&fewer, &sees));
             let mut found = BTreeSet::new();
             all.sources_of_names(&hits, &mut found);
+            all.sources_of_relations(&ids.into_iter().collect(), &mut found);
+            let (view, fewer) = (all.seen_by(&sees), open.seen_by(&sees));
             for id in ids {
-                all.sources_of_relations(id, &|_| true, &mut found);
-                let near = |entities: &Entities| entities.neighbours(id, &sees, &|_, _| true);
-                prop_assert_eq!(near(&all), near(&open));
+                let near = |view: &KnownEntities<'_>| view.neighbours(id, &|_, _| true);
+                prop_assert_eq!(near(&view), near(&fewer));
+                prop_assert_eq!(view.meant(id), all.meant(id, &sees));
             }
             // Whoever may see what these came from knows them all.
             if found.iter().all(|id| sees(*id)) {

@@ -3,6 +3,7 @@
 //! Everything is found among all entities first, and judged then, each by itself, by what its reader sees: so neither a
 //! longer name, nor another bearer, nor an edge that they may not see hides or joins anything for them.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound as End;
 use std::sync::Arc;
@@ -269,30 +270,67 @@ impl Entities {
 
     /// Adds the objects that these names came from.
     pub fn sources_of_names(&self, hits: &[NameHit], sources: &mut BTreeSet<ObjectId>) {
-        for hit in hits {
-            sources.extend(hit.source);
-            self.sources_of(&hit.id, sources);
+        sources.extend(hits.iter().filter_map(|hit| hit.source));
+        self.sources_of_all(hits.iter().map(|hit| hit.id.as_str()), sources);
+    }
+
+    /// Adds the objects that the meanings of these ids came from, whoever may see them: each way is gone once.
+    pub fn sources_of_all<'e>(
+        &'e self,
+        ids: impl IntoIterator<Item = &'e str>,
+        sources: &mut BTreeSet<ObjectId>,
+    ) {
+        let mut known = BTreeSet::new();
+        for id in ids {
+            self.sources_until(id, &mut known, sources);
         }
     }
 
-    /// Adds the objects that the relations of an id came from, and of all that are merged into it, to entities of which it counts
-    /// what they mean to who may see everything; and those that the meanings of both ends came from.
-    pub fn sources_of_relations(
-        &self,
-        id: &str,
-        counts: &dyn Fn(&str) -> bool,
+    /// Adds the objects that the meaning of an id came from, as far as it is not known.
+    fn sources_until<'e>(
+        &'e self,
+        id: &'e str,
+        known: &mut BTreeSet<&'e str>,
         sources: &mut BTreeSet<ObjectId>,
     ) {
-        for member in self.meaning(id) {
+        let mut next = Some(id);
+        while let Some(id) = next.filter(|id| known.insert(id)) {
+            let entity = self.all.get(id);
+            let means = entity.and_then(|entity| entity.means.as_ref());
+            sources.extend(entity.and_then(|entity| entity.source));
+            sources.extend(means.and_then(|means| means.source));
+            next = means.map(|means| means.value.as_str());
+        }
+    }
+
+    /// Adds the objects that the relations of these entities to each other came from, with those of all that are merged into
+    /// them, as they mean something to who may see everything; and those that the meanings of both ends came from.
+    pub fn sources_of_relations<'e>(
+        &'e self,
+        ids: &BTreeSet<&'e str>,
+        sources: &mut BTreeSet<ObjectId>,
+    ) {
+        let all = self.seen_by(&|_| true);
+        let mut known = BTreeSet::new();
+        for member in ids.iter().flat_map(|id| self.meaning(id)) {
             let relations = self.all.get(member).into_iter();
             for relation in relations.flat_map(|entity| &entity.relations) {
-                let to = &relation.value.1;
-                if self.meant(to, &|_| true).is_some_and(counts) {
+                let to = relation.value.1.as_str();
+                if all.meant(to).is_some_and(|to| ids.contains(to)) {
                     sources.extend(relation.source);
-                    self.sources_of(member, sources);
-                    self.sources_of(to, sources);
+                    self.sources_until(member, &mut known, sources);
+                    self.sources_until(to, &mut known, sources);
                 }
             }
+        }
+    }
+
+    /// The entities as they are to somebody who may see these objects, to ask about many.
+    pub fn seen_by<'e>(&'e self, sees: &'e SeesObject<'e>) -> KnownEntities<'e> {
+        KnownEntities {
+            entities: self,
+            sees,
+            known: RefCell::default(),
         }
     }
 
@@ -360,27 +398,85 @@ impl Entities {
         });
         named.collect()
     }
+}
 
-    /// The entities that this one is next to, of those that count, for who may see these objects: by canonical ids, each with the
-    /// relation of this one to it.
+/// The entities as they are to somebody: what an id means is found once, however long the chain of merges.
+pub struct KnownEntities<'e> {
+    entities: &'e Entities,
+    sees: &'e SeesObject<'e>,
+    known: RefCell<BTreeMap<&'e str, &'e str>>,
+}
+
+impl<'e> KnownEntities<'e> {
+    fn is_open(&self, source: Option<ObjectId>) -> bool {
+        source.is_none_or(self.sees)
+    }
+
+    /// The entity that an id means; none where it came from an object that is not seen.
+    pub fn meant(&self, id: &'e str) -> Option<&'e str> {
+        let all = &self.entities.all;
+        let mut known = self.known.borrow_mut();
+        let (mut id, mut entity) = all.get_key_value(id)?;
+        if !self.is_open(entity.source) {
+            return None;
+        }
+        let mut way: Vec<&str> = Vec::new();
+        // The log holds no ring.
+        let meant = loop {
+            if let Some(meant) = known.get(id.as_str()) {
+                break *meant;
+            }
+            way.push(id);
+            let means = entity.means.as_ref();
+            let means = means.filter(|means| self.is_open(means.source));
+            let next = means.and_then(|means| all.get_key_value(&means.value));
+            match next.filter(|(_, other)| self.is_open(other.source)) {
+                Some(next) => (id, entity) = next,
+                None => break id,
+            }
+        };
+        known.extend(way.into_iter().map(|id| (id, meant)));
+        Some(meant)
+    }
+
+    /// The ids that mean this one, itself among them; none where it means another.
+    fn meaning(&self, id: &'e str) -> Vec<&'e str> {
+        let mut all = Vec::new();
+        let mut open: Vec<&str> = self
+            .meant(id)
+            .filter(|meant| *meant == id)
+            .into_iter()
+            .collect();
+        while let Some(id) = open.pop() {
+            all.push(id);
+            let members = self.entities.members.get(id).into_iter().flatten();
+            open.extend(members.map(String::as_str).filter(|member| {
+                let member = self.entities.all.get(*member);
+                member.is_some_and(|member| {
+                    let means = member.means.as_ref();
+                    let leads_here = means.filter(|means| means.value == id);
+                    self.is_open(member.source)
+                        && leads_here.is_some_and(|means| self.is_open(means.source))
+                })
+            }));
+        }
+        all
+    }
+
+    /// The entities that this one is next to, of those that count: by canonical ids, each with the relation of this one to it.
     pub fn neighbours(
         &self,
-        id: &str,
-        sees: &SeesObject<'_>,
+        id: &'e str,
         counts: &dyn Fn(RelationType, &str) -> bool,
     ) -> Vec<Neighbour> {
         let mut near: BTreeMap<&str, RelationType> = BTreeMap::new();
         for member in self.meaning(id) {
-            if self.meant(member, sees) != Some(id) {
-                continue;
-            }
-            let relations = self.all.get(member).into_iter();
+            let relations = self.entities.all.get(member).into_iter();
             let relations = relations.flat_map(|entity| &entity.relations);
             for Sourced { value, source } in relations {
                 let (relation, to) = (value.0, value.1.as_str());
-                let to = self.meant(to, sees).filter(|to| *to != id);
-                let Some(to) = to.filter(|to| source.is_none_or(sees) && counts(relation, to))
-                else {
+                let to = self.meant(to).filter(|to| *to != id);
+                let Some(to) = to.filter(|to| self.is_open(*source) && counts(relation, to)) else {
                     continue;
                 };
                 let known = near.entry(to).or_insert(relation);
@@ -534,7 +630,10 @@ mod tests {
         ]);
         let near = |id: &str, hidden: u128| {
             let sees = |id| id != ObjectId::from_bits(hidden);
-            let near = entities.neighbours(id, &sees, &|_, _| true).into_iter();
+            let near = entities
+                .seen_by(&sees)
+                .neighbours(id, &|_, _| true)
+                .into_iter();
             near.map(|one| format!("{} {}", one.relation, one.id))
                 .collect::<Vec<_>>()
         };
@@ -553,6 +652,59 @@ mod tests {
         let around = entities.around(&hits);
         let around: Vec<&str> = around.into_iter().collect();
         assert_eq!(around, ["home", "house", "room", "shed"]);
+    }
+
+    #[test]
+    fn long_chains_of_merges_are_walked_once() {
+        let count = 20_000;
+        let mut entities = Entities::default();
+        let mut apply = |source: Option<u128>, op: String| {
+            let entry = EntityEntry {
+                at: Instant::from_micros(0),
+                by: None,
+                source: source.map(ObjectId::from_bits),
+                does: serde_json::from_str::<EntityOp>(&op).unwrap(),
+            };
+            entities.apply(&entry).unwrap();
+        };
+        apply(None, create("hub", "Hub"));
+        for at in 0..count {
+            apply(None, create(&format!("e{at}"), "One"));
+            apply(
+                None,
+                format!(r#"{{"op": "relate", "id": "hub", "relation": "sibling", "to": "e{at}"}}"#),
+            );
+        }
+        for at in 1..count {
+            let source = (at == count / 2).then_some(7);
+            let (id, into) = (at - 1, at);
+            apply(
+                source,
+                format!(r#"{{"op": "merge", "id": "e{id}", "into": "e{into}"}}"#),
+            );
+        }
+        let started = std::time::Instant::now();
+        for hidden in [0, 7] {
+            let sees = |id| id != ObjectId::from_bits(hidden);
+            let seen = entities.seen_by(&sees);
+            let near = seen.neighbours("hub", &|_, _| true).into_iter();
+            let near: Vec<String> = near.map(|one| one.id).collect();
+            let (end, middle) = (format!("e{}", count - 1), format!("e{}", count / 2 - 1));
+            let last = seen.meant("e0").unwrap().to_owned();
+            if hidden == 0 {
+                assert_eq!((near, last), (vec![end.clone()], end));
+            } else {
+                assert_eq!((near, last), (vec![middle.clone(), end], middle));
+            }
+        }
+        let mut sources = BTreeSet::new();
+        let roots = ["hub", "e19999"].into_iter().collect();
+        entities.sources_of_relations(&roots, &mut sources);
+        let mut all = BTreeSet::new();
+        entities.sources_of_all((0..count).map(|_| "e0"), &mut all);
+        assert_eq!((sources.len(), all.len()), (1, 1));
+        // A walk of each chain to its end would take minutes.
+        assert!(started.elapsed().as_secs() < 20);
     }
 
     #[test]
