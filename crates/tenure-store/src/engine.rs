@@ -271,14 +271,7 @@ pub trait Read {
         most: u32,
     ) -> Result<Vec<BeliefRow>, Error>;
     /// Every belief about those of these objects about which there were several, the oldest of each first.
-    fn renewed(&mut self, ids: &[ObjectId]) -> Result<Vec<BeliefRow>, Error> {
-        let mut renewed = Vec::new();
-        for id in ids {
-            let history = self.history(*id)?;
-            renewed.extend((history.len() > 1).then_some(history).into_iter().flatten());
-        }
-        Ok(renewed)
-    }
+    fn renewed(&mut self, ids: &[ObjectId]) -> Result<Vec<BeliefRow>, Error>;
     /// The beliefs about an object at an instant in transaction time.
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error>;
     /// Calls `each` with the place and the body of every belief held at an instant (now where none

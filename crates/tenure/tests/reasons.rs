@@ -4,6 +4,7 @@
 //! Each case stands beside a neighbour, a plain rule that must come out the same with and without
 //! the objects of the case.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -1158,6 +1159,85 @@ fn what_is_stale_defeats_nothing() {
             ("rival", Reason::Fits),
         ],
     );
+}
+
+/// The reasons of the candidates that are left out for what others say, by name.
+fn fallen(objects: &Value) -> BTreeMap<String, Reason> {
+    let compiled = compiled(objects, json!({ "budget": { "tokens": 120_000 } }), PLAIN).unwrap();
+    let verdicts = compiled.trace.verdicts.into_iter();
+    let fallen = verdicts.filter(|verdict| {
+        matches!(
+            verdict.reason,
+            Reason::Stale { .. } | Reason::Superseded { .. }
+        )
+    });
+    fallen
+        .map(|verdict| (verdict.name.to_string(), verdict.reason))
+        .collect()
+}
+
+// On each slot a later claim goes before an earlier one, and is made from the earlier one of the slot before: so every other of
+// the later ones is stale, whatever the length of the chain.
+#[test]
+fn what_falls_is_found_however_long_the_way() {
+    let count = 1_200_u32;
+    let id = |number: u32| format!("11111111-1111-8111-8111-{number:012}");
+    let claim = |name: &str, slot: u32, value: u32, own: u32, more: Value| {
+        let mut claim = claims(
+            &format!("{name}{slot}"),
+            &format!("s{slot} == {value}"),
+            json!({ "object_id": id(own), "tx_start": START }),
+        );
+        merge(&mut claim, more);
+        claim
+    };
+    let mut objects = Vec::new();
+    for slot in 0..count {
+        let from = |from: &str| json!({ "valid_from": from });
+        objects.push(claim("x", slot, 1, 2 * slot, from("2026-01-01")));
+        let mut later = claim("y", slot, 2, 2 * slot + 1, from("2026-02-01"));
+        if slot > 0 {
+            merge(&mut later, json!({ "derived_from": [id(2 * slot - 2)] }));
+        }
+        objects.push(later);
+    }
+    let expected = (0..count).map(|slot| {
+        if slot % 2 == 0 {
+            let by = format!("y{slot}").into();
+            (format!("x{slot}"), Reason::Superseded { by })
+        } else {
+            let of = format!("x{}", slot - 1).into();
+            (format!("y{slot}"), Reason::Stale { of })
+        }
+    });
+    let expected: BTreeMap<String, Reason> = expected.collect();
+    assert!(fallen(&json!(objects)) == expected);
+    objects.reverse();
+    assert!(fallen(&json!(objects)) == expected);
+}
+
+// One that would not stand if it stood, and would if it did not, is left out; what it would have taken down stands.
+#[test]
+fn what_goes_round_and_round_is_left_out() {
+    let id = |last: u32| format!("11111111-1111-8111-8111-11111111111{last}");
+    let claim = |name: &str, claim: &str, own: u32, from: &str, made: Option<u32>| {
+        let made: Vec<String> = made.into_iter().map(id).collect();
+        let more = json!({ "object_id": id(own), "tx_start": START, "valid_from": from, "derived_from": made });
+        claims(name, claim, more)
+    };
+    let mut objects = [
+        claim("old", "s == 1", 1, "2026-01-01", None),
+        claim("new", "s == 2", 2, "2026-02-01", Some(3)),
+        claim("ground", "t == 1", 3, "2026-01-01", None),
+        claim("rival", "t == 2", 4, "2026-02-01", Some(2)),
+    ];
+    for _ in 0..2 {
+        let fallen = fallen(&json!(objects));
+        let of = |name: &str| Reason::Stale { of: name.into() };
+        assert_eq!(fallen.get("new"), Some(&of("ground")));
+        assert_eq!(fallen.get("old"), None);
+        objects.reverse();
+    }
 }
 
 #[test]

@@ -25,6 +25,9 @@ use crate::settle::covers_all;
 /// The place of the object `?2` of the tenant `?1`.
 const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
 
+/// The most objects whose histories one statement reads.
+const ASKED_AT_ONCE: usize = 4_096;
+
 /// The number of no tenant.
 const NO_TENANT: i64 = 0;
 
@@ -372,6 +375,33 @@ impl Read for Rows<'_> {
         self.all(&sql, params![tenant, blob(id), after, most], |row| {
             belief_about(row, id)
         })
+    }
+
+    fn renewed(&mut self, ids: &[ObjectId]) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {BELIEF}, n.key FROM json_each(?2) n \
+             CROSS JOIN objects o ON o.tenant = ?1 AND o.object = unhex(n.value) \
+             CROSS JOIN beliefs b ON b.tenant = ?1 AND b.place = o.place \
+             WHERE EXISTS (SELECT 1 FROM beliefs e WHERE e.tenant = ?1 AND e.place = o.place \
+             AND (e.tx_start, e.part) <> (b.tx_start, b.part)) \
+             ORDER BY n.key, b.tx_start, b.valid_from, b.part"
+        );
+        let mut renewed = Vec::new();
+        for ids in ids.chunks(ASKED_AT_ONCE) {
+            let named: Vec<String> = ids
+                .iter()
+                .map(|id| format!("\"{:032x}\"", id.bits()))
+                .collect();
+            let named = format!("[{}]", named.join(","));
+            let mut all = self.all(&sql, params![tenant, named], |row| {
+                let at: u32 = row.get(BELIEF_COLUMNS)?;
+                let id = ids.get(at as usize).ok_or(rusqlite::Error::InvalidQuery)?;
+                belief_about(row, *id)
+            })?;
+            renewed.append(&mut all);
+        }
+        Ok(renewed)
     }
 
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {

@@ -20,7 +20,7 @@ use crate::object::{Authority, ConflictPolicy, Scope};
 /// The most different claims of a node that are looked at one by one.
 const FEW: usize = 4;
 
-/// What all claims of a class have in common.
+/// The facts that all claims of a class share.
 type Class<'c> = (
     ConflictPolicy,
     Authority,
@@ -37,14 +37,14 @@ fn labels(scope: &Scope) -> Labels<'_> {
     [&scope.user, &scope.project, &scope.session, &scope.task].map(Option::as_deref)
 }
 
-/// Which of the labels a scope has, a bit each.
+/// The labels that a scope has, a bit each.
 fn mask(labels: &Labels<'_>) -> u8 {
     let bits = labels.iter().enumerate();
     let bits = bits.map(|(at, label)| u8::from(label.is_some()) << at);
     bits.sum()
 }
 
-/// Those of these labels that a mask has.
+/// The labels among these that a mask has.
 fn within<'c>(labels: &Labels<'c>, mask: u8) -> Labels<'c> {
     let mut kept = *labels;
     for (at, label) in kept.iter_mut().enumerate() {
@@ -213,13 +213,15 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
             until,
             few: Some(vec![kind]),
             says: [None; 4],
+            leaves_out: false,
             others: false,
         };
         match claim.claim.op() {
             Op::Is => (summary.says[LEAST], summary.says[MOST]) = (Some(kind), Some(kind)),
             Op::Above | Op::AtLeast => summary.says[FROM] = Some(kind),
             Op::Below | Op::AtMost => summary.says[UNTIL] = Some(kind),
-            Op::IsNot | Op::In => summary.others = true,
+            Op::IsNot => summary.leaves_out = true,
+            Op::In => summary.others = true,
         }
         summary
     }
@@ -262,6 +264,7 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
                 both(FROM).max_by_key(low),
                 both(UNTIL).min_by_key(high),
             ],
+            leaves_out: one.leaves_out || other.leaves_out,
             others: one.others || other.others || is_mixed(FROM) || is_mixed(UNTIL),
         }
     }
@@ -299,7 +302,9 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
             }
             Op::Is | Op::In => false,
         };
-        node.others || !points || !bounds.into_iter().all(agrees)
+        // Whoever leaves out a value agrees with all that do not name it alone.
+        let is_named = matches!(ours.claim.op(), Op::Is | Op::In) && node.leaves_out;
+        node.others || is_named || !points || !bounds.into_iter().all(agrees)
     }
 }
 
@@ -320,7 +325,7 @@ const MOST: usize = 1;
 const FROM: usize = 2;
 const UNTIL: usize = 3;
 
-/// What some claims have in common.
+/// The bounds of what some claims say, and when they hold.
 struct Summary {
     /// None holds before.
     from: i128,
@@ -330,7 +335,9 @@ struct Summary {
     few: Option<Vec<usize>>,
     /// The places of the claims with the least and the most of all values that are given, and with the narrowest bounds.
     says: [Option<usize>; 4],
-    /// True if there are claims that are neither a value nor a bound.
+    /// True if some claims leave out a value.
+    leaves_out: bool,
+    /// True if there are claims of other kinds, which no bound shows.
     others: bool,
 }
 

@@ -405,10 +405,19 @@ fn keep(
     if let Some(cause) = ledger.ends {
         return Err(cause);
     }
-    if ledger.settings.is_some_and(|served| served != settings) {
-        return Err(EpochCause::SettingsChanged);
-    }
     let set = live.set;
+    if ledger.settings.is_some_and(|served| served != settings) {
+        // Facts that wait for a person count among the settings: one that was served and is gone is gone.
+        let there = live.rows.iter().map(|row| set.row(*row).revision.key());
+        let there: BTreeSet<u128> = there.collect();
+        let is_gone = |served: &RevisionId| !there.contains(&served.key());
+        let waits = !request.identities.is_empty();
+        return Err(if waits && ledger.floor.iter().any(is_gone) {
+            EpochCause::FrozenGone
+        } else {
+            EpochCause::SettingsChanged
+        });
+    }
     // The same revision may be there, and have been served, more than once: each takes the next row of it.
     let floor = Wanted::of(&ledger.floor);
     let said = Wanted::of(&ledger.said);

@@ -2,11 +2,13 @@
 //! judgements, supersession.
 
 mod contradictions;
+mod dependence;
 mod retired;
 mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::contradictions::Slots;
 use crate::base::error::Error;
 use crate::base::time::Instant;
 use crate::compile::stages::Live;
@@ -31,9 +33,6 @@ pub(crate) enum Retirement {
     /// It is not: what was retired is found by whoever looks for it.
     Waived,
 }
-
-/// The rounds in which what does not stand is looked for from the start. What goes round and round is left out after.
-const ROUNDS: usize = 256;
 
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
 pub(crate) fn settle<'a>(
@@ -66,32 +65,18 @@ pub(crate) fn settle<'a>(
         out.or_else(|| retired.get(&at).cloned())
     });
     let settles = policy.document().contradictions == Contradictions::Settle;
-    let claims_at = settles.then_some(request.as_of.valid);
-    // What is stale defeats nothing, and what is defeated makes stale what was made from it: so each is looked for until
-    // both are the same twice.
-    let mut stale = stale::stale(&live, &opened, &Falls::default());
-    let mut falls = Falls::of(&live, &stale, claims_at);
-    for round in 0.. {
-        let mut next = stale::stale(&live, &opened, &falls);
-        if round >= ROUNDS {
-            stale.iter().for_each(|(row, reason)| {
-                next.entry(*row).or_insert_with(|| reason.clone());
-            });
-        }
-        let is_same = next.keys().eq(stale.keys());
-        stale = next;
-        if is_same {
-            break;
-        }
-        falls = Falls::of(&live, &stale, claims_at);
-        if round >= 2 * ROUNDS {
-            // What was made from what fell last does not stand, either.
-            for (row, reason) in stale::stale(&live, &opened, &falls) {
-                stale.entry(row).or_insert(reason);
-            }
-            break;
-        }
-    }
+    let slots = if settles {
+        Slots::of(&live)
+    } else {
+        Slots::default()
+    };
+    let claims = (&slots, request.as_of.valid);
+    let stale = if opened.is_empty() {
+        BTreeMap::new()
+    } else {
+        dependence::stale(&live, &opened, claims)
+    };
+    let falls = Falls::of(&live, &stale, claims);
     let mut lost = None;
     let mut damaged = |at: u32| {
         let row = set.row(at);
@@ -165,23 +150,18 @@ struct Falls {
     cycles: BTreeMap<ObjectId, usize>,
 }
 
+/// The claims by their slots, and the instant for which they are compared, if for one.
+type ClaimsAt<'c, 'a> = (&'c Slots<'a>, Option<Instant>);
+
 impl Falls {
-    /// The falls where these rows are stale and defeat nothing. Claims are compared where `claims_at` says for which
-    /// instant, if for one.
-    fn of(
-        live: &Live<'_>,
-        stale: &BTreeMap<u32, Reason>,
-        claims_at: Option<Option<Instant>>,
-    ) -> Falls {
+    /// The falls where these rows are stale and defeat nothing.
+    fn of(live: &Live<'_>, stale: &BTreeMap<u32, Reason>, (slots, at): ClaimsAt<'_, '_>) -> Falls {
         let mut falls = Falls::default();
         let set = live.set;
         // Supersession is a judgement on a pair: it holds only where the caller sees both, and only while the one that
         // replaces holds itself.
         if live.rows.iter().any(|row| set.row(*row).superseded) {
-            let present = live.rows.iter().filter(|row| !stale.contains_key(row));
-            let replacements: BTreeMap<ObjectId, u32> = present
-                .map(|row| (set.object(*row).revision().object_id(), *row))
-                .collect();
+            let replacements = replacements(live, stale);
             falls.cycles = cycles(set, &replacements);
             for row in live.rows.iter().filter(|row| set.row(**row).superseded) {
                 let object = set.object(*row);
@@ -194,23 +174,18 @@ impl Falls {
                 }
             }
         }
-        if let Some(at) = claims_at {
-            let takes_part = |row: u32| {
-                live.is_in(row)
-                    && !set.row(row).damaged
-                    && !stale.contains_key(&row)
-                    && !falls.superseded.contains_key(&row)
-            };
-            falls.defeated = contradictions::defeated(live, at, takes_part);
-        }
+        let takes_part =
+            |row: u32| !stale.contains_key(&row) && !falls.superseded.contains_key(&row);
+        falls.defeated = slots.defeated(live, at, takes_part);
         falls
     }
+}
 
-    /// The row that a row falls to, if it does.
-    fn by(&self, row: u32) -> Option<u32> {
-        let superseded = self.superseded.get(&row).copied();
-        superseded.or_else(|| self.defeated.get(&row).map(|(by, _)| *by))
-    }
+/// The objects that may replace others, each with the last of its rows that is not stale.
+fn replacements(live: &Live<'_>, stale: &BTreeMap<u32, Reason>) -> BTreeMap<ObjectId, u32> {
+    let present = live.rows.iter().filter(|row| !stale.contains_key(row));
+    let each = present.map(|row| (live.set.object(*row).revision().object_id(), *row));
+    each.collect()
 }
 
 /// The objects that replace each other in a cycle, each with a number that the objects of its cycle share. Which of

@@ -694,7 +694,7 @@ mod tests {
             if hidden == 0 {
                 assert_eq!((near, last), (vec![end.clone()], end));
             } else {
-                assert_eq!((near, last), (vec![middle.clone(), end], middle));
+                assert_eq!((near, last), (vec![end, middle.clone()], middle));
             }
         }
         let mut sources = BTreeSet::new();

@@ -8,42 +8,98 @@ use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::object::{Decision, ObjectId};
 
-/// The rows whose claims do not stand beside those of the others that take part, each with the row that it falls to and the
-/// reason. Decisions that were made on pairs hold; all other pairs are judged by their standing.
-pub(super) fn defeated(
-    live: &Live<'_>,
-    at: Option<Instant>,
-    takes_part: impl Fn(u32) -> bool,
-) -> BTreeMap<u32, (u32, Reason)> {
-    let set = live.set;
-    let mut slots: BTreeMap<(&str, &str), Vec<(u32, &SlotClaim)>> = BTreeMap::new();
-    for (row, entities, claim) in set.claims().filter(|(row, ..)| takes_part(*row)) {
-        for entity in entities {
-            let slot = (live.meanings.of.canonical(entity), claim.claim.slot());
-            let claims = slots.entry(slot).or_default();
-            // Two of its entities may be one.
-            if claims.last().is_none_or(|(last, _)| *last != row) {
-                claims.push((row, claim));
+/// The claims of the rows that are in and whole, by entity and slot: of those slots that have several.
+#[derive(Default)]
+pub(super) struct Slots<'a> {
+    claims: Vec<Vec<(u32, &'a SlotClaim)>>,
+    /// The slots of each row.
+    of: BTreeMap<u32, Vec<usize>>,
+}
+
+/// The rows that do not stand, each with the row that it falls to and the reason.
+type Defeated = BTreeMap<u32, (u32, Reason)>;
+
+impl<'a> Slots<'a> {
+    pub(super) fn of(live: &Live<'a>) -> Slots<'a> {
+        let set = live.set;
+        let mut slots: BTreeMap<(&str, &str), Vec<(u32, &SlotClaim)>> = BTreeMap::new();
+        let all = set.claims();
+        for (row, entities, claim) in
+            all.filter(|(row, ..)| live.is_in(*row) && !set.row(*row).damaged)
+        {
+            for entity in entities {
+                let slot = (live.meanings.of.canonical(entity), claim.claim.slot());
+                let claims = slots.entry(slot).or_default();
+                // Two of its entities may be one.
+                if claims.last().is_none_or(|(last, _)| *last != row) {
+                    claims.push((row, claim));
+                }
             }
         }
+        let claims = slots.into_values().filter(|claims| claims.len() > 1);
+        let claims: Vec<Vec<(u32, &SlotClaim)>> = claims.collect();
+        let mut of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (slot, claims) in claims.iter().enumerate() {
+            for (row, _) in claims {
+                of.entry(*row).or_default().push(slot);
+            }
+        }
+        Slots { claims, of }
     }
-    let mut reasons = BTreeMap::new();
-    for claims in slots.into_values().filter(|claims| claims.len() > 1) {
-        let rows: Vec<u32> = claims.iter().map(|(row, _)| *row).collect();
-        let claims: Vec<SlotClaim> = claims.into_iter().map(|(_, claim)| claim.clone()).collect();
-        let id = |place: usize| set.object(rows[place]).revision().object_id();
-        let judged = judged(live, &rows);
-        for (place, defeat) in defeats(&claims, at, &judged) {
+
+    /// The slots of a row on which there are others.
+    pub(super) fn on(&self, row: u32) -> &[usize] {
+        self.of.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows that claim something of a slot.
+    pub(super) fn rows(&self, slot: usize) -> impl Iterator<Item = u32> {
+        let claims = self.claims.get(slot).into_iter().flatten();
+        claims.map(|(row, _)| *row)
+    }
+
+    /// The rows whose claims do not stand beside those of the others that take part, on all slots: each by the first of its
+    /// slots. Decisions that were made on pairs hold; all other pairs are judged by their standing.
+    pub(super) fn defeated(
+        &self,
+        live: &Live<'_>,
+        at: Option<Instant>,
+        takes_part: impl Fn(u32) -> bool,
+    ) -> Defeated {
+        let mut defeated = BTreeMap::new();
+        for slot in 0..self.claims.len() {
+            for (row, fall) in self.defeated_on(slot, live, at, &takes_part) {
+                defeated.entry(row).or_insert(fall);
+            }
+        }
+        defeated
+    }
+
+    /// The same, on one slot.
+    pub(super) fn defeated_on(
+        &self,
+        slot: usize,
+        live: &Live<'_>,
+        at: Option<Instant>,
+        takes_part: impl Fn(u32) -> bool,
+    ) -> Defeated {
+        let mut reasons = BTreeMap::new();
+        let claims = self.claims.get(slot).into_iter().flatten();
+        let claims = claims.filter(|(row, _)| takes_part(*row)).copied();
+        let (rows, claims): (Vec<u32>, Vec<&SlotClaim>) = claims.unzip();
+        if rows.len() < 2 {
+            return reasons;
+        }
+        let id = |place: usize| live.set.object(rows[place]).revision().object_id();
+        for (place, defeat) in defeats(&claims, at, &judged(live, &rows)) {
             // One object, held for two times, contradicts no other than itself.
             if id(place) != id(defeat.by) {
                 let by = rows[defeat.by];
-                reasons
-                    .entry(rows[place])
-                    .or_insert_with(|| (by, reason(live, by, &defeat)));
+                reasons.insert(rows[place], (by, reason(live, by, &defeat)));
             }
         }
+        reasons
     }
-    reasons
 }
 
 /// The decisions between these rows, by their places, the lower first.

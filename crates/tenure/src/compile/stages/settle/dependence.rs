@@ -1,14 +1,12 @@
-//! What is stale depends on what falls, and what falls on what is stale: a stale row defeats nothing and replaces nothing, and
-//! what was made from a row that falls is stale. Each is decided once, after all that it depends on. Only what depends on
-//! itself, one way or another, is looked at again, as long as something changes; a row that changes its mind [`TURNS`]
-//! times goes round and round, and does not stand.
+//! The order in which it is decided what is stale and what falls: a stale row defeats nothing and replaces nothing, and what was
+//! made from a row that falls is stale. So each is decided once, after all that it depends on. Only what depends on itself,
+//! one way or another, is looked at again, as long as something changes; a row that changes its mind [`TURNS`] times goes
+//! round and round, and does not stand.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::contradictions::Slots;
 use super::stale::{Opened, Parents};
-use super::{Retractions, cycles, latest};
-use crate::base::time::Instant;
+use super::{ClaimsAt, cycles, replacements};
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::object::ObjectId;
@@ -19,23 +17,28 @@ const TURNS: u8 = 64;
 /// Something to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
-    /// Is the row stale?
+    /// Asks whether the row is stale.
     Stale(u32),
-    /// Is the row replaced?
+    /// Asks whether the row is replaced.
     Superseded(u32),
-    /// Which claims on the slot do not stand?
+    /// Asks whether all are there that would replace each other in this ring.
+    Ring(usize),
+    /// Asks for the claims on the slot that do not stand.
     Slot(usize),
 }
 
 /// The answers so far.
 struct Answers<'s, 'a> {
     live: &'s Live<'a>,
-    slots: &'s Slots<'a>,
-    at: Option<Instant>,
+    claims: ClaimsAt<'s, 'a>,
     /// The rows of each object, where one is said to be replaced.
     rows: BTreeMap<ObjectId, Vec<u32>>,
     /// The objects that would replace each other in a ring, were all there.
     rings: BTreeMap<ObjectId, usize>,
+    /// The objects of each ring.
+    members: BTreeMap<usize, Vec<ObjectId>>,
+    /// The rings of which all are there.
+    closed: BTreeSet<usize>,
     parents: &'s BTreeMap<u32, Parents>,
     stale: BTreeMap<u32, Reason>,
     superseded: BTreeMap<u32, u32>,
@@ -48,15 +51,15 @@ struct Answers<'s, 'a> {
 pub(super) fn stale(
     live: &Live<'_>,
     opened: &BTreeMap<ObjectId, Opened>,
-    slots: &Slots<'_>,
-    at: Option<Instant>,
+    claims: ClaimsAt<'_, '_>,
 ) -> BTreeMap<u32, Reason> {
     let parents = super::stale::parents(live, opened);
-    let mut answers = Answers::new(live, slots, at, &parents);
+    let mut answers = Answers::new(live, claims, &parents);
     for group in answers.groups() {
-        match group.as_slice() {
-            [one] => drop(answers.decide(*one)),
-            _ => answers.settle(&group),
+        if let [one] = group.as_slice() {
+            answers.decide(*one);
+        } else {
+            answers.settle(&group);
         }
     }
     answers.stale
@@ -65,26 +68,30 @@ pub(super) fn stale(
 impl<'s, 'a> Answers<'s, 'a> {
     fn new(
         live: &'s Live<'a>,
-        slots: &'s Slots<'a>,
-        at: Option<Instant>,
+        claims: ClaimsAt<'s, 'a>,
         parents: &'s BTreeMap<u32, Parents>,
     ) -> Answers<'s, 'a> {
         let set = live.set;
         let mut rows: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
         let mut rings = BTreeMap::new();
+        let mut members: BTreeMap<usize, Vec<ObjectId>> = BTreeMap::new();
         if live.rows.iter().any(|row| set.row(*row).superseded) {
             for row in &live.rows {
                 let id = set.object(*row).revision().object_id();
                 rows.entry(id).or_default().push(*row);
             }
-            rings = cycles(set, &latest(live, |_| true));
+            rings = cycles(set, &replacements(live, &BTreeMap::new()));
+            for (id, ring) in &rings {
+                members.entry(*ring).or_default().push(*id);
+            }
         }
         Answers {
             live,
-            slots,
-            at,
+            claims,
             rows,
             rings,
+            members,
+            closed: BTreeSet::new(),
             parents,
             stale: BTreeMap::new(),
             superseded: BTreeMap::new(),
@@ -93,7 +100,7 @@ impl<'s, 'a> Answers<'s, 'a> {
         }
     }
 
-    /// What the answer to a question depends on.
+    /// The questions that the answer to one depends on.
     fn depends_on(&self, question: Question) -> Vec<Question> {
         let set = self.live.set;
         let is_stale = |row: u32| {
@@ -109,7 +116,7 @@ impl<'s, 'a> Answers<'s, 'a> {
                 let parents = self.parents.get(&row).into_iter();
                 let parents = parents.flat_map(|parents| parents.rows());
                 let each = parents.flat_map(|row| {
-                    let slots = self.slots.of(row).iter();
+                    let slots = self.claims.0.on(row).iter();
                     let slots = slots.map(|slot| Question::Slot(*slot));
                     let own = is_stale(row).into_iter().chain(is_superseded(row));
                     own.chain(slots)
@@ -118,15 +125,20 @@ impl<'s, 'a> Answers<'s, 'a> {
             }
             Question::Superseded(row) => {
                 let object = set.object(row);
+                let by = object.status().superseded_by;
+                let rows = by.and_then(|by| self.rows.get(&by)).into_iter().flatten();
                 let ring = self.rings.get(&object.revision().object_id());
-                let ring = self.rings.iter().filter(|(_, of)| Some(*of) == ring);
-                let ring = ring.map(|(id, _)| *id);
-                let ids = object.status().superseded_by.into_iter().chain(ring);
-                let rows = ids.flat_map(|id| self.rows.get(&id)).flatten();
+                let ring = ring.map(|ring| Question::Ring(*ring));
+                let rows = rows.filter_map(|row| is_stale(*row));
+                rows.chain(ring).collect()
+            }
+            Question::Ring(ring) => {
+                let ids = self.members.get(&ring).into_iter().flatten();
+                let rows = ids.filter_map(|id| self.rows.get(id)).flatten();
                 rows.filter_map(|row| is_stale(*row)).collect()
             }
             Question::Slot(slot) => {
-                let rows = self.slots.rows(slot);
+                let rows = self.claims.0.rows(slot);
                 let each = rows.flat_map(|row| is_stale(row).into_iter().chain(is_superseded(row)));
                 each.collect()
             }
@@ -178,7 +190,9 @@ impl<'s, 'a> Answers<'s, 'a> {
                 if number == least {
                     let from = open.iter().rposition(|one| *one == question).unwrap_or(0);
                     let mut group = open.split_off(from);
-                    group.iter().for_each(|one| drop(is_open.remove(one)));
+                    for one in &group {
+                        is_open.remove(one);
+                    }
                     group.sort_unstable();
                     groups.push(group);
                 }
@@ -217,7 +231,13 @@ impl<'s, 'a> Answers<'s, 'a> {
                 let Some(parents) = self.parents.get(&row).filter(|_| turns < TURNS) else {
                     return false;
                 };
-                let changed = parents.changed(self.live, row, self);
+                let id = |row: u32| self.live.set.object(row).revision().object_id();
+                // What a row itself took the place of does not make it stale.
+                let is_other = |by: u32| id(by) != id(row);
+                let fell = |parent: u32| {
+                    self.stale.contains_key(&parent) || self.falls_to(parent).is_some_and(is_other)
+                };
+                let changed = parents.stale(self.live, row, fell);
                 let was = self.stale.contains_key(&row);
                 match changed {
                     Some(reason) => {
@@ -238,11 +258,22 @@ impl<'s, 'a> Answers<'s, 'a> {
                 };
                 before != now
             }
+            Question::Ring(ring) => {
+                let is_closed = self.is_closed(ring);
+                let was = self.closed.contains(&ring);
+                if is_closed {
+                    self.closed.insert(ring);
+                } else {
+                    self.closed.remove(&ring);
+                }
+                was != is_closed
+            }
             Question::Slot(slot) => {
                 let takes_part = |row: u32| {
                     !self.stale.contains_key(&row) && !self.superseded.contains_key(&row)
                 };
-                let lost = self.slots.lost(self.live, slot, self.at, takes_part);
+                let (slots, at) = self.claims;
+                let lost = slots.defeated_on(slot, self.live, at, takes_part);
                 let now = lost.into_iter().map(|(row, (by, _))| (row, by)).collect();
                 self.defeated.get(&slot) != Some(&now) && {
                     self.defeated.insert(slot, now);
@@ -252,44 +283,43 @@ impl<'s, 'a> Answers<'s, 'a> {
         }
     }
 
+    /// The last row of an object that is not stale.
+    fn last(&self, id: ObjectId) -> Option<u32> {
+        let mut rows = self.rows.get(&id)?.iter().rev();
+        rows.find(|row| !self.stale.contains_key(row)).copied()
+    }
+
+    fn superseded_by(&self, row: u32) -> Option<ObjectId> {
+        self.live.set.object(row).status().superseded_by
+    }
+
+    /// Returns whether the objects of a ring are there, each of them replaced by the next.
+    fn is_closed(&self, ring: usize) -> bool {
+        let ids = self.members.get(&ring).map_or(&[][..], Vec::as_slice);
+        let mut seen = BTreeSet::new();
+        let mut next = ids.first().copied();
+        while let Some(id) = next.filter(|id| seen.insert(*id)) {
+            next = self.last(id).and_then(|row| self.superseded_by(row));
+        }
+        next.is_some() && next == ids.first().copied() && seen.len() == ids.len()
+    }
+
     /// The row that this one is replaced by, as far as it is there; none where it would come round.
     fn replaced_by(&self, row: u32) -> Option<u32> {
-        let set = self.live.set;
-        let last = |id: ObjectId| {
-            let rows = self.rows.get(&id)?.iter().rev();
-            let mut there = rows.filter(|row| !self.stale.contains_key(row));
-            there.next().copied()
-        };
-        let status = |row: u32| set.object(row).status().superseded_by;
-        let by = last(status(row)?).filter(|by| *by != row)?;
-        let own = set.object(row).revision().object_id();
-        if self.rings.contains_key(&own) {
-            let mut at = own;
-            for _ in 0..=self.rings.len() {
-                let Some(next) = last(at).and_then(status).filter(|next| *next != at) else {
-                    break;
-                };
-                if next == own && last(own).is_some() {
-                    return None;
-                }
-                at = next;
-            }
+        let own = self.live.set.object(row).revision().object_id();
+        let ring = self.rings.get(&own);
+        if ring.is_some_and(|ring| self.closed.contains(ring)) {
+            return None;
         }
-        Some(by)
-    }
-}
-
-impl Retractions for Answers<'_, '_> {
-    fn is_stale(&self, row: u32) -> bool {
-        self.stale.contains_key(&row)
+        let by = self.last(self.superseded_by(row)?);
+        by.filter(|by| *by != row)
     }
 
-    fn by(&self, row: u32) -> Option<u32> {
+    /// The row that a row falls to, if it does.
+    fn falls_to(&self, row: u32) -> Option<u32> {
         let superseded = self.superseded.get(&row).copied();
-        let slots = || self.slots.of(row).iter();
-        superseded.or_else(|| {
-            slots().find_map(|slot| self.defeated.get(slot)?.get(&row).copied())
-        })
+        let slots = || self.claims.0.on(row).iter();
+        superseded.or_else(|| slots().find_map(|slot| self.defeated.get(slot)?.get(&row).copied()))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Falls;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
@@ -35,66 +34,81 @@ pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, Opened> {
     opened
 }
 
-/// The rows that were made from something that was written or judged after them, or that does not stand, or from nothing
-/// but what is over, each with that. What was inferred stands on any that is left. What a row itself took the place of does
-/// not make it stale.
-/// An object that does not say since when it is believed is of no store, and follows nothing.
-pub(super) fn stale(
+/// The objects that a row was made from, of those that the caller was admitted to.
+pub(super) struct Parents {
+    /// Since when the row itself is believed.
+    own: i64,
+    /// The row that speaks for each, and since when that is believed.
+    known: Vec<(u32, i64)>,
+}
+
+/// The parents of the rows that are in. An object that does not say since when it is believed is of no store, and
+/// follows nothing.
+pub(super) fn parents(
     live: &Live<'_>,
     opened: &BTreeMap<ObjectId, Opened>,
-    falls: &Falls,
-) -> BTreeMap<u32, Reason> {
+) -> BTreeMap<u32, Parents> {
     let set = live.set;
-    let mut stale: BTreeMap<u32, Reason> = BTreeMap::new();
-    if opened.is_empty() {
-        return stale;
+    let mut all = BTreeMap::new();
+    for row in &live.rows {
+        let own = set.row(*row).tx_from;
+        if own == UNKNOWN {
+            continue;
+        }
+        let parents = set.object(*row).revision().derived_from().iter();
+        let parents = parents.filter_map(|parent| opened.get(parent));
+        let parents = parents.filter(|parent| !parent.parts.contains(row));
+        // What it says of now speaks, and not what it said of a time that is over.
+        let now = |parts: &[u32]| {
+            let mut last = parts.iter().filter(|part| !is_expired(live, **part));
+            last.next().or(parts.first()).copied()
+        };
+        let known: Vec<(u32, i64)> = parents
+            .filter_map(|parent| Some((now(&parent.parts)?, parent.from)))
+            .collect();
+        if !known.is_empty() {
+            all.insert(*row, Parents { own, known });
+        }
     }
-    // What was made from something stale is stale, so it is looked for until nothing more is.
-    loop {
-        let before = stale.len();
-        for row in &live.rows {
-            let own = set.row(*row).tx_from;
-            if own == UNKNOWN || stale.contains_key(row) {
-                continue;
+    all
+}
+
+impl Parents {
+    /// The rows that speak for them.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        self.known.iter().map(|(parent, _)| *parent)
+    }
+
+    /// The reason for which the row that was made from these is stale, where some `fell`: it was made from something that was
+    /// written or judged after it, or that does not stand, or from nothing but what is over. What was inferred stands on any
+    /// that is left.
+    pub(super) fn stale(
+        &self,
+        live: &Live<'_>,
+        row: u32,
+        fell: impl Fn(u32) -> bool,
+    ) -> Option<Reason> {
+        let set = live.set;
+        let fell = |parent: u32| is_contradicted(live, parent) || fell(parent);
+        let is_inferred = set.object(row).revision().object_type() == ObjectType::InferredBelief;
+        // What was inferred stands on what is left.
+        let is_held = is_inferred
+            && self
+                .rows()
+                .any(|parent| !fell(parent) && !is_expired(live, parent));
+        let mut each = self.known.iter().copied();
+        let changed = each.find(|(parent, from)| {
+            if fell(*parent) {
+                !is_held
+            } else {
+                self.own < *from
             }
-            let revision = set.object(*row).revision();
-            let parents = revision.derived_from().iter();
-            let parents = parents.filter_map(|parent| opened.get(parent));
-            let parents = parents.filter(|parent| !parent.parts.contains(row));
-            // What it says of now speaks, and not what it said of a time that is over.
-            let now = |parts: &[u32]| {
-                let mut last = parts.iter().filter(|part| !is_expired(live, **part));
-                last.next().or(parts.first()).copied()
-            };
-            let known: Vec<(u32, i64)> = parents
-                .filter_map(|parent| Some((now(&parent.parts)?, parent.from)))
-                .collect();
-            let is_other = |by: u32| set.object(by).revision().object_id() != revision.object_id();
-            let fell = |parent: u32| {
-                stale.contains_key(&parent)
-                    || is_contradicted(live, parent)
-                    || falls.by(parent).is_some_and(is_other)
-            };
-            let stands = |parent: u32| !fell(parent) && !is_expired(live, parent);
-            // What was inferred stands on what is left.
-            let is_held = revision.object_type() == ObjectType::InferredBelief
-                && known.iter().any(|(parent, _)| stands(*parent));
-            let mut each = known.iter().copied();
-            let changed = each.find(
-                |(parent, from)| {
-                    if fell(*parent) { !is_held } else { own < *from }
-                },
-            );
-            let all_expired = known.iter().all(|(parent, _)| is_expired(live, *parent));
-            let changed = changed.or_else(|| known.first().copied().filter(|_| all_expired));
-            if let Some((parent, _)) = changed {
-                let of = set.name(parent);
-                stale.insert(*row, Reason::Stale { of });
-            }
-        }
-        if stale.len() == before {
-            return stale;
-        }
+        });
+        let all_expired = || self.rows().all(|parent| is_expired(live, parent));
+        let changed = changed.or_else(|| self.known.first().copied().filter(|_| all_expired()));
+        let (parent, _) = changed?;
+        let of = set.name(parent);
+        Some(Reason::Stale { of })
     }
 }
 
