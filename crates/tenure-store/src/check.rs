@@ -8,7 +8,7 @@ use tenure::{Digest, Error, ErrorKind};
 use crate::engine::{Damage, Read};
 use crate::index::misplaced;
 use crate::labels::labelled;
-use crate::notes::{WriteNote, note_on};
+use crate::notes::{WriteNote, note_on_claim};
 use crate::store::Store;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
@@ -141,7 +141,7 @@ impl Tenant {
             rows.each_held(None, &mut |_, row, body| {
                 if body.contains("\"normalized_claim\"")
                     && let Ok(object) = read_revision(&mut sealer, row.revision, body)
-                    && note_on(&object) == Some(WriteNote::ClaimAboutNobody)
+                    && note_on_claim(&object) == Some(WriteNote::ClaimAboutNobody)
                 {
                     found.insert(row.object, object.name().to_owned());
                 }

@@ -13,17 +13,18 @@ use tenure::belief::{
 use tenure::num::Score;
 use tenure::object::{
     ContradictionStatus, LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId,
-    Sealer, Usage, clip,
+    Sealer, Status, Usage, clip,
 };
 use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
 use crate::claims::{MOST_OPPONENTS, slots_of};
-use crate::engine::{BeliefRow, Change, Read, RevisionRow, Write};
+use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::with_descendants;
 use crate::settle::{apply, rejudge};
+use crate::stated::{in_place_of, is_inferred, stated_otherwise};
 use crate::stored::{believed, read_revision, revision_row};
 
 /// The most objects on a slot whose claims are evidence: the strongest.
@@ -87,6 +88,8 @@ pub struct BeliefWithEvidence {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
+    /// Its type.
+    pub object_type: ObjectType,
     /// The revision that was read.
     pub revision: RevisionId,
     /// The claim, as it is read.
@@ -155,15 +158,6 @@ pub(crate) fn held_or_waiting(
     Ok(Some(believed(&object, row, Usage::default(), None)))
 }
 
-/// Returns whether something of an object waits for a person.
-pub(crate) fn is_waiting(rows: &mut dyn Read, id: ObjectId) -> Result<bool, Error> {
-    let standing = rows.standing(&[id])?.remove(&id);
-    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-    Ok(beliefs
-        .iter()
-        .any(|row| row.lifecycle == Lifecycle::AwaitingConfirmation))
-}
-
 /// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:
 /// nothing speaks for what it was made from.
 pub(crate) fn weigh(
@@ -193,15 +187,20 @@ pub(crate) fn weigh(
     };
     let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
+    let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
+        None if !in_place_of(rows, &own, at)?.is_empty() => Some(GateRefusal::StatedOtherwise),
+        refused => refused,
+    };
     Ok(BeliefWithEvidence {
         object_id: id,
         name: own.name().to_owned(),
+        object_type: own.revision().object_type(),
         revision: own.revision().id(),
         claim: claim.claim.to_string(),
         stated: own.revision().confidence(),
         confidence: confidence(&evidence),
         at_most: least_of(rows, own.revision().derived_from())?,
-        refused: refusal(&own, &links, flagged, MOST_NEEDED),
+        refused,
         evidence: links,
     })
 }
@@ -278,12 +277,13 @@ impl Fresh {
         self.objects.remove(id);
     }
 
-    fn get(&self, id: &ObjectId) -> Option<&std::sync::Arc<ContextObject>> {
+    /// The object with this id.
+    pub(crate) fn get(&self, id: &ObjectId) -> Option<&std::sync::Arc<ContextObject>> {
         self.objects.get(id)
     }
 
     /// Those with a claim on a slot of one of these entities: so many as the store gives of a slot.
-    fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
+    pub(crate) fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
         let each = entities.iter().filter_map(|entity| {
             let slot = (entity.clone(), slot.to_owned());
             self.by_slot.get(&slot)
@@ -295,9 +295,26 @@ impl Fresh {
     }
 }
 
-/// The reason for which something inferred must not be believed by itself, where there is one. What makes no claim has no
-/// evidence but what it was made from: of that, all must stand.
+/// The reason for which something inferred must not be believed by itself, where there is one: its evidence, or else a
+/// preference that says otherwise.
 pub(crate) fn gate(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    fresh: &Fresh,
+    at: Instant,
+) -> Result<Option<GateRefusal>, Error> {
+    if own.revision().object_type() == ObjectType::InferredBelief
+        && let Some(refused) = unfounded(rows, own, fresh, at)?
+    {
+        return Ok(Some(refused));
+    }
+    let stated = stated_otherwise(rows, own, fresh, at)?;
+    Ok((!stated.is_empty()).then_some(GateRefusal::StatedOtherwise))
+}
+
+/// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no
+/// evidence but what it was made from: of that, all must stand.
+fn unfounded(
     rows: &mut dyn Read,
     own: &ContextObject,
     fresh: &Fresh,
@@ -695,37 +712,68 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
             let object = read_revision(&mut sealer, revision, &body)?;
-            if object.revision().confidence() <= left.confidence {
-                continue;
+            if object.revision().confidence() > left.confidence {
+                lowered.insert(
+                    revision,
+                    with_confidence(&mut sealer, &object, left.confidence)?,
+                );
             }
-            let mut document = object.to_document()?;
-            document.object_id = Some(*id);
-            document.confidence_score = Some(left.confidence);
-            lowered.insert(revision, revision_row(&*sealer.seal(document)?)?);
         }
         if lowered.is_empty() {
             continue;
         }
-        let settlement = rejudge(&standing.beliefs, stamp, |row| {
-            let new = lowered.get(&row.revision);
-            Some(BeliefRow {
-                revision: new.map_or(row.revision, |new| new.revision),
-                ..row.clone()
-            })
-        });
-        let head = lowered.get(&standing.head).map(|new| new.revision);
-        let head = head.unwrap_or(standing.head);
-        change
-            .objects
-            .push((*id, standing.place, standing.name.clone(), head));
-        change.revisions.extend(lowered.into_values());
-        apply(&mut change, &standing.beliefs, settlement);
+        let name = standing.name.clone();
+        let revision = restate(&mut change, *id, standing, stamp, lowered, |own| own);
         written.push(Lowered {
             object: *id,
-            name: standing.name,
-            revision: head,
+            name,
+            revision,
         });
     }
     rows.change(&change)?;
     Ok(written)
+}
+
+/// A revision with another confidence.
+pub(crate) fn with_confidence(
+    sealer: &mut Sealer,
+    object: &ContextObject,
+    confidence: Score,
+) -> Result<RevisionRow, Error> {
+    // What the store says of it, it says anew.
+    let bare = object.judged(Status::default(), *object.usage());
+    let mut document = bare.to_document()?;
+    document.object_id = Some(object.revision().object_id());
+    document.confidence_score = Some(confidence);
+    revision_row(&*sealer.seal(document)?)
+}
+
+/// Puts revisions in the place of others in all that is believed of an object, for the same times, and brings what is believed
+/// through them to another stage of life; returns the revision that was written last.
+pub(crate) fn restate(
+    change: &mut Change,
+    id: ObjectId,
+    standing: Standing,
+    stamp: Stamp,
+    new: BTreeMap<RevisionId, RevisionRow>,
+    lifecycle: impl Fn(Lifecycle) -> Lifecycle,
+) -> RevisionId {
+    let settlement = rejudge(&standing.beliefs, stamp, |row| {
+        Some(match new.get(&row.revision) {
+            Some(new) => BeliefRow {
+                revision: new.revision,
+                lifecycle: lifecycle(row.lifecycle),
+                ..row.clone()
+            },
+            None => row.clone(),
+        })
+    });
+    let head = new.get(&standing.head).map(|new| new.revision);
+    let head = head.unwrap_or(standing.head);
+    change
+        .objects
+        .push((id, standing.place, standing.name, head));
+    change.revisions.extend(new.into_values());
+    apply(change, &standing.beliefs, settlement);
+    head
 }

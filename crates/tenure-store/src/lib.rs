@@ -70,6 +70,7 @@ mod resolution;
 mod search;
 mod settle;
 mod sqlite;
+mod stated;
 mod store;
 mod stored;
 mod sweep;

@@ -14,9 +14,11 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::age::written_at;
 use crate::engine::{BeliefRow, Change, Read, Write};
+use crate::evidence::held_or_waiting;
 use crate::judge::{age_all, rejudge_all};
 use crate::labels::{Sees, open_objects};
 use crate::outcomes::refuse_proposed;
+use crate::stated::{in_place_of, is_inferred, take_place};
 use crate::stored::{believed, read_revision, unwritable};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Writing, Written, expected};
@@ -55,6 +57,8 @@ pub struct Awaiting {
     pub name: String,
     /// Its type.
     pub object_type: ObjectType,
+    /// True if it was inferred.
+    pub inferred: bool,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
     /// The instant since which it waits.
@@ -378,6 +382,7 @@ impl Tenant {
                     object_id: row.object,
                     name: object.name().to_owned(),
                     object_type: object.revision().object_type(),
+                    inferred: is_inferred(&object),
                     rule: rule.unwrap_or(RetirementRule::Archive),
                     since: row.opened.at,
                 });
@@ -391,7 +396,8 @@ impl Tenant {
         })
     }
 
-    /// Records that these objects were confirmed: they are young again, and none waits for confirmation.
+    /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What was inferred, and
+    /// waited because a preference says otherwise, takes the place of that.
     ///
     /// # Errors
     ///
@@ -422,6 +428,7 @@ impl Tenant {
             last_confirmed: Some(at),
             ..Usage::default()
         };
+        let by = writing.author.clone();
         self.once(
             writing,
             "confirm",
@@ -431,6 +438,15 @@ impl Tenant {
                     expected(rows, *id, expect)?;
                 }
                 refuse_proposed(rows, &ids)?;
+                let mut replaced = Vec::new();
+                for id in &ids {
+                    let Some(own) = held_or_waiting(rows, *id)? else {
+                        continue;
+                    };
+                    let now = rows.stamp()?.at;
+                    let stated = in_place_of(rows, &own, now)?;
+                    replaced.extend(take_place(rows, *id, &stated, by.as_deref())?);
+                }
                 let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
                 rows.count(&counted)?;
                 // What was not waiting is younger, too.
@@ -440,12 +456,15 @@ impl Tenant {
                     objects: younger.collect(),
                     ..Change::default()
                 })?;
-                rejudge_all(rows, &ids, |row| {
+                let mut written = rejudge_all(rows, &ids, |row| {
                     Some(BeliefRow {
                         lifecycle: Lifecycle::Active,
                         ..row.clone()
                     })
-                })
+                })?;
+                replaced.retain(|one| !ids.contains(&one.object_id));
+                written.extend(replaced);
+                Ok(written)
             },
         )
     }

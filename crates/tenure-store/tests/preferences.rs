@@ -126,7 +126,7 @@ fn what_renews_a_belief_brings_nothing_back(home: &Home) {
     }
     newer("archived and taken back");
     let now = acme.written(acme.version().unwrap()).unwrap().unwrap().at;
-    acme.revise_belief(old, now, &writing).unwrap();
+    acme.revise_belief(old, now, None, &writing).unwrap();
     newer("its confidence revised");
     let tagged = ObjectDocument {
         tags: vec!["style".into()],

@@ -108,6 +108,12 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             "awaits_confirmation: {}; `tenure store confirm` makes it believed",
             cell(why)
         )),
+        WriteNote::AuthorityLowered {
+            declared,
+            authority,
+        } => Some(format!(
+            "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
+        )),
         WriteNote::NothingSpeaks => Some(
             "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),
         ),
