@@ -10,9 +10,8 @@ use tenure::{Digest, Error, ErrorKind};
 
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Write};
-use crate::evidence::{
-    BeliefWithEvidence, View, held_or_waiting, restate, weigh, with_confidence,
-};
+use crate::evidence::{BeliefWithEvidence, View, restate, weigh, with_confidence};
+use crate::held::held_or_waiting;
 use crate::labels::Sees;
 use crate::notes::WriteNote;
 use crate::stated::is_inferred;
@@ -146,18 +145,24 @@ fn revise(
     // From here on no other writer comes between.
     let stamp = rows.stamp()?;
     let waits = waits(rows, belief)?;
-    let is_same = weigh(rows, id, &BTreeSet::new(), at, View::Everyone)
-        .is_ok_and(|again| again == *belief);
+    let is_same =
+        weigh(rows, id, &BTreeSet::new(), at, View::Everyone).is_ok_and(|again| again == *belief);
     let standing = rows.standing(&[id])?.remove(&id).filter(|_| is_same);
     let standing = standing.ok_or_else(|| {
         let what = format!("`{}` or its evidence was changed meanwhile", belief.name);
         Error::new(ErrorKind::Conflict, what)
-            .expected(format!("the revision {}, and the same evidence", belief.revision))
+            .expected(format!(
+                "the revision {}, and the same evidence",
+                belief.revision
+            ))
             .hint("read what is there, and try again")
     })?;
     let revision = belief.revision;
     let own: Vec<_> = standing.beliefs.iter().collect();
-    let own: Vec<_> = own.into_iter().filter(|row| row.revision == revision).collect();
+    let own: Vec<_> = own
+        .into_iter()
+        .filter(|row| row.revision == revision)
+        .collect();
     let bodies = rows.bodies(&own)?;
     let body = bodies.get(&revision).map_or("", String::as_str);
     let mut sealer = Sealer::default();

@@ -13,7 +13,7 @@ use tenure::time::Instant;
 use crate::claims::kept;
 use crate::conflicts::Conflict;
 use crate::engine::{BeliefRow, PairRow};
-use crate::evidence::held_or_waiting;
+use crate::held::held_or_waiting;
 use crate::labels::{Sees, open_objects};
 use crate::stated::in_place_of;
 use crate::stored::read_revision;

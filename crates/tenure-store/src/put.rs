@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tenure::belief::GateRefusal;
 use tenure::error::ErrorKind;
 use tenure::object::{
-    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage, clip,
-    inherit,
+    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
+    clip, inherit,
 };
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
@@ -16,7 +16,8 @@ use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
-use crate::evidence::{Fresh, gate};
+use crate::evidence::gate;
+use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::notes::{note_on, note_waiting};

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use tenure::belief::{Ground, Loser, SlotClaim, Standing};
+use tenure::belief::{Loser, SlotClaim, Standing};
 use tenure::object::{Authority, Lifecycle, ObjectId, ObjectType};
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
-use crate::claims::{Kept, MOST_OPPONENTS, claims_of, judged, pair_row, slot_key, slots_of};
-use crate::engine::{BeliefRow, Change, PairRow, Read, Write};
-use crate::evidence::{Fresh, held};
-use crate::written::{Outcome, WrittenObject};
+use crate::claims::{MOST_OPPONENTS, claims_of, slots_of};
+use crate::engine::{BeliefRow, Read};
+use crate::held::{Fresh, held};
 
 /// Returns whether an object was inferred: a belief that says so, or a preference with the authority of memory.
 pub(crate) fn is_inferred(object: &ContextObject) -> bool {
@@ -26,9 +25,12 @@ pub(crate) fn is_inferred(object: &ContextObject) -> bool {
 /// A preference that somebody stated, and the claim of something inferred that says otherwise.
 pub(crate) struct Stated {
     pub(crate) object: ObjectId,
-    entity: String,
-    their: SlotClaim,
-    own: SlotClaim,
+    /// The entity that both are about.
+    pub(crate) entity: String,
+    /// Its claim.
+    pub(crate) their: SlotClaim,
+    /// The claim of what was inferred, as if the user had said it.
+    pub(crate) own: SlotClaim,
 }
 
 /// The preferences of a user, as they are believed now or `fresh` in the same write, that say otherwise than something
@@ -128,66 +130,4 @@ pub(crate) fn in_place_of(
         return Ok(Vec::new());
     }
     stated_otherwise(rows, own, &Fresh::default(), now)
-}
-
-/// Decides for something inferred, and against the preferences that say otherwise: a person confirmed it. It is to be believed
-/// in the same write, after this.
-pub(crate) fn take_place(
-    rows: &mut dyn Write,
-    id: ObjectId,
-    stated: &[Stated],
-    by: Option<&str>,
-) -> Result<Vec<WrittenObject>, Error> {
-    let Some(key) = rows.key()?.filter(|_| !stated.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let stamp = rows.stamp()?;
-    let known = rows.pairs(Some(&[id]), None)?;
-    let (mut close, mut open) = (Vec::new(), Vec::new());
-    for one in stated {
-        let (first, second) = (id.min(one.object), id.max(one.object));
-        let slot = slot_key(&key, &one.entity, one.own.claim.slot());
-        let (ours, theirs) = ([(&*one.entity, &one.own)], [(&*one.entity, &one.their)]);
-        let (loser, kept) = if first == id {
-            (Loser::Second, judged(&ours, &theirs))
-        } else {
-            (Loser::First, judged(&theirs, &ours))
-        };
-        let Some(kept) = kept else { continue };
-        let decided = Kept {
-            loser,
-            ground: Ground::Person,
-            by: by.map(str::to_owned),
-            ..kept
-        };
-        let row = PairRow {
-            first,
-            second,
-            slot,
-            opened: stamp,
-            closed: None,
-            body: String::new(),
-        };
-        let same = |row: &&PairRow| (row.first, row.second, row.slot) == (first, second, slot);
-        close.extend(known.iter().filter(same).cloned());
-        open.push(pair_row(&row, &decided)?);
-    }
-    rows.change_pairs(&close, &open)?;
-    let ids: BTreeSet<ObjectId> = stated.iter().map(|one| one.object).collect();
-    let (mut change, mut written) = (Change::default(), Vec::new());
-    for (id, standing) in rows.standing(&ids.into_iter().collect::<Vec<_>>())? {
-        // Whoever holds what is believed in memory reads it again.
-        change
-            .objects
-            .push((id, standing.place, standing.name.clone(), standing.head));
-        written.push(WrittenObject {
-            object_id: id,
-            name: Some(standing.name),
-            revision: Some(standing.head),
-            outcome: Outcome::Judged,
-            note: None,
-        });
-    }
-    rows.change(&change)?;
-    Ok(written)
 }

@@ -150,10 +150,9 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
         {
             Ok(())
         }
-        (Expect::Waiting, _) => conflict(
-            "waits for nobody".into(),
-            "what awaits confirmation".into(),
-        ),
+        (Expect::Waiting, _) => {
+            conflict("waits for nobody".into(), "what awaits confirmation".into())
+        }
         (Expect::Since(since), _) => conflict(
             "was changed meanwhile".into(),
             format!("as it was since {since}"),

@@ -445,7 +445,9 @@ fn a_revision_that_changes_nothing_is_not_written_and_says_why(home: &Home) {
     };
     let plain = id(&acme, plain);
     let revise = |id| {
-        let (_, written) = acme.revise_belief(id, now(), None, &Writing::default()).unwrap();
+        let (_, written) = acme
+            .revise_belief(id, now(), None, &Writing::default())
+            .unwrap();
         let one = &written.objects[0];
         (one.outcome, one.note.clone(), acme.version().unwrap())
     };
@@ -508,11 +510,17 @@ fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home
         let of = of.map(|held| {
             let valid = held.object.valid();
             let confidence = held.object.revision().confidence();
-            (valid.from.map(Instant::micros), valid.until.map(Instant::micros), confidence)
+            (
+                valid.from.map(Instant::micros),
+                valid.until.map(Instant::micros),
+                confidence,
+            )
         });
         of.collect()
     };
-    let (_, written) = acme.revise_belief(port, now(), None, &Writing::default()).unwrap();
+    let (_, written) = acme
+        .revise_belief(port, now(), None, &Writing::default())
+        .unwrap();
     assert_eq!(written.objects[0].outcome, Outcome::Revised);
     let now_sure = shown.confidence;
     assert!(now_sure > Score::HALF);
@@ -522,7 +530,9 @@ fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home
     );
     // What was said of other times stays as it was.
     assert_eq!(held("port == 80"), [(Some(10), Some(20), Score::HALF)]);
-    let (_, again) = acme.revise_belief(port, now(), None, &Writing::default()).unwrap();
+    let (_, again) = acme
+        .revise_belief(port, now(), None, &Writing::default())
+        .unwrap();
     assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
     assert!(acme.check().unwrap().is_empty());
 }

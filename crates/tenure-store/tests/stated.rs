@@ -76,22 +76,31 @@ fn an_inferred_preference_waits_and_takes_its_place_once_a_person_confirms_it(ho
     };
     assert_eq!((one.kind, &*one.name), (WaitingKind::Inferred, "guess"));
     assert_eq!(one.other_id, Some(id(&acme, "stated")));
-    assert_eq!(one.decide, format!("tenure store confirm {guess} --tenant acme"));
+    assert_eq!(
+        one.decide,
+        format!("tenure store confirm {guess} --tenant acme")
+    );
     // Evidence is no person.
     assert_eq!(
         acme.belief(guess, now(), None).unwrap().refused,
         Some(GateRefusal::TooLittleEvidence)
     );
-    put(&acme, vec![ObjectDocument {
-        authority_level: Some(Authority::Memory),
-        object_type: Some(ObjectType::IdentityFact),
-        ..stated("seen", "short")
-    }]);
-    put(&acme, vec![ObjectDocument {
-        authority_level: Some(Authority::Memory),
-        object_type: Some(ObjectType::IdentityFact),
-        ..stated("heard", "short")
-    }]);
+    put(
+        &acme,
+        vec![ObjectDocument {
+            authority_level: Some(Authority::Memory),
+            object_type: Some(ObjectType::IdentityFact),
+            ..stated("seen", "short")
+        }],
+    );
+    put(
+        &acme,
+        vec![ObjectDocument {
+            authority_level: Some(Authority::Memory),
+            object_type: Some(ObjectType::IdentityFact),
+            ..stated("heard", "short")
+        }],
+    );
     let error = acme
         .revise_belief(guess, now(), None, &Writing::default())
         .unwrap_err();
@@ -185,8 +194,12 @@ fn what_could_not_take_its_place_is_no_proposal(home: &Home) {
     assert!(proposed(&acme).is_empty());
     // One that became too old and is confirmed is no newer than it was.
     let old = id(&acme, "guess");
-    acme.age(vec![old], Lifecycle::AwaitingConfirmation, &Writing::default())
-        .unwrap();
+    acme.age(
+        vec![old],
+        Lifecycle::AwaitingConfirmation,
+        &Writing::default(),
+    )
+    .unwrap();
     acme.confirm(vec![old], now(), &Writing::default()).unwrap();
     assert!(!preferences(&acme).contains(&"guess".to_owned()));
 }

@@ -94,7 +94,9 @@ pub(super) async fn revise(
         let principal = revising.principal.as_ref().map(Value::to_string);
         let reader = Reader::of(&caller, principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let id = reader.existing(&tenant, &revising.object).in_field("object")?;
+        let id = reader
+            .existing(&tenant, &revising.object)
+            .in_field("object")?;
         let missing = || Error::input(format!("there is no object `{}`", clip(&revising.object)));
         let id = id.ok_or_else(|| missing().at("object", None))?;
         let sees = reader.sees();

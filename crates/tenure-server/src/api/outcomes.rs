@@ -185,7 +185,8 @@ pub(super) async fn confirm(
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let outcomes = tenant.outcomes(sees)?;
-        let is_proposed = |one: &OutcomeLine| one.object_id == id && one.state == OutcomeState::Proposed;
+        let is_proposed =
+            |one: &OutcomeLine| one.object_id == id && one.state == OutcomeState::Proposed;
         if outcomes.iter().any(is_proposed) {
             let what = format!("`{}` is a proposed outcome", clip(&confirming.object));
             return Err(Error::input(what)

@@ -16,9 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use tenure::object::{Classification, ObjectId};
 use tenure::time::Instant;
-use tenure::{
-    Budget, Facts, FrameKey, ObjectDocument, Policy, Principal, Request, World, compile,
-};
+use tenure::{Budget, Facts, FrameKey, ObjectDocument, Policy, Principal, Request, World, compile};
 use tenure_store::{Put, Store, Tenant, Writing, Written};
 
 use server::Server;
@@ -189,7 +187,13 @@ pub(crate) fn compiled_for(tenant: &Tenant, user: &str, objective: &str) -> Vec<
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let policy = Policy::preset("standard").unwrap();
     let resident = tenant.load().unwrap();
-    let outcome = compile(&world, &policy, &request, resident.candidates(), &Facts::none());
+    let outcome = compile(
+        &world,
+        &policy,
+        &request,
+        resident.candidates(),
+        &Facts::none(),
+    );
     let outcome = outcome.unwrap();
     let envelope = &outcome.single().unwrap().envelope;
     let sections = envelope.sections.iter();

@@ -105,7 +105,7 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
         }
         WriteNote::AwaitsConfirmation { why } => Some(format!(
-            "awaits_confirmation: {}; `tenure store confirm` makes it believed",
+            "awaits_confirmation: {}; it is not compiled until `tenure store confirm` makes it believed",
             cell(why)
         )),
         WriteNote::AuthorityLowered {
