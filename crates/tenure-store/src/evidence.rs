@@ -12,8 +12,7 @@ use tenure::belief::{
 };
 use tenure::num::Score;
 use tenure::object::{
-    LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status,
-    clip,
+    LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
 };
 use tenure::text::examine;
 use tenure::time::Instant;
