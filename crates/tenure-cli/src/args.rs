@@ -444,6 +444,18 @@ pub(crate) struct CallerArgs {
     pub(crate) clearance: Option<String>,
 }
 
+impl CallerArgs {
+    /// Returns whether any of them is given.
+    pub(crate) fn names_somebody(&self) -> bool {
+        let one = [&self.user, &self.project, &self.session, &self.task_id];
+        one.iter().any(|given| given.is_some())
+            || !self.roles.is_empty()
+            || !self.origins.is_empty()
+            || self.pii.is_some()
+            || self.clearance.is_some()
+    }
+}
+
 /// A web origin as objects have it: scheme, host and port.
 fn origin(text: &str) -> Result<String, String> {
     let written = text.to_ascii_lowercase();

@@ -502,8 +502,22 @@ fn contradictory_memory_accumulation() {
     inferred["authority_level"] = json!(3);
     put(&bench, &[inferred]);
     let out = compiled(&bench, "Answer Ada", &["--user", "ada"]);
+    assert_eq!(reason(&out, "tuesday"), "fits");
+    let unread = &out["trace"]["unfetched"][0];
+    assert_eq!(
+        (&unread["what"], &unread["why"]),
+        (&json!("guess"), &json!("awaiting_confirmation"))
+    );
+    // It waits for her, and takes the place of what she said once she says so.
+    let waiting = bench.json(&["store", "proposals", "--format", "json"]);
+    assert_eq!(
+        (&waiting[0]["kind"], &waiting[0]["other_id"]),
+        (&json!("inferred"), &json!(id(&bench, "tuesday")))
+    );
+    bench.ok(&["store", "confirm", "guess"]);
+    let out = compiled(&bench, "Answer Ada", &["--user", "ada"]);
     let all = ["tuesday", "guess"].map(|name| reason(&out, name));
-    assert_eq!(all, ["fits", "overridden"]);
+    assert_eq!(all, ["overridden", "fits"]);
 }
 
 #[test]

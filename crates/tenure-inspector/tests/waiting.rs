@@ -26,6 +26,7 @@ fn waiting(names: &[String]) -> Waiting {
         object_id: id,
         name: name.clone(),
         object_type: ObjectType::Rule,
+        inferred: false,
         rule: RetirementRule::HardDelete,
         since: at,
     });

@@ -501,6 +501,37 @@ fn outcomes_are_proposed_by_programs_and_decided_by_people() {
     );
     let waiting = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
     assert_eq!(waiting["proposals"], json!([]));
+    // What was inferred, and says otherwise than what she stated, waits for her in the same way.
+    let prefers = |name: &str, author: &str, value: &str| {
+        json!({ "name": name, "content": value, "object_type": "preference", "user_id": "ada", "author": author,
+            "normalized_claim": format!("answers == {value}") })
+    };
+    let objects = json!({ "objects": [prefers("stated", "seed", "long"), prefers("guess", "agent", "short")] });
+    let written = call(&bench, "/api/v1/objects", &[&operator], &objects).json();
+    let note = json!({ "code": "awaits_confirmation", "why": "stated_otherwise" });
+    assert_eq!(written["objects"][1]["note"], note, "{written}");
+    let waiting = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
+    let shown = &waiting["proposals"][0];
+    assert_eq!(
+        (&shown["kind"], &shown["other_id"]),
+        (&json!("inferred"), &written["objects"][0]["object_id"])
+    );
+    let decide = |key: &str, object: &str| {
+        let asked = json!({ "object": object, "decision": "confirm" });
+        call(&bench, "/api/v1/proposals/decision", &[key], &asked).status
+    };
+    for (key, status) in [(&operator, 403), (&bob, 403), (&ada, 200), (&ada, 409)] {
+        assert_eq!(decide(key, "guess"), status);
+    }
+    let asked = format!(
+        "/api/v1/conflicts?principal={}",
+        "%7B%22tenant%22%3A%22acme%22%2C%22user%22%3A%22ada%22%2C%22roles%22%3A%5B%22reviewer%22%5D%2C%22clearance%22%3A%22restricted%22%7D"
+    );
+    let conflicts = bench.ask("GET", &asked, &[&ada], b"").json();
+    assert_eq!(conflicts["conflicts"][0]["ground"], "person", "{conflicts}");
+    let proposal = json!({ "kind": "correction", "object": { "name": "pumps", "content": "Pumps are slow." } });
+    call(&bench, outcomes, &[&operator], &proposal);
+    assert_eq!(decide(&ada, "pumps"), 400);
 }
 
 #[test]

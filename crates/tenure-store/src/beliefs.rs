@@ -2,15 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use tenure::object::{ObjectId, ObjectType, Status};
+use tenure::belief::GateRefusal;
+use tenure::num::Score;
+use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind};
+use tenure::{Digest, Error, ErrorKind};
 
-use crate::evidence::{BeliefWithEvidence, View, held_or_waiting, is_waiting, weigh};
+use crate::claims::settle_claims;
+use crate::engine::{BeliefRow, Change, Read, Write};
+use crate::evidence::{BeliefWithEvidence, View, restate, weigh, with_confidence};
+use crate::held::held_or_waiting;
 use crate::labels::Sees;
 use crate::notes::WriteNote;
+use crate::stated::is_inferred;
+use crate::stored::read_revision;
 use crate::tenant::Tenant;
-use crate::written::{Expect, Outcome, Put, Writing, Written, WrittenObject};
+use crate::written::{Outcome, Writing, Written, WrittenObject};
 
 impl Tenant {
     /// The claim of an object, with the evidence for it and against it that is believed now, at an instant. To a caller counts
@@ -30,79 +37,151 @@ impl Tenant {
         self.read(|rows| weigh(rows, id, &BTreeSet::new(), at, view))
     }
 
-    /// Writes the confidence that the evidence gives a claim at an instant into it. Doing so twice is doing so once. What was
-    /// made from other objects is at most as sure as they are. What was inferred and waits is believed from then on, where its
-    /// evidence is enough by now. Where nothing speaks for a claim or against it, or it has that confidence already, nothing is
-    /// written, and a note says so.
+    /// Writes the confidence that the evidence gives a claim at an instant into it, for the times for which it is believed. Doing
+    /// so twice is doing so once. What was made from other objects is at most as sure as they are. What was inferred and waits is
+    /// believed from then on, where its evidence is enough by now and no stated preference says otherwise. Where nothing speaks
+    /// for a claim or against it, or it has that confidence already, nothing is written, and a note says so. A caller is told of
+    /// the evidence that may be seen; all of it counts that everyone may see who may see the object.
     ///
     /// # Errors
     ///
-    /// As [`Tenant::belief`]; [`ErrorKind::Policy`] when it is inferred and its evidence is not enough for it to
-    /// persist; [`ErrorKind::Conflict`] when it was written meanwhile.
+    /// As [`Tenant::belief`]; [`ErrorKind::Policy`] when it is inferred and must not persist;
+    /// [`ErrorKind::Conflict`] when it, or its evidence, was written meanwhile.
     pub fn revise_belief(
         &self,
         id: ObjectId,
         at: Instant,
+        sees: Option<&Sees<'_>>,
         writing: &Writing,
     ) -> Result<(BeliefWithEvidence, Written), Error> {
-        let belief = self.belief(id, at, None)?;
-        let (found, waits, last) = self.read(|rows| {
+        let none = BTreeSet::new();
+        let (belief, shown, waits, last) = self.read(|rows| {
+            let belief = weigh(rows, id, &none, at, View::Everyone)?;
+            let mut shown = belief.clone();
+            if let Some(sees) = sees {
+                // Whoever may not see it is told that it is not there.
+                let theirs = weigh(rows, id, &none, at, View::Caller(&self.name, sees))?;
+                let seen: BTreeSet<ObjectId> =
+                    theirs.evidence.iter().map(|link| link.object_id).collect();
+                shown.evidence.retain(|link| seen.contains(&link.object_id));
+            }
+            let waits = waits(rows, &belief)?;
             let version = rows.version()?;
-            let last = rows.written(version)?;
-            Ok((held_or_waiting(rows, id)?, is_waiting(rows, id)?, last))
+            Ok((belief, shown, waits, rows.written(version)?))
         })?;
-        let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
-        let object = found.ok_or_else(missing)?;
-        let inferred = object.revision().object_type() == ObjectType::InferredBelief;
-        if let Some(refused) = belief.refused.filter(|_| inferred) {
+        let refused = belief.refused.filter(|refused| {
+            belief.object_type == ObjectType::InferredBelief
+                || *refused == GateRefusal::StatedOtherwise
+        });
+        if let Some(refused) = refused {
             let what = format!(
                 "`{}` was inferred, and must not persist: {refused}",
                 belief.name
             );
+            let expected = match refused {
+                GateRefusal::StatedOtherwise => "no stated preference that says otherwise",
+                _ => "evidence with two votes, of which nothing is flagged, gone or over",
+            };
             return Err(Error::new(ErrorKind::Policy, what)
-                .expected("evidence with two votes, of which nothing is flagged, gone or over")
+                .expected(expected)
                 .hint("`tenure belief show` lists what there is; a person may confirm it (`tenure store confirm`)"));
         }
         let most = belief.at_most;
         let confidence = most.map_or(belief.confidence, |most| most.min(belief.confidence));
-        let is_same = confidence == belief.stated && !waits;
         let note = if belief.evidence.iter().all(|link| link.silent.is_some()) {
             Some(WriteNote::NothingSpeaks)
         } else {
             let caps = most.filter(|most| *most < belief.confidence);
             caps.map(|confidence| WriteNote::AtMost { confidence })
         };
+        let is_same = confidence == belief.stated && !waits;
         if is_same || note == Some(WriteNote::NothingSpeaks) {
+            let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
             let last = last.ok_or_else(missing)?;
-            let unchanged = WrittenObject {
-                object_id: id,
-                name: Some(belief.name.clone()),
-                revision: Some(belief.revision),
-                outcome: Outcome::Unchanged,
-                note,
-            };
             let written = Written {
                 version: last.version,
                 at: last.at,
-                objects: vec![unchanged],
+                objects: vec![WrittenObject {
+                    object_id: id,
+                    name: Some(belief.name),
+                    revision: Some(belief.revision),
+                    outcome: Outcome::Unchanged,
+                    note,
+                }],
             };
-            return Ok((belief, written));
+            return Ok((shown, written));
         }
-        // What the store says of it, it says anew.
-        let bare = object.judged(Status::default(), *object.usage());
-        let mut document = bare.to_document()?;
-        document.object_id = Some(id);
-        document.confidence_score = Some(confidence);
-        let put = Put {
-            document,
-            expect: Expect::Revision(belief.revision),
-        };
-        let mut written = self.put(vec![put], writing)?;
-        for one in &mut written.objects {
-            if one.object_id == id && one.note.is_none() {
-                one.note.clone_from(&note);
-            }
-        }
-        Ok((belief, written))
+        let asked = Digest::of(format!("{id} {} {confidence}", belief.revision).as_bytes());
+        let written = self.once(writing, "revise", asked, move |rows| {
+            let one = revise(rows, &belief, at, confidence)?;
+            let note = note.clone();
+            Ok(vec![WrittenObject { note, ..one }])
+        })?;
+        Ok((shown, written))
     }
+}
+
+/// Returns whether a belief was inferred and waits for a person.
+fn waits(rows: &mut dyn Read, belief: &BeliefWithEvidence) -> Result<bool, Error> {
+    let waits = |row: &BeliefRow| {
+        row.revision == belief.revision && row.lifecycle == Lifecycle::AwaitingConfirmation
+    };
+    let standing = rows.standing(&[belief.object_id])?.into_values().next();
+    if !standing.is_some_and(|standing| standing.beliefs.iter().any(waits)) {
+        return Ok(false);
+    }
+    let own = held_or_waiting(rows, belief.object_id)?;
+    Ok(own.is_some_and(|own| is_inferred(&own)))
+}
+
+/// Writes a confidence into a belief that is, with its evidence, as it was read.
+fn revise(
+    rows: &mut dyn Write,
+    belief: &BeliefWithEvidence,
+    at: Instant,
+    confidence: Score,
+) -> Result<WrittenObject, Error> {
+    let id = belief.object_id;
+    // From here on no other writer comes between.
+    let stamp = rows.stamp()?;
+    let waits = waits(rows, belief)?;
+    let is_same =
+        weigh(rows, id, &BTreeSet::new(), at, View::Everyone).is_ok_and(|again| again == *belief);
+    let standing = rows.standing(&[id])?.remove(&id).filter(|_| is_same);
+    let standing = standing.ok_or_else(|| {
+        let what = format!("`{}` or its evidence was changed meanwhile", belief.name);
+        Error::new(ErrorKind::Conflict, what)
+            .expected(format!(
+                "the revision {}, and the same evidence",
+                belief.revision
+            ))
+            .hint("read what is there, and try again")
+    })?;
+    let revision = belief.revision;
+    let own: Vec<_> = standing.beliefs.iter().collect();
+    let own: Vec<_> = own
+        .into_iter()
+        .filter(|row| row.revision == revision)
+        .collect();
+    let bodies = rows.bodies(&own)?;
+    let body = bodies.get(&revision).map_or("", String::as_str);
+    let mut sealer = Sealer::default();
+    let object = read_revision(&mut sealer, revision, body)?;
+    let new = with_confidence(&mut sealer, &object, confidence)?;
+    let (written, name) = (new.revision, standing.name.clone());
+    let mut change = Change::default();
+    let new = [(revision, new)].into();
+    restate(&mut change, id, standing, stamp, new, |own| match own {
+        Lifecycle::AwaitingConfirmation if waits => Lifecycle::Active,
+        own => own,
+    });
+    rows.change(&change)?;
+    settle_claims(rows, &[id])?;
+    Ok(WrittenObject {
+        object_id: id,
+        name: Some(name),
+        revision: Some(written),
+        outcome: Outcome::Revised,
+        note: None,
+    })
 }

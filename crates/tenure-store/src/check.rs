@@ -8,7 +8,7 @@ use tenure::{Digest, Error, ErrorKind};
 use crate::engine::{Damage, Read};
 use crate::index::misplaced;
 use crate::labels::labelled;
-use crate::notes::{WriteNote, note_on};
+use crate::notes::{WriteNote, note_on_claim};
 use crate::store::Store;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
@@ -111,21 +111,10 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn unparsed_claims(&self) -> Result<Vec<(String, String)>, Error> {
-        let mut found = BTreeMap::new();
-        self.read(|rows| {
-            let mut sealer = Sealer::default();
-            rows.each_held(None, &mut |_, row, body| {
-                if body.contains("\"normalized_claim\"")
-                    && let Ok(object) = read_revision(&mut sealer, row.revision, body)
-                    && let Some(claim) = object.revision().normalized_claim()
-                    && let Err(error) = claim.parse::<tenure::belief::Claim>()
-                {
-                    found.insert(row.object, (object.name().to_owned(), error.what));
-                }
-                Ok(())
-            })
-        })?;
-        Ok(found.into_values().collect())
+        self.noted_claims(|note| match note {
+            WriteNote::ClaimNotParsed { why } => Some(why),
+            _ => None,
+        })
     }
 
     /// The objects whose claims name nobody and nothing that they are about, so that they contradict no other. What is
@@ -135,15 +124,25 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn claims_about_nobody(&self) -> Result<Vec<String>, Error> {
+        let found =
+            self.noted_claims(|note| (note == WriteNote::ClaimAboutNobody).then_some(()))?;
+        Ok(found.into_iter().map(|(name, ())| name).collect())
+    }
+
+    /// The names of the objects whose claims have such a note, each with what is `wanted` of it.
+    fn noted_claims<T>(
+        &self,
+        wanted: impl Fn(WriteNote) -> Option<T>,
+    ) -> Result<Vec<(String, T)>, Error> {
         let mut found = BTreeMap::new();
         self.read(|rows| {
             let mut sealer = Sealer::default();
             rows.each_held(None, &mut |_, row, body| {
                 if body.contains("\"normalized_claim\"")
                     && let Ok(object) = read_revision(&mut sealer, row.revision, body)
-                    && note_on(&object) == Some(WriteNote::ClaimAboutNobody)
+                    && let Some(note) = note_on_claim(&object).and_then(&wanted)
                 {
-                    found.insert(row.object, object.name().to_owned());
+                    found.insert(row.object, (object.name().to_owned(), note));
                 }
                 Ok(())
             })

@@ -12,22 +12,21 @@ use tenure::belief::{
 };
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId,
-    Sealer, Usage, clip,
+    LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
 };
 use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
 use crate::claims::{MOST_OPPONENTS, slots_of};
-use crate::engine::{BeliefRow, Change, Read, RevisionRow, Write};
+use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
+use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::with_descendants;
 use crate::settle::{apply, rejudge};
-use crate::stored::{believed, read_revision, revision_row};
+use crate::stated::{in_place_of, stated_otherwise};
+use crate::stored::{read_revision, revision_row};
 
-/// The most objects on a slot whose claims are evidence: the strongest.
-const MOST_EVIDENCE: u32 = 1_024;
 /// The number of independent origins that something inferred needs.
 const MOST_NEEDED: usize = 2;
 
@@ -87,6 +86,8 @@ pub struct BeliefWithEvidence {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
+    /// Its type.
+    pub object_type: ObjectType,
     /// The revision that was read.
     pub revision: RevisionId,
     /// The claim, as it is read.
@@ -103,65 +104,6 @@ pub struct BeliefWithEvidence {
     /// The reason for which something inferred must not persist on this evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<GateRefusal>,
-}
-
-/// The objects that are believed now, active and clean, each at the latest time for which it is.
-pub(crate) fn held(
-    rows: &mut dyn Read,
-    ids: &[ObjectId],
-) -> Result<BTreeMap<ObjectId, std::sync::Arc<ContextObject>>, Error> {
-    let standing = rows.standing(ids)?;
-    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-    let beliefs: Vec<_> = beliefs
-        .filter(|row| {
-            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
-        })
-        .collect();
-    let bodies = rows.bodies(&beliefs)?;
-    let mut sealer = Sealer::default();
-    let mut held: BTreeMap<ObjectId, std::sync::Arc<ContextObject>> = BTreeMap::new();
-    for row in beliefs {
-        let body = bodies.get(&row.revision).map_or("", String::as_str);
-        let object = read_revision(&mut sealer, row.revision, body)?;
-        let object = believed(&object, row, Usage::default(), None);
-        let later = held.get(&row.object);
-        if later.is_none_or(|later| later.valid().from < object.valid().from) {
-            held.insert(row.object, object);
-        }
-    }
-    Ok(held)
-}
-
-/// The object as it is believed, or waits for a person.
-pub(crate) fn held_or_waiting(
-    rows: &mut dyn Read,
-    id: ObjectId,
-) -> Result<Option<std::sync::Arc<ContextObject>>, Error> {
-    if let Some(own) = held(rows, &[id])?.remove(&id) {
-        return Ok(Some(own));
-    }
-    let standing = rows.standing(&[id])?.remove(&id);
-    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-    let waits = |row: &&BeliefRow| {
-        row.contradiction == ContradictionStatus::Clean
-            && row.lifecycle == Lifecycle::AwaitingConfirmation
-    };
-    let Some(row) = beliefs.iter().rev().find(waits) else {
-        return Ok(None);
-    };
-    let bodies = rows.bodies(&[row])?;
-    let body = bodies.get(&row.revision).map_or("", String::as_str);
-    let object = read_revision(&mut Sealer::default(), row.revision, body)?;
-    Ok(Some(believed(&object, row, Usage::default(), None)))
-}
-
-/// Returns whether something of an object waits for a person.
-pub(crate) fn is_waiting(rows: &mut dyn Read, id: ObjectId) -> Result<bool, Error> {
-    let standing = rows.standing(&[id])?.remove(&id);
-    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-    Ok(beliefs
-        .iter()
-        .any(|row| row.lifecycle == Lifecycle::AwaitingConfirmation))
 }
 
 /// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:
@@ -193,15 +135,20 @@ pub(crate) fn weigh(
     };
     let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
+    let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
+        None if !in_place_of(rows, &own, at)?.is_empty() => Some(GateRefusal::StatedOtherwise),
+        refused => refused,
+    };
     Ok(BeliefWithEvidence {
         object_id: id,
         name: own.name().to_owned(),
+        object_type: own.revision().object_type(),
         revision: own.revision().id(),
         claim: claim.claim.to_string(),
         stated: own.revision().confidence(),
         confidence: confidence(&evidence),
         at_most: least_of(rows, own.revision().derived_from())?,
-        refused: refusal(&own, &links, flagged, MOST_NEEDED),
+        refused,
         evidence: links,
     })
 }
@@ -248,56 +195,26 @@ fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, 
     Ok(least)
 }
 
-/// Objects that the same write makes, by id.
-#[derive(Default)]
-pub(crate) struct Fresh {
-    objects: BTreeMap<ObjectId, std::sync::Arc<ContextObject>>,
-    /// The ids of those with a claim on a slot of an entity.
-    by_slot: BTreeMap<(String, String), BTreeSet<ObjectId>>,
-}
-
-impl Fresh {
-    /// Nothing.
-    pub(crate) fn new() -> Fresh {
-        Fresh::default()
-    }
-
-    /// Adds an object.
-    pub(crate) fn insert(&mut self, id: ObjectId, object: std::sync::Arc<ContextObject>) {
-        if let Some((entities, claim)) = SlotClaim::of(&object) {
-            for entity in entities {
-                let slot = (entity, claim.claim.slot().to_owned());
-                self.by_slot.entry(slot).or_default().insert(id);
-            }
-        }
-        self.objects.insert(id, object);
-    }
-
-    /// Takes one out.
-    pub(crate) fn remove(&mut self, id: &ObjectId) {
-        self.objects.remove(id);
-    }
-
-    fn get(&self, id: &ObjectId) -> Option<&std::sync::Arc<ContextObject>> {
-        self.objects.get(id)
-    }
-
-    /// Those with a claim on a slot of one of these entities: so many as the store gives of a slot.
-    fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
-        let each = entities.iter().filter_map(|entity| {
-            let slot = (entity.clone(), slot.to_owned());
-            self.by_slot.get(&slot)
-        });
-        let each = each.flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
-        each.filter(|id| self.objects.contains_key(id))
-            .copied()
-            .collect()
-    }
-}
-
-/// The reason for which something inferred must not be believed by itself, where there is one. What makes no claim has no
-/// evidence but what it was made from: of that, all must stand.
+/// The reason for which something inferred must not be believed by itself, where there is one: its evidence, or else a
+/// preference that says otherwise.
 pub(crate) fn gate(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    fresh: &Fresh,
+    at: Instant,
+) -> Result<Option<GateRefusal>, Error> {
+    if own.revision().object_type() == ObjectType::InferredBelief
+        && let Some(refused) = unfounded(rows, own, fresh, at)?
+    {
+        return Ok(Some(refused));
+    }
+    let stated = stated_otherwise(rows, own, fresh, at)?;
+    Ok((!stated.is_empty()).then_some(GateRefusal::StatedOtherwise))
+}
+
+/// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no
+/// evidence but what it was made from: of that, all must stand.
+fn unfounded(
     rows: &mut dyn Read,
     own: &ContextObject,
     fresh: &Fresh,
@@ -695,37 +612,68 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
             let object = read_revision(&mut sealer, revision, &body)?;
-            if object.revision().confidence() <= left.confidence {
-                continue;
+            if object.revision().confidence() > left.confidence {
+                lowered.insert(
+                    revision,
+                    with_confidence(&mut sealer, &object, left.confidence)?,
+                );
             }
-            let mut document = object.to_document()?;
-            document.object_id = Some(*id);
-            document.confidence_score = Some(left.confidence);
-            lowered.insert(revision, revision_row(&*sealer.seal(document)?)?);
         }
         if lowered.is_empty() {
             continue;
         }
-        let settlement = rejudge(&standing.beliefs, stamp, |row| {
-            let new = lowered.get(&row.revision);
-            Some(BeliefRow {
-                revision: new.map_or(row.revision, |new| new.revision),
-                ..row.clone()
-            })
-        });
-        let head = lowered.get(&standing.head).map(|new| new.revision);
-        let head = head.unwrap_or(standing.head);
-        change
-            .objects
-            .push((*id, standing.place, standing.name.clone(), head));
-        change.revisions.extend(lowered.into_values());
-        apply(&mut change, &standing.beliefs, settlement);
+        let name = standing.name.clone();
+        let revision = restate(&mut change, *id, standing, stamp, lowered, |own| own);
         written.push(Lowered {
             object: *id,
-            name: standing.name,
-            revision: head,
+            name,
+            revision,
         });
     }
     rows.change(&change)?;
     Ok(written)
+}
+
+/// A revision with another confidence.
+pub(crate) fn with_confidence(
+    sealer: &mut Sealer,
+    object: &ContextObject,
+    confidence: Score,
+) -> Result<RevisionRow, Error> {
+    // What the store says of it, it says anew.
+    let bare = object.judged(Status::default(), *object.usage());
+    let mut document = bare.to_document()?;
+    document.object_id = Some(object.revision().object_id());
+    document.confidence_score = Some(confidence);
+    revision_row(&*sealer.seal(document)?)
+}
+
+/// Puts revisions in the place of others in all that is believed of an object, for the same times, and brings what is believed
+/// through them to another stage of life; returns the revision that was written last.
+pub(crate) fn restate(
+    change: &mut Change,
+    id: ObjectId,
+    standing: Standing,
+    stamp: Stamp,
+    new: BTreeMap<RevisionId, RevisionRow>,
+    lifecycle: impl Fn(Lifecycle) -> Lifecycle,
+) -> RevisionId {
+    let settlement = rejudge(&standing.beliefs, stamp, |row| {
+        Some(match new.get(&row.revision) {
+            Some(new) => BeliefRow {
+                revision: new.revision,
+                lifecycle: lifecycle(row.lifecycle),
+                ..row.clone()
+            },
+            None => row.clone(),
+        })
+    });
+    let head = new.get(&standing.head).map(|new| new.revision);
+    let head = head.unwrap_or(standing.head);
+    change
+        .objects
+        .push((id, standing.place, standing.name, head));
+    change.revisions.extend(new.into_values());
+    apply(change, &standing.beliefs, settlement);
+    head
 }

@@ -14,7 +14,7 @@ use crate::buried::buried;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, IndexRow};
 use crate::index::{Wording, digests};
-use crate::notes::{WriteNote, note_on};
+use crate::notes::{WriteNote, note_on_claim};
 use crate::resolution::resolve_written;
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
@@ -178,7 +178,7 @@ impl Tenant {
             for (_, object, ..) in sealed.iter().filter(|(line, ..)| line.tx_end.is_none()) {
                 let id = object.revision().object_id();
                 names.insert(id, object.name().to_owned());
-                notes.extend(note_on(object).map(|note| (id, note)));
+                notes.extend(note_on_claim(object).map(|note| (id, note)));
             }
             let indexed = places.iter().map(|(id, (place, _))| IndexRow {
                 object: *id,

@@ -34,12 +34,12 @@
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
-mod age;
 mod beliefs;
 mod blobs;
 mod buried;
 mod check;
 mod claims;
+mod confirm;
 mod conflicts;
 mod damage;
 pub mod engine;
@@ -47,6 +47,7 @@ mod entities;
 mod erase;
 mod evidence;
 mod export;
+mod held;
 mod idempotency;
 mod import;
 mod index;
@@ -70,6 +71,7 @@ mod resolution;
 mod search;
 mod settle;
 mod sqlite;
+mod stated;
 mod store;
 mod stored;
 mod sweep;

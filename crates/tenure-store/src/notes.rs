@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
 use tenure::belief::{Claim, GateRefusal, about};
 use tenure::num::Score;
+use tenure::object::Authority;
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -20,10 +21,19 @@ pub enum WriteNote {
     ClaimAboutNobody,
     /// A name in it may mean one of several entities: it waits for a person to say which.
     EntityPending,
-    /// It was inferred, and waits for a person: what speaks for it is not enough for it to be believed by itself.
+    /// It was inferred, and waits for a person: what speaks for it is not enough for it to be believed by itself, or a stated
+    /// preference says otherwise.
     AwaitsConfirmation {
-        /// The reason: `too_little_evidence`, `unverified_parent` or `flagged`.
+        /// The reason: `too_little_evidence`, `unverified_parent`, `flagged` or `stated_otherwise`.
         why: String,
+    },
+    /// It has less authority than it asked for: nothing has more than what it was made from, and a rule that an agent wrote
+    /// or that was found on the web is data.
+    AuthorityLowered {
+        /// The authority that it asked for.
+        declared: Authority,
+        /// The authority that it has.
+        authority: Authority,
     },
     /// Nothing speaks for its claim or against it: its confidence stays as it is stated.
     NothingSpeaks,
@@ -34,15 +44,27 @@ pub enum WriteNote {
     },
 }
 
-/// The note on something that was inferred and waits.
-pub(crate) fn note_on_refusal(refused: GateRefusal) -> WriteNote {
-    WriteNote::AwaitsConfirmation {
+/// The note on an object that is written: of several the one that says most of what becomes of it. It waits where it was
+/// `refused`, and has less authority than was `declared` where it comes from what has less.
+pub(crate) fn note_on(
+    object: &ContextObject,
+    refused: Option<GateRefusal>,
+    declared: Option<Authority>,
+) -> Option<WriteNote> {
+    let waits = refused.map(|refused| WriteNote::AwaitsConfirmation {
         why: refused.term().to_owned(),
-    }
+    });
+    let authority = object.revision().authority_level();
+    let lowered = declared.filter(|declared| *declared < authority);
+    let lowered = lowered.map(|declared| WriteNote::AuthorityLowered {
+        declared,
+        authority,
+    });
+    waits.or(lowered).or_else(|| note_on_claim(object))
 }
 
-/// The note on an object that is written.
-pub(crate) fn note_on(object: &ContextObject) -> Option<WriteNote> {
+/// The note on the claim of an object.
+pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
     match claim.parse::<Claim>() {
         Err(error) => Some(WriteNote::ClaimNotParsed { why: error.what }),
@@ -53,9 +75,9 @@ pub(crate) fn note_on(object: &ContextObject) -> Option<WriteNote> {
     }
 }
 
-/// Notes that an object waits for a person, unless its claim cannot be read.
+/// Notes that an object waits for a person to say which entity it names, unless there is a note that says more.
 pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
-    if !matches!(note, Some(WriteNote::ClaimNotParsed { .. })) {
+    if matches!(note, None | Some(WriteNote::ClaimAboutNobody)) {
         *note = Some(WriteNote::EntityPending);
     }
 }

@@ -13,7 +13,9 @@ use tenure::time::Instant;
 use crate::claims::kept;
 use crate::conflicts::Conflict;
 use crate::engine::{BeliefRow, PairRow};
+use crate::held::held_or_waiting;
 use crate::labels::{Sees, open_objects};
+use crate::stated::in_place_of;
 use crate::stored::read_revision;
 use crate::sweep::{Awaiting, HardDelete};
 use crate::tenant::Tenant;
@@ -52,7 +54,8 @@ pub struct Waiting {
     /// The object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<ObjectId>,
-    /// The other object, of a conflict; of what is stale, the one that has changed; of what was judged along with another, that one.
+    /// The other object, of a conflict; of what is stale, the one that has changed; of what was judged along with another, that one; of
+    /// what was inferred, a preference that says otherwise, which it would take the place of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_id: Option<ObjectId>,
     /// The id of the entity.
@@ -108,6 +111,7 @@ impl Tenant {
         };
         let waits = waits.into_iter();
         let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
+        self.tell_stated(&mut all, now, sees)?;
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
         all.extend(entities.map(|one| {
             let id = word(&one.id);
@@ -139,6 +143,39 @@ impl Tenant {
                 .collect();
         }
         Ok(all)
+    }
+
+    /// Tells of what was inferred which stated preference it would take the place of.
+    fn tell_stated(
+        &self,
+        all: &mut [Waiting],
+        now: Instant,
+        sees: Option<&Sees<'_>>,
+    ) -> Result<(), Error> {
+        let inferred = all.iter().enumerate();
+        let inferred = inferred.filter(|(_, one)| one.kind == WaitingKind::Inferred);
+        let inferred = inferred.filter_map(|(at, one)| Some((at, one.object_id?)));
+        let inferred: Vec<(usize, ObjectId)> = inferred.collect();
+        if inferred.is_empty() {
+            return Ok(());
+        }
+        let told = self.read(|rows| {
+            let mut told = Vec::new();
+            for (at, id) in &inferred {
+                let Some(own) = held_or_waiting(rows, *id)? else {
+                    continue;
+                };
+                let stated = in_place_of(rows, &own, now)?.into_iter();
+                let ids = stated.map(|one| one.object).collect();
+                let open = open_objects(rows, &self.name, ids, sees)?;
+                told.extend(open.into_iter().map(|other| (*at, other)));
+            }
+            Ok(told)
+        })?;
+        for (at, other) in told {
+            all[at].other_id.get_or_insert(other);
+        }
+        Ok(())
     }
 
     /// The objects that are left out of compiles because something that they were made from was written or judged since,
@@ -400,19 +437,19 @@ impl Made {
 /// is; what was inferred may wait for another reason, and be young.
 fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
     let id = one.object_id;
-    let (kind, decide, otherwise) = match (one.object_type, one.rule) {
+    let (kind, decide, otherwise) = match one.rule {
         _ if proposed.contains(&id) => (
             WaitingKind::Outcome,
             format!("tenure outcome accept {id} --by \"$USER\""),
             format!("tenure outcome reject {id} --by \"$USER\""),
         ),
-        (_, RetirementRule::HardDelete) if old.contains(&id) => (
+        RetirementRule::HardDelete if old.contains(&id) => (
             WaitingKind::Erasure,
             format!("tenure store erase {id}"),
             format!("tenure store confirm {id}"),
         ),
-        (object_type, _) => (
-            if object_type == ObjectType::InferredBelief {
+        _ => (
+            if one.inferred {
                 WaitingKind::Inferred
             } else {
                 WaitingKind::Confirmation

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tenure::belief::GateRefusal;
 use tenure::error::ErrorKind;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage, clip, inherit,
+    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
+    clip, inherit,
 };
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
@@ -15,12 +16,14 @@ use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
-use crate::evidence::{Fresh, gate};
+use crate::evidence::gate;
+use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{note_on, note_on_refusal, note_waiting};
+use crate::notes::{note_on, note_waiting};
 use crate::resolution::resolve_written;
 use crate::settle::{apply, settle};
+use crate::stated::is_inferred;
 use crate::stored::{read_revision, revision_row};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Put, Writing, Written, WrittenObject, check};
@@ -148,7 +151,15 @@ impl Tenant {
                 contradiction: document.contradiction_status,
                 superseded_by: document.supersession_link,
             };
+            // A rule without a word on its authority asks to command, too.
+            let commands = matches!(
+                document.object_type,
+                Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint)
+            );
+            let declared = document.authority_level;
+            let declared = declared.or_else(|| commands.then_some(Authority::Developer));
             document.distrust_the_web();
+            document.distrust_agents();
             let object = document
                 .complete()
                 .and_then(|()| document.check_provenance())
@@ -157,6 +168,7 @@ impl Tenant {
             let own = object.revision().derived_from().is_empty();
             Ok(Draft {
                 judged,
+                declared,
                 said: wording.of(&object),
                 wording: number,
                 row: own.then(|| revision_row(&object)).transpose()?,
@@ -179,6 +191,8 @@ pub(crate) struct Draft {
     expect: Expect,
     pub(crate) lifecycle: Lifecycle,
     judged: Judged,
+    /// The authority that it asks for.
+    declared: Option<Authority>,
     /// The terms that it is found by, and whose numbers these are.
     said: Vec<u32>,
     wording: usize,
@@ -208,6 +222,7 @@ fn asked(drafts: &[Draft]) -> Digest {
                 leaves.push(3);
                 leaves.extend_from_slice(&since.micros().to_be_bytes());
             }
+            Expect::Waiting => leaves.push(4),
         }
     }
     Digest::of(&leaves)
@@ -327,7 +342,7 @@ pub(crate) fn put(
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
-            note: refused.map(note_on_refusal).or_else(|| note_on(&object)),
+            note: note_on(&object, refused, draft.declared),
         });
         if refused.is_some() {
             fresh.remove(&id);
@@ -364,10 +379,6 @@ pub(crate) fn put(
         .collect();
     settle_claims(rows, &changed)?;
     Ok((written, stored))
-}
-
-fn is_inferred(object: &ContextObject) -> bool {
-    object.revision().object_type() == ObjectType::InferredBelief
 }
 
 /// The objects of these drafts that speak for what is inferred beside them, in whatever order they stand; what was

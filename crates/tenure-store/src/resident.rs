@@ -8,7 +8,6 @@ use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
 
-use crate::age::ages_from_writing;
 use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
@@ -16,7 +15,7 @@ use crate::labels::labelled;
 use crate::reading::access_now;
 use crate::recorded::{Placed, counts, with_recorded};
 use crate::resolution::Registry;
-use crate::stored::{believed, dated};
+use crate::stored::believed;
 use crate::tenant::Tenant;
 
 /// The order of a belief among the candidates: by place, then valid time.
@@ -292,16 +291,11 @@ impl Tenant {
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
-            let mut undated = Vec::new();
             let mut said: Vec<Placed> = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
                     let object = decisions.on(believed(&object, &row, usage, None));
-                    if ages_from_writing(&object) {
-                        undated.push((place, row, object));
-                        return Ok(());
-                    }
                     if counts(&object) {
                         said.push((place, row.clone(), Arc::clone(&object)));
                     }
@@ -309,13 +303,6 @@ impl Tenant {
                 }
                 Ok(())
             })?;
-            for (place, row, object) in undated {
-                let object = dated(rows, &row, object)?;
-                if counts(&object) {
-                    said.push((place, row.clone(), Arc::clone(&object)));
-                }
-                resident.put(place, &row, object);
-            }
             for (place, row, object) in with_recorded(rows, said)? {
                 resident.put(place, &row, object);
             }
@@ -359,7 +346,6 @@ impl Tenant {
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
                         let object = decisions.on(believed(&object, row, usage, None));
-                        let object = dated(rows, row, object)?;
                         if counts(&object) {
                             said.push((standing.place, row.clone(), Arc::clone(&object)));
                         }
@@ -468,7 +454,6 @@ impl Tenant {
                 row.closed = None;
                 let usage = confirmed.get(&row.object).copied().unwrap_or_default();
                 let object = decisions.on(believed(&object, &row, usage, now));
-                let object = dated(rows, &row, object)?;
                 if counts(&object) {
                     said.push((place, row.clone(), Arc::clone(&object)));
                 }

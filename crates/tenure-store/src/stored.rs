@@ -9,9 +9,7 @@ use tenure::object::{
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error, ObjectDocument};
 
-use crate::age::{ages_from_writing, written_at};
-use crate::engine::Read;
-use crate::engine::{BeliefRow, RevisionRow, Stamp};
+use crate::engine::{BeliefRow, Read, RevisionRow, Stamp};
 use crate::labels::labels_of;
 
 /// A revision and one belief about it.
@@ -131,27 +129,6 @@ pub(crate) fn believed(
         decisions: None,
     };
     Arc::new(object.judged(status, usage))
-}
-
-/// An object with the instant at which its author wrote it, where its age counts from there and it is believed as it is
-/// only since later.
-pub(crate) fn dated(
-    rows: &mut dyn Read,
-    row: &BeliefRow,
-    object: Arc<ContextObject>,
-) -> Result<Arc<ContextObject>, Error> {
-    if !ages_from_writing(&object) {
-        return Ok(object);
-    }
-    let written = written_at(rows, row, &object)?;
-    if written == row.opened.at {
-        return Ok(object);
-    }
-    let status = Status {
-        written: Some(written),
-        ..object.status().clone()
-    };
-    Ok(Arc::new(object.judged(status, *object.usage())))
 }
 
 impl Line {

@@ -12,14 +12,14 @@ use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Us
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
-use crate::age::written_at;
-use crate::engine::{BeliefRow, Change, Read, Write};
-use crate::judge::{age_all, rejudge_all};
+use crate::engine::{BeliefRow, Read, Write};
+use crate::judge::age_all;
 use crate::labels::{Sees, open_objects};
-use crate::outcomes::refuse_proposed;
+use crate::recorded::written;
+use crate::stated::is_inferred;
 use crate::stored::{believed, read_revision, unwritable};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Writing, Written, expected};
+use crate::written::Writing;
 
 /// An object whose freshness is below its threshold.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -55,6 +55,8 @@ pub struct Awaiting {
     pub name: String,
     /// Its type.
     pub object_type: ObjectType,
+    /// True if it was inferred.
+    pub inferred: bool,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
     /// The instant since which it waits.
@@ -319,25 +321,33 @@ impl Tenant {
                 Ok(())
             })?;
             found.push(parts);
-            let mut old = Vec::new();
-            for mut parts in found {
-                let is_over = |part: &Part| part.row.valid.until.is_some_and(|end| end <= now);
-                let id = parts.first().map(|part| part.row.object);
-                let Some(id) = id.filter(|id| !unread.contains(id)) else {
-                    continue;
-                };
-                let usage = usage.get(&id).copied().unwrap_or_default();
-                let state = State::of(parts.iter().map(|part| &part.row), usage);
+            let is_over = |part: &Part| part.row.valid.until.is_some_and(|end| end <= now);
+            let mut states = Vec::with_capacity(found.len());
+            for parts in &mut found {
+                parts.retain(|part| !unread.contains(&part.row.object));
+                let usage = parts.first().and_then(|part| usage.get(&part.row.object));
+                let usage = usage.copied().unwrap_or_default();
+                states.push(State::of(parts.iter().map(|part| &part.row), usage));
                 if !parts.iter().all(is_over) {
                     parts.retain(|part| !is_over(part));
                 }
-                let Some(name) = parts.first().map(|part| part.object.name().to_owned()) else {
-                    continue;
-                };
-                let mut ages = Vec::with_capacity(parts.len());
-                for part in parts {
-                    ages.push(part.ageing(rows, types, hard_delete)?);
-                }
+            }
+            let ages = found.iter().flatten();
+            let ages = ages.filter(|part| part.ages(types, hard_delete));
+            let ages: Vec<_> = ages.map(|part| (&part.row, &*part.object)).collect();
+            let mut written = written(rows, &ages)?.into_iter();
+            let mut old = Vec::new();
+            for (parts, state) in found.iter().zip(states) {
+                let Some(first) = parts.first() else { continue };
+                let (id, name) = (first.row.object, first.object.name().to_owned());
+                let ages = parts.iter().map(|part| {
+                    let written = part
+                        .ages(types, hard_delete)
+                        .then(|| written.next())
+                        .flatten();
+                    written.and_then(|written| Ageing::of(&part.object, Some(written), types))
+                });
+                let ages: Vec<Option<Ageing>> = ages.collect();
                 old.extend(aged(ages, now).map(|aged| Old {
                     retired: Retired {
                         object_id: id,
@@ -378,6 +388,7 @@ impl Tenant {
                     object_id: row.object,
                     name: object.name().to_owned(),
                     object_type: object.revision().object_type(),
+                    inferred: is_inferred(&object),
                     rule: rule.unwrap_or(RetirementRule::Archive),
                     since: row.opened.at,
                 });
@@ -390,65 +401,6 @@ impl Tenant {
             Ok(found)
         })
     }
-
-    /// Records that these objects were confirmed: they are young again, and none waits for confirmation.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tenant::age`].
-    pub fn confirm(
-        &self,
-        ids: Vec<ObjectId>,
-        at: Instant,
-        writing: &Writing,
-    ) -> Result<Written, Error> {
-        self.confirm_expected(ids, at, Expect::Any, writing)
-    }
-
-    /// The same of objects that are in an expected state.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when one of them is not what was expected.
-    pub fn confirm_expected(
-        &self,
-        ids: Vec<ObjectId>,
-        at: Instant,
-        expect: Expect,
-        writing: &Writing,
-    ) -> Result<Written, Error> {
-        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
-        let usage = Usage {
-            last_confirmed: Some(at),
-            ..Usage::default()
-        };
-        self.once(
-            writing,
-            "confirm",
-            Digest::of(named.join(" ").as_bytes()),
-            move |rows| {
-                for id in &ids {
-                    expected(rows, *id, expect)?;
-                }
-                refuse_proposed(rows, &ids)?;
-                let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
-                rows.count(&counted)?;
-                // What was not waiting is younger, too.
-                let standing = rows.standing(&ids)?.into_iter();
-                let younger = standing.map(|(id, held)| (id, held.place, held.name, held.head));
-                rows.change(&Change {
-                    objects: younger.collect(),
-                    ..Change::default()
-                })?;
-                rejudge_all(rows, &ids, |row| {
-                    Some(BeliefRow {
-                        lifecycle: Lifecycle::Active,
-                        ..row.clone()
-                    })
-                })
-            },
-        )
-    }
 }
 
 impl Part {
@@ -458,23 +410,11 @@ impl Part {
         Ageing::of(&self.object, Some(any), types).is_some()
     }
 
-    /// The way in which it ages; `None` where it does not, or where its rule was applied already.
-    fn ageing(
-        &self,
-        rows: &mut dyn Read,
-        types: TypeAges<'_>,
-        hard_delete: HardDelete,
-    ) -> Result<Option<Ageing>, Error> {
-        if !self.may_age(types) {
-            return Ok(None);
-        }
+    /// Returns whether it ages, and its rule was not applied yet.
+    fn ages(&self, types: TypeAges<'_>, hard_delete: HardDelete) -> bool {
         let rule = self.object.revision().retirement_rule();
         let rule = rule.unwrap_or(RetirementRule::Archive);
-        if retirement_done(rule, self.row.lifecycle, hard_delete) {
-            return Ok(None);
-        }
-        let written = written_at(rows, &self.row, &self.object)?;
-        Ok(Ageing::of(&self.object, Some(written), types))
+        self.may_age(types) && !retirement_done(rule, self.row.lifecycle, hard_delete)
     }
 }
 

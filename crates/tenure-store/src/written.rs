@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectId, RevisionId, clip};
+use tenure::object::{Lifecycle, ObjectId, RevisionId, clip};
 use tenure::time::Instant;
 use tenure::{Error, ObjectDocument};
 
@@ -23,6 +23,8 @@ pub enum Expect {
     Revision(RevisionId),
     /// That it is believed, judged and waits as it has since this instant.
     Since(Instant),
+    /// That it awaits the confirmation of a person.
+    Waiting,
 }
 
 /// An object to write.
@@ -139,6 +141,17 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
             if before.beliefs.iter().any(|row| row.opened.at == *since) =>
         {
             Ok(())
+        }
+        (Expect::Waiting, Some(before))
+            if before
+                .beliefs
+                .iter()
+                .any(|row| row.lifecycle == Lifecycle::AwaitingConfirmation) =>
+        {
+            Ok(())
+        }
+        (Expect::Waiting, _) => {
+            conflict("waits for nobody".into(), "what awaits confirmation".into())
         }
         (Expect::Since(since), _) => conflict(
             "was changed meanwhile".into(),

@@ -8,7 +8,7 @@ use tenure::num::Score;
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, ObjectType};
 use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
-use tenure_store::{Expect, Outcome, Silence, Tenant, WriteNote, Writing};
+use tenure_store::{BeliefWithEvidence, Expect, Outcome, Silence, Tenant, WriteNote, Writing};
 
 use crate::common::{Home, document, exported, now, put};
 
@@ -24,6 +24,7 @@ on_both_engines!(
     what_is_over_speaks_for_nothing_that_lasts,
     what_is_hidden_changes_nothing_that_more_may_see,
     a_revision_that_changes_nothing_is_not_written_and_says_why,
+    what_is_revised_is_what_was_shown_whatever_was_written_about_other_times,
 );
 
 fn id(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
@@ -163,7 +164,7 @@ fn an_erasure_lowers_what_claims_the_same(home: &Home) {
     let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
     let held = id(&acme, inferred("held", &[a]));
     let other = confirmed(&acme, inferred("other", &[b]));
-    acme.revise_belief(held, now(), &Writing::default())
+    acme.revise_belief(held, now(), None, &Writing::default())
         .unwrap();
     let before = confidence(&acme, held).unwrap();
     acme.erase(vec![other], &Writing::default()).unwrap();
@@ -245,7 +246,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     // Its evidence can be looked at while it waits.
     assert!(acme.belief(waits, now(), None).unwrap().refused.is_some());
     assert!(
-        acme.revise_belief(waits, now(), &Writing::default())
+        acme.revise_belief(waits, now(), None, &Writing::default())
             .is_err()
     );
     let at = "2026-01-01".parse().unwrap();
@@ -268,7 +269,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     };
     put(&acme, vec![also]);
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::AwaitingConfirmation);
-    acme.revise_belief(waits, now(), &Writing::default())
+    acme.revise_belief(waits, now(), None, &Writing::default())
         .unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
     // An export holds what was decided, and an import of it decides nothing anew.
@@ -340,7 +341,7 @@ fn a_site_has_one_vote_whatever_is_made_of_its_pages(home: &Home) {
         assert_eq!(link.origins, ["evil.example".to_owned()].into(), "{link:?}");
     }
     assert_eq!(shown.refused, Some(GateRefusal::TooLittleEvidence));
-    let alone = acme.revise_belief(first, now(), &Writing::default());
+    let alone = acme.revise_belief(first, now(), None, &Writing::default());
     assert_eq!(alone.unwrap_err().kind, ErrorKind::Policy);
     // Another site is another vote. What was inferred from both is read by who visits both alone, and so does not count.
     let other = id(&acme, page("other", "https://good.example/"));
@@ -406,7 +407,7 @@ fn what_is_hidden_changes_nothing_that_more_may_see(home: &Home) {
     assert_eq!(shown.confidence, before);
     let link = shown.evidence.iter().find(|link| link.object_id == spy);
     assert_eq!(link.unwrap().silent, Some(Silence::NotForAll));
-    acme.revise_belief(held, now(), &Writing::default())
+    acme.revise_belief(held, now(), None, &Writing::default())
         .unwrap();
     assert_eq!(confidence(&acme, held), Some(before));
     // Who may see it, sees it count; nobody else is told of it.
@@ -417,7 +418,13 @@ fn what_is_hidden_changes_nothing_that_more_may_see(home: &Home) {
             each.map(|object| open(object.revision().scope().user.as_deref()))
                 .collect()
         };
-        acme.belief(held, now(), Some(&sees)).unwrap()
+        let shown = acme.belief(held, now(), Some(&sees)).unwrap();
+        let revised = acme.revise_belief(held, now(), Some(&sees), &Writing::default());
+        let told = |belief: &BeliefWithEvidence| -> Vec<ObjectId> {
+            belief.evidence.iter().map(|link| link.object_id).collect()
+        };
+        assert_eq!(told(&revised.unwrap().0), told(&shown));
+        shown
     };
     assert!(seen_by(Some("boss")).confidence < before);
     let public = seen_by(None);
@@ -438,7 +445,9 @@ fn a_revision_that_changes_nothing_is_not_written_and_says_why(home: &Home) {
     };
     let plain = id(&acme, plain);
     let revise = |id| {
-        let (_, written) = acme.revise_belief(id, now(), &Writing::default()).unwrap();
+        let (_, written) = acme
+            .revise_belief(id, now(), None, &Writing::default())
+            .unwrap();
         let one = &written.objects[0];
         (one.outcome, one.note.clone(), acme.version().unwrap())
     };
@@ -477,4 +486,53 @@ fn a_revision_that_changes_nothing_is_not_written_and_says_why(home: &Home) {
     };
     assert!(lacks(nobody).contains("about nobody that is named"));
     assert!(lacks(document("silent", "T.")).contains("makes no claim"));
+}
+
+fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home: &Home) {
+    let acme = home.tenant("acme");
+    let of = |name: &str, claim: &str, from: Option<i64>, until: Option<i64>| ObjectDocument {
+        normalized_claim: Some(claim.into()),
+        canonical_entity_ids: vec!["desk".into()],
+        confidence_score: Some(Score::HALF),
+        valid_from: from.map(Instant::from_micros),
+        valid_until: until.map(Instant::from_micros),
+        ..source(name)
+    };
+    let port = id(&acme, of("port", "port == 443", Some(0), None));
+    put(&acme, vec![of("same", "port == 443", Some(0), None)]);
+    // An exception was written last: it is the head, and not what is shown.
+    put(&acme, vec![of("port", "port == 80", Some(10), Some(20))]);
+    let shown = acme.belief(port, now(), None).unwrap();
+    assert_eq!(shown.claim, "port == 443");
+    let held = |claim: &str| -> Vec<(Option<i64>, Option<i64>, Score)> {
+        let held = acme.get(port).unwrap().into_iter();
+        let of = held.filter(|held| held.object.revision().normalized_claim() == Some(claim));
+        let of = of.map(|held| {
+            let valid = held.object.valid();
+            let confidence = held.object.revision().confidence();
+            (
+                valid.from.map(Instant::micros),
+                valid.until.map(Instant::micros),
+                confidence,
+            )
+        });
+        of.collect()
+    };
+    let (_, written) = acme
+        .revise_belief(port, now(), None, &Writing::default())
+        .unwrap();
+    assert_eq!(written.objects[0].outcome, Outcome::Revised);
+    let now_sure = shown.confidence;
+    assert!(now_sure > Score::HALF);
+    assert_eq!(
+        held("port == 443"),
+        [(Some(0), Some(10), now_sure), (Some(20), None, now_sure)]
+    );
+    // What was said of other times stays as it was.
+    assert_eq!(held("port == 80"), [(Some(10), Some(20), Score::HALF)]);
+    let (_, again) = acme
+        .revise_belief(port, now(), None, &Writing::default())
+        .unwrap();
+    assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
+    assert!(acme.check().unwrap().is_empty());
 }

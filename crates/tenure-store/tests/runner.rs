@@ -23,6 +23,7 @@ mod preferences;
 mod resolution;
 mod retirement;
 mod search;
+mod stated;
 mod talks;
 mod verbs;
 mod walls;

@@ -42,10 +42,16 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "belief show",
-        &[(
-            "tenure belief show office-2026",
-            "what speaks for it and against it",
-        )],
+        &[
+            (
+                "tenure belief show office-2026",
+                "what speaks for it and against it",
+            ),
+            (
+                "tenure belief show office-2026 --user ada",
+                "of what Ada may see",
+            ),
+        ],
     ),
     ("belief revise", &[("tenure belief revise office-2026", "")]),
     (

@@ -1,13 +1,19 @@
 //! `tenure belief`: claims with their evidence.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tenure::time::Instant;
-use tenure_store::{BeliefWithEvidence, Silence};
+use tenure::{Candidates, ContextObject, Error, Policy, Principal};
+use tenure_store::{BeliefWithEvidence, Sees, Silence};
 use tenure_workspace::{Clock, object_id};
 
 use super::store::{print_written, tenant, writing};
-use super::{print, print_json};
-use crate::args::{BeliefArgs, BeliefCommand, Format, ObjectArgs, ReviseBeliefArgs};
+use super::{print, print_json, speak};
+use crate::args::{
+    BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,
+    TenantArgs,
+};
 use crate::failure::{Failure, cell};
 
 /// Does what the subcommand says.
@@ -19,11 +25,36 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-fn show(args: &ObjectArgs) -> Result<(), Failure> {
-    let tenant = tenant(&args.tenant)?;
-    let id = object_id(&tenant, &args.object)?;
-    let belief = tenant.belief(id, Clock::machine().now(), None)?;
-    if args.tenant.format == Format::Json {
+/// What the caller that the arguments name may see; none where they name nobody: then all is shown.
+fn seen_by(
+    tenant: &TenantArgs,
+    caller: &CallerArgs,
+) -> Result<Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + 'static>, Error> {
+    if !caller.names_somebody() {
+        return Ok(None);
+    }
+    let mut principal = Principal {
+        tenant: tenant.tenant.clone(),
+        ..Principal::owner()
+    };
+    speak(&mut principal, caller)?;
+    let policy = Policy::preset("standard")?;
+    Ok(Some(move |objects: &[Arc<ContextObject>]| {
+        let mut seen = vec![false; objects.len()];
+        let open = tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec()));
+        open.into_iter().for_each(|at| seen[at] = true);
+        seen
+    }))
+}
+
+fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
+    let ShowBeliefArgs { object, caller } = args;
+    let tenant = tenant(&object.tenant)?;
+    let id = object_id(&tenant, &object.object)?;
+    let sees = seen_by(&object.tenant, caller)?;
+    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+    let belief = tenant.belief(id, Clock::machine().now(), sees)?;
+    if object.tenant.format == Format::Json {
         return print_json(&belief);
     }
     print(&text_of(&belief))
@@ -82,8 +113,10 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
 fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let (belief, written) =
-        tenant.revise_belief(id, Clock::machine().now(), &writing(&args.writing))?;
+    let sees = seen_by(&args.object.tenant, &args.caller)?;
+    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+    let (now, writing) = (Clock::machine().now(), writing(&args.writing));
+    let (belief, written) = tenant.revise_belief(id, now, sees, &writing)?;
     match args.object.tenant.format {
         Format::Json => print_json(&json!({ "belief": belief, "written": written })),
         Format::Text => {

@@ -14,7 +14,7 @@ use tenure_store::{BeliefWithEvidence, Sees};
 
 use super::call::{Asked, Json, Said, tenant, writing};
 use super::fields::InField;
-use super::objects::{Reader, existing};
+use super::objects::Reader;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -68,6 +68,10 @@ pub(super) async fn show(
 pub(super) struct Revising {
     /// The id or the name of the object.
     object: String,
+    /// The principal on whose behalf it is revised, no more than the key grants: the answer shows the evidence that they may
+    /// see. Default: all of it.
+    #[serde(default)]
+    principal: Option<Value>,
 }
 
 /// A belief, and the write that revised it.
@@ -87,11 +91,17 @@ pub(super) async fn revise(
 ) -> Result<Said<Revised>, Refusal> {
     let writing = writing(&headers, &caller)?;
     let done = crate::blocking(move || {
+        let principal = revising.principal.as_ref().map(Value::to_string);
+        let reader = Reader::of(&caller, principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let id = existing(&tenant, &revising.object).in_field("object")?;
+        let id = reader
+            .existing(&tenant, &revising.object)
+            .in_field("object")?;
         let missing = || Error::input(format!("there is no object `{}`", clip(&revising.object)));
         let id = id.ok_or_else(|| missing().at("object", None))?;
-        let (belief, written) = tenant.revise_belief(id, app.now(), &writing)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let (belief, written) = tenant.revise_belief(id, app.now(), sees, &writing)?;
         let Shown { belief } = shown(&belief)?;
         let written = json(&written)?;
         Ok(Revised { belief, written })

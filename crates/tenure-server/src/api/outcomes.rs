@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::object::{OutcomeDecision, OutcomeKind, clip};
+use tenure::object::{OutcomeDecision, OutcomeKind, OutcomeState, clip};
 use tenure::{Error, ObjectDocument};
-use tenure_store::{Proposal, Sees, Writing, Written};
+use tenure_store::{Expect, OutcomeLine, Proposal, Sees, Writing, Written};
 
 use super::call::{Asked, Json, Said, tenant, writing};
 use super::fields::InField;
@@ -146,6 +146,65 @@ pub(super) async fn decide(
     Ok(Said(written.await?))
 }
 
+/// A decision on what awaits confirmation.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Confirmation {
+    /// It holds: it is believed from now on. What was inferred takes the place of a stated preference that says otherwise.
+    Confirm,
+    /// It does not hold: it is retracted.
+    Retract,
+}
+
+/// What awaits confirmation, and the decision on it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Confirming {
+    /// The id or the name of the object.
+    object: String,
+    /// The decision.
+    decision: Confirmation,
+}
+
+pub(super) async fn confirm(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(confirming): Json<Confirming>,
+) -> Result<Said<Written>, Refusal> {
+    reviewer(&caller)?;
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        // Only what the reviewer may see is decided on.
+        let reader = Reader::of(&caller, None)?;
+        let id = reader.existing(&tenant, &confirming.object);
+        let missing = || Error::input(format!("there is no object `{}`", clip(&confirming.object)));
+        let id = id.in_field("object")?;
+        let id = id.ok_or_else(|| missing().at("object", None))?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let outcomes = tenant.outcomes(sees)?;
+        let is_proposed =
+            |one: &OutcomeLine| one.object_id == id && one.state == OutcomeState::Proposed;
+        if outcomes.iter().any(is_proposed) {
+            let what = format!("`{}` is a proposed outcome", clip(&confirming.object));
+            return Err(Error::input(what)
+                .at("object", None)
+                .expected("what was inferred, or is too old")
+                .hint("POST /api/v1/outcomes/decision accepts it or rejects it")
+                .into());
+        }
+        Ok(match confirming.decision {
+            Confirmation::Confirm => {
+                tenant.confirm_expected(vec![id], app.now(), Expect::Waiting, &writing)?
+            }
+            Confirmation::Retract => tenant.retract(id, Expect::Waiting, &writing)?,
+        })
+    });
+    Ok(Said(written.await?))
+}
+
 /// The person behind a key, who may decide on outcomes.
 pub(crate) fn reviewer(caller: &Caller) -> Result<String, Refusal> {
     let grant = &caller.grant;
@@ -154,7 +213,7 @@ pub(crate) fn reviewer(caller: &Caller) -> Result<String, Refusal> {
         Some(person) if is_reviewer => Ok(person.clone()),
         _ => Err(Refusal::new(
             StatusCode::FORBIDDEN,
-            "only a person decides on outcomes".to_owned(),
+            "only a person decides on what waits for one".to_owned(),
         )
         .expected("a key of a user with the role `reviewer`")),
     }

@@ -478,6 +478,20 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<outcomes::Confirming>),
+                answer: openapi::shape::<tenure_store::Written>,
+                ..operation(
+                    "post",
+                    "/api/v1/proposals/decision",
+                    "decideProposal",
+                    "Confirm or retract what was inferred or is too old, by a key of a user with the role `reviewer`",
+                )
+            },
+            post(outcomes::confirm),
+        ),
+        (
+            Operation {
                 parameters: &[LIMIT, AFTER, PRINCIPAL],
                 answer: openapi::shape::<objects::Audit>,
                 ..operation(

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use tempfile::TempDir;
-use tenure::ObjectDocument;
-use tenure::object::ObjectId;
+use tenure::object::{Classification, ObjectId};
 use tenure::time::Instant;
+use tenure::{Budget, Facts, FrameKey, ObjectDocument, Policy, Principal, Request, World, compile};
 use tenure_store::{Put, Store, Tenant, Writing, Written};
 
 use server::Server;
@@ -171,6 +171,36 @@ pub(crate) fn contents(tenant: &Tenant, id: ObjectId) -> Vec<String> {
         .iter()
         .map(|stored| stored.object.revision().content().to_owned());
     content.collect()
+}
+
+/// The names of what a compile for a user takes in, in their order.
+pub(crate) fn compiled_for(tenant: &Tenant, user: &str, objective: &str) -> Vec<String> {
+    let request = Request {
+        principal: Principal {
+            tenant: tenant.name().to_owned(),
+            user: Some(user.to_owned()),
+            clearance: Classification::HighlyRestricted,
+            pii_authorized: true,
+            ..Principal::default()
+        },
+        ..Request::new(objective, Budget::tokens(4000))
+    };
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    let policy = Policy::preset("standard").unwrap();
+    let resident = tenant.load().unwrap();
+    let outcome = compile(
+        &world,
+        &policy,
+        &request,
+        resident.candidates(),
+        &Facts::none(),
+    );
+    let outcome = outcome.unwrap();
+    let envelope = &outcome.single().unwrap().envelope;
+    let sections = envelope.sections.iter();
+    let items = sections.flat_map(|section| &section.items);
+    let names = items.map(|item| item.name.to_string());
+    names.filter(|name| !name.starts_with('@')).collect()
 }
 
 pub(crate) fn exported(tenant: &Tenant) -> Vec<tenure_store::Line> {

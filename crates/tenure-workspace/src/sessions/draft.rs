@@ -9,7 +9,7 @@ use tenure::num::Score;
 use tenure::object::{Authority, ObjectType, Protection, Provenance, RevisionId, Role, ToolCall};
 use tenure::request::ServedLedger;
 use tenure::session::{
-    Frontier, Group, Said, SessionPolicy, Shown, Step, Summarizing, Superseded, leaving, superseded,
+    Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
 };
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
@@ -20,7 +20,7 @@ use super::AROUND;
 use super::draft_inputs::{DraftInputs, READS, Shortened};
 use super::entry::{Entry, Mark, Recalled, Served};
 use super::instructions::{Instruction, newest};
-use super::turn::Statement;
+use super::remake::Keep;
 use super::{PricedObject, Session, Turn};
 
 /// The description of a tool that was called and is no longer offered.
@@ -172,7 +172,9 @@ impl Session {
                 ..*how
             };
             self.remake(start, &longer, &shortened, &mut frontier, &mut entries)?;
-            self.summarize(start, &longer, &shortened, &mut frontier, &mut entries);
+            self.summarizing(start, &longer, &shortened, &mut entries, |how, keep| {
+                self.summarize(start, &longer, how, &mut frontier, keep);
+            });
         } else if ending.is_some() {
             self.remake(0, how, &shortened, &mut frontier, &mut entries)?;
         }
@@ -381,28 +383,13 @@ impl Session {
         &self,
         start: usize,
         how: &DraftInputs<'_>,
-        shortened: &Shortened,
+        summarizing: &Summarizing<'_>,
         frontier: &mut Frontier,
-        entries: &mut Vec<Entry>,
+        keep: &mut Keep<'_>,
     ) {
-        let stays = self.turns[start..].iter();
-        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
         let calls = self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = calls.flat_map(|object| &object.tool_calls);
         let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
-        let count = |text: &str| how.world.tokenizer().count(text);
-        let summarizing = Summarizing {
-            policy: how.policy,
-            task: how.task,
-            count: &count,
-            at: self.latest,
-            shown: &shown,
-        };
-        let base = self.last;
-        let mut keep = |checkpoint: &tenure::session::Checkpoint| {
-            entries.push(Entry::Checkpoint(checkpoint.clone()));
-            base + entries.len() as u64
-        };
         let groups = wire::groups(self.turns[..start].iter().map(|turn| &turn.entry));
         let mut until = 0;
         for block in groups.chunks(how.policy.checkpoint_every as usize) {
@@ -410,22 +397,14 @@ impl Session {
                 continue;
             };
             let turns = &self.turns[first.start..last.end];
-            // What the system says stands on as it was said.
-            let told: Vec<Statement<'_>> = turns
-                .iter()
-                .flat_map(|turn| turn.told(&calls, self.pinned.contains(&turn.number)))
-                .filter(|told| told.speaker != Speaker::System)
-                .collect();
-            let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
-            let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
-            let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
+            let made = self.summary_of(turns, &calls, how, summarizing);
             if let Some(mut checkpoint) = made {
                 let next = self
                     .turns
                     .get(last.end)
                     .map_or(u64::MAX, |turn| turn.number);
                 until = self.cover(&mut checkpoint, until..next);
-                frontier.add(checkpoint, &summarizing, &mut keep);
+                frontier.add(checkpoint, summarizing, keep);
             }
         }
         for turn in &self.turns {
@@ -439,7 +418,7 @@ impl Session {
                             pinned: false,
                             call: None,
                         };
-                        frontier.correct(&said, &mut keep);
+                        frontier.correct(&said, keep);
                     }
                 }
             }

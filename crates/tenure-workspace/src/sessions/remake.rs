@@ -13,6 +13,9 @@ use super::exchanges::with_exchanges;
 use super::turn::Statement;
 use super::{Session, Turn, unreadable};
 
+/// Keeps a summary, and gives its number.
+pub(super) type Keep<'k> = dyn FnMut(&Checkpoint) -> u64 + 'k;
+
 /// A correction by the user: the message and the words.
 type Correction = (u64, String);
 
@@ -26,6 +29,52 @@ struct Remaking<'r> {
 }
 
 impl Session {
+    /// Calls `make` with the way in which summaries are made where the turns from `start` on stay as they are shown, and with
+    /// what keeps a summary in the log and gives its number.
+    pub(super) fn summarizing<T>(
+        &self,
+        start: usize,
+        how: &DraftInputs<'_>,
+        shortened: &Shortened,
+        entries: &mut Vec<Entry>,
+        make: impl FnOnce(&Summarizing<'_>, &mut Keep<'_>) -> T,
+    ) -> T {
+        let stays = self.turns[start..].iter();
+        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
+        let count = |text: &str| how.world.tokenizer().count(text);
+        let summarizing = Summarizing {
+            policy: how.policy,
+            task: how.task,
+            count: &count,
+            at: self.latest,
+            shown: &shown,
+        };
+        let base = self.last;
+        let mut keep = |checkpoint: &Checkpoint| {
+            entries.push(Entry::Checkpoint(checkpoint.clone()));
+            base + entries.len() as u64
+        };
+        make(&summarizing, &mut keep)
+    }
+
+    /// A summary of turns; none where they say nothing. What the system says stands on as it was said.
+    pub(super) fn summary_of<'t>(
+        &self,
+        turns: &'t [Turn],
+        calls: &BTreeMap<&'t str, &'t ToolCall>,
+        how: &DraftInputs<'_>,
+        summarizing: &Summarizing<'_>,
+    ) -> Option<Checkpoint> {
+        let told: Vec<Statement<'_>> = turns
+            .iter()
+            .flat_map(|turn| turn.told(calls, self.pinned.contains(&turn.number)))
+            .filter(|told| told.speaker != Speaker::System)
+            .collect();
+        let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
+        let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
+        Checkpoint::of_turns(&said, from, summarizing)
+    }
+
     /// Makes those summaries anew that speak of messages whose judgement has changed since, of the turns as they are judged
     /// now. Summaries of summaries keep what has not changed.
     pub(super) fn remake(
@@ -40,51 +89,16 @@ impl Session {
         if rejudged.is_empty() {
             return Ok(());
         }
-        let stays = self.turns[start..].iter();
-        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
-        let count = |text: &str| how.world.tokenizer().count(text);
-        let summarizing = Summarizing {
-            policy: how.policy,
-            task: how.task,
-            count: &count,
-            at: self.latest,
-            shown: &shown,
-        };
-        let remaking = Remaking {
-            session: self,
-            how,
-            summarizing: &summarizing,
-            rejudged: &rejudged,
-        };
-        let base = self.last;
-        let mut keep = |checkpoint: &Checkpoint| {
-            entries.push(Entry::Checkpoint(checkpoint.clone()));
-            base + entries.len() as u64
-        };
-        let corrections = self.corrections(frontier);
-        let mut made = Vec::with_capacity(frontier.checkpoints().len());
-        for (number, summary) in frontier.checkpoints() {
-            if !summary.speaks_of(&rejudged) {
-                made.push((*number, summary.clone()));
-                continue;
-            }
-            let mut summary = remaking.made(*number, summary, &mut keep)?;
-            for (turn, text) in &corrections {
-                let said = Said {
-                    turn: *turn,
-                    speaker: Speaker::User,
-                    text,
-                    pinned: false,
-                    call: None,
-                };
-                if let Some(corrected) = summary.corrected(&said) {
-                    summary = corrected;
-                }
-            }
-            made.push((keep(&summary), summary));
-        }
-        *frontier = Frontier::new(made);
-        Ok(())
+        self.summarizing(start, how, shortened, entries, |summarizing, keep| {
+            let remaking = Remaking {
+                session: self,
+                how,
+                summarizing,
+                rejudged: &rejudged,
+            };
+            *frontier = remaking.frontier(frontier, keep)?;
+            Ok(())
+        })
     }
 
     /// The corrections of the user that stand: in summaries and in the window.
@@ -107,13 +121,40 @@ impl Session {
 }
 
 impl Remaking<'_> {
+    /// The frontier with the summaries that it concerns made anew.
+    fn frontier(&self, frontier: &Frontier, keep: &mut Keep<'_>) -> Result<Frontier, Error> {
+        let corrections = self.session.corrections(frontier);
+        let mut made = Vec::with_capacity(frontier.checkpoints().len());
+        for (number, summary) in frontier.checkpoints() {
+            if !summary.speaks_of(self.rejudged) {
+                made.push((*number, summary.clone()));
+                continue;
+            }
+            let mut summary = self.made(*number, summary, keep)?;
+            for (turn, text) in &corrections {
+                let said = Said {
+                    turn: *turn,
+                    speaker: Speaker::User,
+                    text,
+                    pinned: false,
+                    call: None,
+                };
+                if let Some(corrected) = summary.corrected(&said) {
+                    summary = corrected;
+                }
+            }
+            made.push((keep(&summary), summary));
+        }
+        Ok(Frontier::new(made))
+    }
+
     /// The same summary of the turns as they are judged now. It stands for the same part of the log, so that a judgement
     /// which is taken back finds it again.
     fn made(
         &self,
         number: u64,
         old: &Checkpoint,
-        keep: &mut dyn FnMut(&Checkpoint) -> u64,
+        keep: &mut Keep<'_>,
     ) -> Result<Checkpoint, Error> {
         let made = if old.of.is_empty() {
             self.of_turns(old)?
@@ -166,20 +207,13 @@ impl Remaking<'_> {
         let calls = turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = calls.flat_map(|object| &object.tool_calls);
         let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
-        let told: Vec<Statement<'_>> = turns
-            .iter()
-            .flat_map(|turn| turn.told(&calls, session.pinned.contains(&turn.number)))
-            .filter(|told| told.speaker != Speaker::System)
-            .collect();
-        let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
-        let from = turns.iter().map(|turn| turn.cost(self.how.world)).sum();
-        Ok(Checkpoint::of_turns(&said, from, self.summarizing))
+        Ok(session.summary_of(&turns, &calls, self.how, self.summarizing))
     }
 
     fn of_summaries(
         &self,
         old: &Checkpoint,
-        keep: &mut dyn FnMut(&Checkpoint) -> u64,
+        keep: &mut Keep<'_>,
     ) -> Result<Option<Checkpoint>, Error> {
         let mut children = Vec::with_capacity(old.of.len());
         for number in &old.of {

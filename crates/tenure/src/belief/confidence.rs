@@ -196,6 +196,8 @@ vocabulary! {
         UnverifiedParent = "unverified_parent",
         /// Hidden characters were found in it, or in its evidence.
         Flagged = "flagged",
+        /// A preference that somebody stated says otherwise.
+        StatedOtherwise = "stated_otherwise",
     }
 }
 

@@ -463,6 +463,32 @@ impl ObjectDocument {
             provenance.source_id.get_or_insert_with(|| web.clone());
         }
     }
+
+    /// States that it has at most the authority of memory, where it says that an agent wrote it and does not say what
+    /// authority it has; a rule or a constraint, which would have to be there, is data. What writes objects to a store does
+    /// so. Turns and tools stay as they are.
+    ///
+    /// ```
+    /// use tenure::object::{AuthorKind, Authority, ObjectDocument, ObjectType};
+    /// let mut guess = ObjectDocument {
+    ///     object_type: Some(ObjectType::Preference),
+    ///     author: Some(AuthorKind::Agent),
+    ///     ..ObjectDocument::rule("style", "She likes short answers.")
+    /// };
+    /// guess.distrust_agents();
+    /// assert_eq!(guess.authority_level, Some(Authority::Memory));
+    /// ```
+    pub fn distrust_agents(&mut self) {
+        let object_type = self.object_type.unwrap_or(ObjectType::Rule);
+        let most = match object_type {
+            ObjectType::Turn | ObjectType::ToolSchema => return,
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint => Authority::Data,
+            _ => Authority::Memory,
+        };
+        if self.author == Some(AuthorKind::Agent) && self.authority_level.is_none() {
+            self.authority_level = Some(default_authority(object_type, self.role).max(most));
+        }
+    }
 }
 
 /// The authority of an object that states none: what was found or returned is data, what the

@@ -169,6 +169,12 @@ pub fn section_of(revision: &Revision) -> Section {
         ObjectType::Outcome => Section::Karma,
         ObjectType::Artifact => Section::Codex,
         ObjectType::TaskState => Section::Task,
+        // What is data is evidence, whatever it calls itself: it never has to be there.
+        ObjectType::PolicyRule | ObjectType::ActionableConstraint
+            if revision.authority_level() == Authority::Data =>
+        {
+            Section::Evidence
+        }
         ObjectType::PolicyRule if revision.authority_level() == Authority::Platform => {
             Section::Identity
         }

@@ -105,8 +105,14 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
         }
         WriteNote::AwaitsConfirmation { why } => Some(format!(
-            "awaits_confirmation: {}; `tenure store confirm` makes it believed",
+            "awaits_confirmation: {}; it is not compiled until `tenure store confirm` makes it believed",
             cell(why)
+        )),
+        WriteNote::AuthorityLowered {
+            declared,
+            authority,
+        } => Some(format!(
+            "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
         )),
         WriteNote::NothingSpeaks => Some(
             "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),

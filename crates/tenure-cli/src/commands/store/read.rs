@@ -89,12 +89,15 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
             _ => "confirm or retract",
         };
         let since = one.since.map(|since| format!("  since {since}"));
+        let stated = one.other_id.filter(|_| one.kind == WaitingKind::Inferred);
+        let stated = stated.map(|id| format!("  in the place of {id}"));
         let ways = [&one.decide].into_iter().chain(&one.otherwise);
         let ways = ways.map(|way| format!("  {}\n", cell(way)));
         format!(
-            "{asks:<18}  {}{}\n{}",
+            "{asks:<18}  {}{}{}\n{}",
             cell(&one.name),
             since.unwrap_or_default(),
+            stated.unwrap_or_default(),
             ways.collect::<String>()
         )
     });

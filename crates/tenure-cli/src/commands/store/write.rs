@@ -8,9 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure::object::RetirementRule;
-use tenure_store::{
-    Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, WriteNote, Written, WrittenObject,
-};
+use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
@@ -65,7 +63,6 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     if args.verbose || args.tenant.format == Format::Json {
         return print_written(&written, args.tenant.format);
     }
-    note_waiting(&written);
     print(&format!("{}{}", noted(&written), counted(&written)))
 }
 
@@ -90,20 +87,6 @@ fn noted(written: &Written) -> String {
         noted.push(format!("{more} more: `--format json` shows them\n"));
     }
     noted.concat()
-}
-
-/// Notes how many inferred objects wait for a person: none of them is compiled until then.
-fn note_waiting(written: &Written) {
-    let waits =
-        |object: &&WrittenObject| matches!(object.note, Some(WriteNote::AwaitsConfirmation { .. }));
-    let count = written.objects.iter().filter(waits).count();
-    if count > 0 {
-        let (plural, verb) = if count == 1 { ("", "s") } else { ("s", "") };
-        anstream::eprintln!(
-            "note: {count} inferred object{plural} wait{verb} for a person, and {} not compiled: `tenure store proposals`",
-            if count == 1 { "is" } else { "are" }
-        );
-    }
 }
 
 /// The number of objects that were written, by what became of them.

@@ -21,7 +21,7 @@ use crate::input::request::Request;
 use crate::input::served::{EpochCause, Form, ServedLedger};
 use crate::input::task::TaskState;
 use crate::object::section::Section;
-use crate::object::{ObjectType, RevisionId};
+use crate::object::{Authority, ObjectType, RevisionId};
 use crate::write::world::World;
 
 pub(crate) use late::Late;
@@ -296,7 +296,13 @@ fn obligations(live: &Live<'_>, epoch: &EpochPlan<'_>) -> Vec<Option<Obligation>
     let mut obligations = vec![None; set.rows.len()];
     for &at in &live.rows {
         let row = set.row(at);
-        obligations[at as usize] = if row.optional {
+        let is_rule = matches!(
+            row.object_type,
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        );
+        // A rule that is data binds nobody, whoever may not remove it.
+        let binds = !is_rule || row.authority != Authority::Data;
+        obligations[at as usize] = if row.optional || !binds {
             None
         } else if epoch.section(at).tier().is_fixed() {
             Some(Obligation::FixedTier)

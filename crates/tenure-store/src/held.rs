@@ -1,0 +1,112 @@
+//! What is believed now, or begins to be in this write: what a write looks at to judge what is inferred.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tenure::belief::SlotClaim;
+use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::{ContextObject, Error};
+
+use crate::engine::{BeliefRow, Read};
+use crate::stored::{believed, read_revision};
+
+/// The most objects on a slot whose claims are evidence: the strongest.
+pub(crate) const MOST_EVIDENCE: u32 = 1_024;
+
+/// The objects that are believed now, active and clean, each at the latest time for which it is.
+pub(crate) fn held(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
+    let standing = rows.standing(ids)?;
+    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
+    let beliefs: Vec<_> = beliefs
+        .filter(|row| {
+            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
+        })
+        .collect();
+    let bodies = rows.bodies(&beliefs)?;
+    let mut sealer = Sealer::default();
+    let mut held: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();
+    for row in beliefs {
+        let body = bodies.get(&row.revision).map_or("", String::as_str);
+        let object = read_revision(&mut sealer, row.revision, body)?;
+        let object = believed(&object, row, Usage::default(), None);
+        let later = held.get(&row.object);
+        if later.is_none_or(|later| later.valid().from < object.valid().from) {
+            held.insert(row.object, object);
+        }
+    }
+    Ok(held)
+}
+
+/// The object as it is believed, or waits for a person.
+pub(crate) fn held_or_waiting(
+    rows: &mut dyn Read,
+    id: ObjectId,
+) -> Result<Option<Arc<ContextObject>>, Error> {
+    if let Some(own) = held(rows, &[id])?.remove(&id) {
+        return Ok(Some(own));
+    }
+    let standing = rows.standing(&[id])?.remove(&id);
+    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    let waits = |row: &&BeliefRow| {
+        row.contradiction == ContradictionStatus::Clean
+            && row.lifecycle == Lifecycle::AwaitingConfirmation
+    };
+    let Some(row) = beliefs.iter().rev().find(waits) else {
+        return Ok(None);
+    };
+    let bodies = rows.bodies(&[row])?;
+    let body = bodies.get(&row.revision).map_or("", String::as_str);
+    let object = read_revision(&mut Sealer::default(), row.revision, body)?;
+    Ok(Some(believed(&object, row, Usage::default(), None)))
+}
+
+/// Objects that the same write makes, by id.
+#[derive(Default)]
+pub(crate) struct Fresh {
+    objects: BTreeMap<ObjectId, Arc<ContextObject>>,
+    /// The ids of those with a claim on a slot of an entity.
+    by_slot: BTreeMap<(String, String), BTreeSet<ObjectId>>,
+}
+
+impl Fresh {
+    /// Nothing.
+    pub(crate) fn new() -> Fresh {
+        Fresh::default()
+    }
+
+    /// Adds an object.
+    pub(crate) fn insert(&mut self, id: ObjectId, object: Arc<ContextObject>) {
+        if let Some((entities, claim)) = SlotClaim::of(&object) {
+            for entity in entities {
+                let slot = (entity, claim.claim.slot().to_owned());
+                self.by_slot.entry(slot).or_default().insert(id);
+            }
+        }
+        self.objects.insert(id, object);
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, id: &ObjectId) {
+        self.objects.remove(id);
+    }
+
+    /// The object with this id.
+    pub(crate) fn get(&self, id: &ObjectId) -> Option<&Arc<ContextObject>> {
+        self.objects.get(id)
+    }
+
+    /// Those with a claim on a slot of one of these entities: so many as the store gives of a slot.
+    pub(crate) fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
+        let each = entities.iter().filter_map(|entity| {
+            let slot = (entity.clone(), slot.to_owned());
+            self.by_slot.get(&slot)
+        });
+        let each = each.flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
+        each.filter(|id| self.objects.contains_key(id))
+            .copied()
+            .collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! What was inferred, and says otherwise than a preference that somebody stated: it waits, and takes its place once a person
+//! confirms it.
+
+use std::collections::BTreeSet;
+
+use tenure::belief::{Loser, SlotClaim, Standing};
+use tenure::object::{Authority, Lifecycle, ObjectId, ObjectType};
+use tenure::time::Instant;
+use tenure::{ContextObject, Error};
+
+use crate::claims::{MOST_OPPONENTS, claims_of, slots_of};
+use crate::engine::{BeliefRow, Read};
+use crate::held::{Fresh, held};
+
+/// Returns whether an object was inferred: a belief that says so, or a preference with the authority of memory.
+pub(crate) fn is_inferred(object: &ContextObject) -> bool {
+    let revision = object.revision();
+    match revision.object_type() {
+        ObjectType::InferredBelief => true,
+        ObjectType::Preference => revision.authority_level() == Authority::Memory,
+        _ => false,
+    }
+}
+
+/// A preference that somebody stated, and the claim of something inferred that says otherwise.
+pub(crate) struct Stated {
+    pub(crate) object: ObjectId,
+    /// The entity that both are about.
+    pub(crate) entity: String,
+    /// Its claim.
+    pub(crate) their: SlotClaim,
+    /// The claim of what was inferred, as if the user had said it.
+    pub(crate) own: SlotClaim,
+}
+
+/// The preferences of a user, as they are believed now or `fresh` in the same write, that say otherwise than something
+/// inferred, and that it would take the place of if the user had said it at this instant. Everyone who may see it may see
+/// them.
+pub(crate) fn stated_otherwise(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    fresh: &Fresh,
+    said: Instant,
+) -> Result<Vec<Stated>, Error> {
+    // Data proposes nothing.
+    if !is_inferred(own) || own.revision().authority_level() != Authority::Memory {
+        return Ok(Vec::new());
+    }
+    let Some((entities, claim)) = SlotClaim::of(own) else {
+        return Ok(Vec::new());
+    };
+    let says_when = own.revision().valid().from.is_some();
+    let claim = SlotClaim {
+        standing: Standing {
+            authority: Authority::User,
+            preference: true,
+            recorded: (!says_when).then_some(said),
+            ..claim.standing
+        },
+        ..claim
+    };
+    let slot = claim.claim.slot().to_owned();
+    let mut ids: BTreeSet<ObjectId> = BTreeSet::new();
+    for key in slots_of(rows, &entities, &slot)? {
+        ids.extend(rows.on_slot(key, MOST_OPPONENTS)?);
+    }
+    ids.remove(&own.revision().object_id());
+    let ids: Vec<ObjectId> = ids.into_iter().collect();
+    let known = held(rows, &ids)?;
+    let claims = claims_of(rows, &ids)?;
+    let mut found = Vec::new();
+    let mut add = |object: &ContextObject, entity: &str, their: &SlotClaim| {
+        let is_stated = object.revision().object_type() == ObjectType::Preference
+            && their.standing.authority == Authority::User;
+        let is_same = their.claim.slot() == slot && entities.iter().any(|own| own == entity);
+        if !is_stated || !is_same || !object.flows_to(own) {
+            return;
+        }
+        let judgement = claim.against(their);
+        if judgement.is_some_and(|judgement| judgement.loser == Loser::Second) {
+            found.push(Stated {
+                object: object.revision().object_id(),
+                entity: entity.to_owned(),
+                their: their.clone(),
+                own: claim.clone(),
+            });
+        }
+    };
+    for (id, object) in &known {
+        if fresh.get(id).is_none() {
+            for (entity, their) in claims.get(id).into_iter().flatten() {
+                add(object, entity, their);
+            }
+        }
+    }
+    for id in fresh.on_slot(&entities, &slot) {
+        let object = fresh.get(&id).filter(|_| id != own.revision().object_id());
+        // What is made from others may have less authority than it says.
+        let object = object.filter(|object| object.revision().derived_from().is_empty());
+        if let Some(object) = object
+            && let Some((theirs, their)) = SlotClaim::of(object)
+        {
+            for entity in &theirs {
+                add(object, entity, &their);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The preferences that an object would take the place of, if a person confirmed it now: where it was inferred, waits, and was
+/// never believed as it is.
+pub(crate) fn in_place_of(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    now: Instant,
+) -> Result<Vec<Stated>, Error> {
+    let (id, revision) = (own.revision().object_id(), own.revision().id());
+    let is_in = |row: &BeliefRow, lifecycle| row.revision == revision && row.lifecycle == lifecycle;
+    let waits = |row: &BeliefRow| is_in(row, Lifecycle::AwaitingConfirmation);
+    if !is_inferred(own) {
+        return Ok(Vec::new());
+    }
+    let standing = rows.standing(&[id])?.remove(&id);
+    if !standing.is_some_and(|standing| standing.beliefs.iter().any(waits)) {
+        return Ok(Vec::new());
+    }
+    let was_believed = |row: &BeliefRow| is_in(row, Lifecycle::Active);
+    if rows.history(id)?.iter().any(was_believed) {
+        return Ok(Vec::new());
+    }
+    stated_otherwise(rows, own, &Fresh::default(), now)
+}
