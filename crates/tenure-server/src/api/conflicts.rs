@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use tenure_store::{Conflict, ConflictQuery, PairMark, Sees, Written};
 
 use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
 use super::fields::InField;
-use super::objects::{Reader, existing};
+use super::objects::Reader;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -117,17 +117,39 @@ pub(super) struct Deciding {
     note: Option<String>,
 }
 
+/// Refuses who may not decide between claims: a user decides by a role that the server was told of, and by no other.
+fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
+    let grant = &caller.grant;
+    let mut roles = grant.roles.iter();
+    let has_role = roles.any(|role| app.settings.resolvers.contains(role));
+    if grant.operator || (grant.user.is_some() && has_role) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        StatusCode::FORBIDDEN,
+        "the key may not decide between claims",
+    )
+    .expected(
+        "an operator's key, or that of a user with a role that `tenure serve --resolver` names",
+    ))
+}
+
 pub(super) async fn resolve(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Json(deciding): Json<Deciding>,
 ) -> Result<Said<Written>, Refusal> {
+    check_decides(&app, &caller)?;
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
+        // Only what one may see is decided on.
+        let reader = Reader::of(&caller, None)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let named = |named: &str, field: &str| {
-            let found = existing(&tenant, named).in_field(field)?;
+            let found = reader.existing(&tenant, named).in_field(field)?;
             let missing = || Error::input(format!("there is no object `{}`", clip(named)));
             found.ok_or_else(|| missing().at(field, None))
         };
@@ -140,7 +162,7 @@ pub(super) async fn resolve(
                 .into());
         }
         let note = deciding.note.as_deref();
-        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, None, &writing)?)
+        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing)?)
     });
     Ok(Said(written.await?))
 }

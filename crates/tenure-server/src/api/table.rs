@@ -510,11 +510,11 @@ pub(super) fn table() -> Vec<Entry> {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<conflicts::Deciding>),
                 answer: openapi::shape::<tenure_store::Written>,
-                ..operators(
+                ..operation(
                     "post",
                     "/api/v1/conflicts",
                     "resolveConflict",
-                    "Decide which of two claims that cannot both hold stands",
+                    "Decide which of two claims that cannot both hold stands, by an operator's key, or by that of a user with a role that the server names",
                 )
             },
             post(conflicts::resolve),
