@@ -245,10 +245,28 @@ fn many_pairs_are_shown_in_part() {
     let shown = bench.run(&["conflicts", "list"]);
     let said = String::from_utf8_lossy(&shown.stderr);
     assert!(
-        said.contains("note: 16 more pairs: --limit shows more"),
+        said.contains("note: there are more pairs: --limit N shows more, --after "),
         "{said}"
     );
     assert_eq!(pairs(&shown), 50);
+    let after = said.trim().rsplit_once("--after ").unwrap().1;
+    let after = after.split(' ').next().unwrap();
+    let rest = bench.run(&["conflicts", "list", "--after", after]);
+    assert_eq!((pairs(&rest), rest.stderr.len()), (16, 0));
+    let said = bench.refused(2, &["conflicts", "list", "--after", "page 2"]);
+    assert!(
+        said.contains("--after") && said.contains("FIRST/SECOND"),
+        "{said}"
+    );
+    for (option, value, count) in [
+        ("--entity", "ada", 50),
+        ("--entity", "bob", 0),
+        ("--slot", "limit", 50),
+        ("--slot", "limi", 0),
+    ] {
+        let shown = bench.run(&["conflicts", "list", option, value]);
+        assert_eq!(pairs(&shown), count, "{option} {value}");
+    }
     let shown = bench.run(&["conflicts", "list", "--limit", "66"]);
     assert_eq!((pairs(&shown), shown.stderr.len()), (66, 0));
     let all: Value =
@@ -264,4 +282,57 @@ fn an_import_says_which_claims_it_cannot_read() {
     bench.file("lines.jsonl", format!("{{\"object\":{object}}}\n"));
     let said = bench.ok(&["store", "import", "lines.jsonl"]);
     assert!(said.contains("weight: claim_not_parsed: "), "{said}");
+}
+
+#[test]
+fn decisions_that_leave_nothing_are_refused() {
+    let bench = Bench::new();
+    let claims = ["2024", "2025", "2026"].map(|year| {
+        format!(
+            r#"{{"name":"office-{year}","object_type":"project_decision","content":"It is room {year}.","normalized_claim":"office == {year}","canonical_entity_ids":["ada"],"valid_from":"{year}-01-01"}}"#
+        )
+    });
+    bench.file("offices.jsonl", claims.join("\n"));
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    let listed = bench.ok(&["conflicts", "list", "--limit", "1"]);
+    assert!(
+        listed.contains("office == 2025 from 2025-01-01T00:00:00Z")
+            && listed.contains("  both from "),
+        "{listed}"
+    );
+    let args = |one, other| ["conflicts", "resolve", one, other, "--stands", "first"];
+    let said = bench.refused(5, &args("office-2024", "office-2026"));
+    assert!(
+        said.contains("`office-2024` falls to `office-2025` by valid_from")
+            && said.contains("hint: decide between `office-2024` and `office-2025` first"),
+        "{said}"
+    );
+    bench.ok(&args("office-2024", "office-2025"));
+    bench.ok(&args("office-2024", "office-2026"));
+    bench.ok(&args("office-2025", "office-2026"));
+    let said = bench.refused(5, &args("office-2026", "office-2024"));
+    assert!(
+        said.contains(
+            "circle: `office-2026` over `office-2024` over `office-2025` over `office-2026`"
+        ),
+        "{said}"
+    );
+    // What was decided between is said otherwise: the decision has ended, and is shown with what it was about.
+    bench.file(
+        "offices.jsonl",
+        claims[0].replace("office == 2024", "office == 2023"),
+    );
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    let shown = bench.ok(&["conflicts", "show", "office-2024", "office-2025"]);
+    let (then, now) = shown.rsplit_once("office of ada").unwrap();
+    assert!(
+        then.contains("by person")
+            && then.contains("office == 2024")
+            && !then.contains("office == 2023"),
+        "{shown}"
+    );
+    assert!(
+        now.contains("by valid_from") && now.contains("office == 2023"),
+        "{shown}"
+    );
 }

@@ -7,7 +7,7 @@
 use maud::{Markup, html};
 use tenure::belief::entity::SeenEntity;
 use tenure::object::RetirementRule;
-use tenure_store::{Awaiting, Conflict, OutcomeLine, Party};
+use tenure_store::{Awaiting, Conflict, OutcomeLine, PairMark, Party};
 
 use crate::links::{Links, View};
 use crate::shell::Frame;
@@ -21,14 +21,21 @@ const NOTE: usize = 4_000;
 /// What waits, as far as the reader may see it.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// The claims that cannot both hold.
+    /// The claims that cannot both hold: a page of them.
     pub conflicts: Vec<Conflict>,
+    /// The mark behind which there are more of them.
+    pub next: Option<PairMark>,
     /// The entities.
     pub entities: Vec<SeenEntity>,
     /// The outcomes that are proposed.
     pub outcomes: Vec<OutcomeLine>,
     /// The objects that await confirmation, without the outcomes.
     pub awaiting: Vec<Awaiting>,
+}
+
+impl Waiting {
+    /// The number of conflicts on a page.
+    pub const CONFLICTS: usize = MOST;
 }
 
 /// A decision that is to be confirmed.
@@ -48,24 +55,41 @@ pub struct Asking<'a> {
 pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Markup {
     let Waiting {
         conflicts,
+        next,
         entities,
         outcomes,
         awaiting,
     } = waiting;
     let pending: Vec<&SeenEntity> = entities.iter().filter(|entity| entity.pending).collect();
     let counts = [
-        ("conflicts", "Claims that cannot both hold", conflicts.len()),
-        ("entities", "Entities under review", pending.len()),
-        ("outcomes", "Outcomes that were proposed", outcomes.len()),
-        ("awaiting", "What awaits confirmation", awaiting.len()),
+        (
+            "conflicts",
+            "Claims that cannot both hold",
+            conflicts.len(),
+            next.is_some(),
+        ),
+        ("entities", "Entities under review", pending.len(), false),
+        (
+            "outcomes",
+            "Outcomes that were proposed",
+            outcomes.len(),
+            false,
+        ),
+        (
+            "awaiting",
+            "What awaits confirmation",
+            awaiting.len(),
+            false,
+        ),
     ];
     html! {
         h1 { "Decisions" }
         @if let Some(done) = done { p.notice role="status" { (clipped(done, 400)) } }
         @if !frame.writes && !frame.reviews { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
-        nav.toc aria-label="Kinds of decisions" { ul { @for (id, title, count) in counts { li { a href=(format!("#{id}")) { (title) } " " span.count { (count) } } } } }
+        nav.toc aria-label="Kinds of decisions" { ul { @for (id, title, count, more) in counts { li { a href=(format!("#{id}")) { (title) } " " span.count { (count) @if more { " and more" } } } } } }
         h2 #conflicts { "Claims that cannot both hold" }
         (each(conflicts, |conflict| one(conflict, frame)))
+        @if let Some(next) = next { p { a href=(format!("/inspect/waiting?after={next}#conflicts")) { "The next ones" } } }
         h2 #entities { "Entities under review" }
         (each(&pending, |entity| review(entity, frame)))
         h2 #outcomes { "Outcomes that were proposed" }

@@ -77,6 +77,7 @@ impl App {
                 mode: options.mode,
                 fail_closed: options.fail_closed,
                 rejects: options.rejects,
+                resolvers: options.resolvers,
                 hosts: options.hosts,
                 limits,
                 originals: options.originals,

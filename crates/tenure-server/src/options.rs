@@ -53,6 +53,9 @@ pub struct Options {
     pub fail_closed: bool,
     /// Answers with these faults do not go to the client, where they are not streamed and the gateway compiles.
     pub rejects: Vec<OutputFault>,
+    /// The roles whose users decide between claims that cannot both hold, as far as they may see both; without any, operators
+    /// alone do.
+    pub resolvers: Vec<String>,
     /// The names that the server is called by, besides addresses and `localhost`.
     pub hosts: Vec<String>,
     /// The limits of sizes and times.
@@ -95,6 +98,7 @@ impl Options {
             mode: Mode::Observe,
             fail_closed: false,
             rejects: Vec::new(),
+            resolvers: Vec::new(),
             hosts: Vec::new(),
             limits: Limits::default(),
             audit: None,
@@ -140,6 +144,7 @@ pub(crate) struct Settings {
     pub(crate) mode: Mode,
     pub(crate) fail_closed: bool,
     pub(crate) rejects: Vec<OutputFault>,
+    pub(crate) resolvers: Vec<String>,
     pub(crate) hosts: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) originals: Option<PathBuf>,

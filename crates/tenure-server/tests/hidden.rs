@@ -209,3 +209,106 @@ fn what_is_hidden_takes_as_long_as_what_is_not_there() {
         );
     }
 }
+
+#[test]
+fn a_role_decides_between_claims_that_it_sees_where_the_server_says_so() {
+    let served = |resolvers: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let store = tenure_store::Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let keys = Keys::of(&store).unwrap();
+        let key = |user: Option<&str>, roles: &[&str], operator: bool| {
+            let grant = Grant {
+                tenant: "acme".into(),
+                user: user.map(str::to_owned),
+                roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+                operator,
+                clearance: Some(Classification::Restricted),
+                ..Grant::default()
+            };
+            let made = Instant::from_micros(1_790_000_000_000_000);
+            format!("x-tenure-key: {}", keys.create(grant, made).unwrap().1)
+        };
+        let all = [
+            key(None, &[], true),
+            key(Some("ana"), &["arbiter"], false),
+            key(Some("bob"), &["reviewer"], false),
+            // A role alone is nobody.
+            key(None, &["arbiter"], false),
+        ];
+        let resolvers = resolvers.iter().map(|role| (*role).to_owned()).collect();
+        let bench = Bench::over(folder, store, &[], |options| tenure_server::Options {
+            resolvers,
+            ..options
+        });
+        (bench, all)
+    };
+    let claim = |name: &str, value: u32, user: Option<&str>| {
+        json!({
+            "name": name, "content": format!("It is {value}."), "user_id": user, "security_classification": "restricted",
+            "normalized_claim": format!("port == {value}"), "canonical_entity_ids": ["desk"],
+        })
+    };
+    let decide = |bench: &Bench, key: &str, second: &str| {
+        let body = json!({ "first": "open", "second": second, "stands": "first" }).to_string();
+        bench.ask("POST", "/api/v1/conflicts", &[JSON, key], body.as_bytes())
+    };
+    for resolvers in [&[][..], &["arbiter"]] {
+        let (bench, [operator, ana, bob, nobody]) = served(resolvers);
+        let objects = json!([
+            claim("open", 1, None),
+            claim("other", 2, None),
+            claim("hers", 3, Some("eve"))
+        ]);
+        let body = json!({ "objects": objects }).to_string();
+        let put = bench.ask(
+            "POST",
+            "/api/v1/objects",
+            &[JSON, &operator],
+            body.as_bytes(),
+        );
+        assert_eq!(put.status, 200, "{}", put.json());
+        let may = if resolvers.is_empty() { 403 } else { 200 };
+        assert_eq!(decide(&bench, &ana, "other").status, may);
+        for none in [&bob, &nobody] {
+            let refused = decide(&bench, none, "other");
+            assert_eq!(refused.status, 403);
+            assert!(
+                refused.json().to_string().contains("--resolver"),
+                "{}",
+                refused.json()
+            );
+        }
+        // What she may not see is not there for her.
+        let [hidden, missing] = ["hers", "none"].map(|second| decide(&bench, &ana, second));
+        assert_eq!(hidden.status, missing.status);
+        assert_eq!(
+            hidden.json().to_string().replace("hers", "none"),
+            missing.json().to_string()
+        );
+        assert_eq!(decide(&bench, &operator, "hers").status, 200);
+        // The list has pages, for each of what they may see.
+        let pages = |key: &str, query: &str| {
+            let reply = bench.ask("GET", &format!("/api/v1/conflicts{query}"), &[key], b"");
+            assert_eq!(reply.status, 200, "{}", reply.json());
+            let found = reply.json();
+            let next = found["next"].as_str().map(str::to_owned);
+            (found["conflicts"].as_array().unwrap().len(), next)
+        };
+        let (count, next) = pages(&operator, "?limit=2");
+        assert_eq!(count, 2);
+        let after = format!("?limit=2&after={}", next.unwrap());
+        assert_eq!(pages(&operator, &after), (1, None));
+        assert_eq!(pages(&ana, "?limit=2"), (1, None));
+        assert_eq!(pages(&operator, "?entity=desk&slot=port").0, 3);
+        assert_eq!(pages(&operator, "?entity=table").0, 0);
+        let waits = if resolvers.is_empty() { 2 } else { 1 };
+        assert_eq!(pages(&operator, "?unresolved=true").0, waits);
+        let wrong = bench.ask("GET", "/api/v1/conflicts?after=2", &[&operator], b"");
+        assert_eq!(
+            (wrong.status, &wrong.json()["error"]["field"]),
+            (400, &json!("after")),
+            "{}",
+            wrong.json()
+        );
+    }
+}

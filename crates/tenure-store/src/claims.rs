@@ -2,18 +2,19 @@
 //!
 //! A judgement follows from the two claims alone, so that the order of writes changes nothing. Where many claims
 //! contradict each other, each write judges its own against the strongest [`MOST_OPPONENTS`]; a compile judges the
-//! other pairs that its caller sees by the same function. Somebody's decision stays as long as both claims stand and
-//! cannot both hold.
+//! other pairs that its caller sees by the same function. Somebody's decision stays as long as both claims stand, say what was
+//! decided between, and cannot both hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use tenure::belief::{Ground, Loser, SlotClaim};
+use tenure::belief::{Claim, Ground, Loser, SlotClaim};
 use tenure::object::{ContradictionStatus, Decided, Decision, Lifecycle, ObjectId, Sealer, Usage};
-use tenure::time::Instant;
+use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
 use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::labels::{Sees, head_access, open};
 use crate::recorded::{Placed, with_recorded};
 use crate::stored::{believed, read_revision, unwritable};
 
@@ -40,6 +41,15 @@ pub(crate) struct Kept {
     pub(crate) merged: Option<[String; 2]>,
 }
 
+impl Kept {
+    /// The ids of the entity that the first and the second object name.
+    pub(crate) fn named(&self) -> [&str; 2] {
+        let one = self.entity.as_str();
+        let merged = self.merged.as_ref();
+        merged.map_or([one, one], |[first, second]| [first, second])
+    }
+}
+
 /// The claims of one object that hold in the view of all, each with its entity.
 pub(crate) type Claims = Vec<(String, SlotClaim)>;
 
@@ -48,13 +58,50 @@ pub(crate) fn claims_of(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Claims>, Error> {
-    let standing = rows.standing(ids)?;
-    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-    let beliefs: Vec<&BeliefRow> = beliefs
-        .filter(|row| {
-            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
-        })
-        .collect();
+    let standing = rows.standing(ids)?.into_values();
+    let beliefs: Vec<BeliefRow> = standing.flat_map(|standing| standing.beliefs).collect();
+    let mut held = claiming(rows, &beliefs)?;
+    for (at, row, object) in with_recorded(rows, held.clone())? {
+        held[at as usize] = (at, row, object);
+    }
+    Ok(by_object(held))
+}
+
+/// The beliefs of these objects that make claims and took part at an instant, or do now, as far as a caller may see them.
+pub(crate) fn claiming_seen(
+    rows: &mut dyn Read,
+    tenant: &str,
+    ids: &[ObjectId],
+    known: Option<Instant>,
+    sees: Option<&Sees<'_>>,
+) -> Result<Vec<Placed>, Error> {
+    let mut beliefs = Vec::new();
+    match known {
+        None => {
+            let standing = rows.standing(ids)?.into_values();
+            let held = standing.flat_map(|standing| standing.beliefs).collect();
+            beliefs = open(tenant, held, None, sees)?;
+        }
+        Some(known) => {
+            for id in ids {
+                let held = rows.held(*id, known)?;
+                let access = match sees {
+                    Some(_) => head_access(rows, tenant, *id)?,
+                    None => None,
+                };
+                beliefs.extend(open(tenant, held, access.as_ref(), sees)?);
+            }
+        }
+    }
+    claiming(rows, &beliefs)
+}
+
+/// Those of these beliefs that make a claim and take part in settlement, as they are believed.
+fn claiming(rows: &mut dyn Read, beliefs: &[BeliefRow]) -> Result<Vec<Placed>, Error> {
+    let beliefs = beliefs.iter().filter(|row| {
+        row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
+    });
+    let beliefs: Vec<&BeliefRow> = beliefs.collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let mut held: Vec<Placed> = Vec::new();
@@ -72,9 +119,10 @@ pub(crate) fn claims_of(
         let object = believed(&object, row, Usage::default(), None);
         held.push((held.len() as u64, row.clone(), object));
     }
-    for (at, row, object) in with_recorded(rows, held.clone())? {
-        held[at as usize] = (at, row, object);
-    }
+    Ok(held)
+}
+
+pub(crate) fn by_object(held: Vec<Placed>) -> BTreeMap<ObjectId, Claims> {
     let mut claims: BTreeMap<ObjectId, Claims> = BTreeMap::new();
     for (_, row, object) in held {
         if let Some((entities, claim)) = SlotClaim::of(&object) {
@@ -82,7 +130,26 @@ pub(crate) fn claims_of(
             own.extend(entities.into_iter().map(|entity| (entity, claim.clone())));
         }
     }
-    Ok(claims)
+    claims
+}
+
+/// The words of an object's claims on one slot of one entity: each with the time for which it is claimed without a gap.
+fn words<'c>(claims: &'c Claims, entity: &str, slot: &str) -> Vec<(&'c Claim, bool, Interval)> {
+    let own = claims.iter();
+    let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
+    let own = own.map(|(_, one)| (&one.claim, one.multiple, one.standing.valid));
+    let mut own: Vec<(&Claim, bool, Interval)> = own.collect();
+    own.sort_by_key(|(_, _, valid)| valid.from);
+    // A revision of a part of the time, in the same words, parts what is one.
+    own.dedup_by(|(claim, multiple, valid), (before, was_multiple, until)| {
+        let goes_on = until.until.is_some() && until.until == valid.from;
+        let is_one = goes_on && claim == before && multiple == was_multiple;
+        if is_one {
+            until.until = valid.until;
+        }
+        is_one
+    });
+    own
 }
 
 pub(crate) fn slot_key(key: &[u8; 32], entity: &str, slot: &str) -> i64 {
@@ -167,9 +234,12 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
     for row in known {
         let place = (row.first, row.second, row.slot);
         let before: Option<Kept> = serde_json::from_str(&row.body).ok();
-        let decided = before
-            .as_ref()
-            .is_some_and(|kept| kept.ground == Ground::Person);
+        let decided = match &before {
+            Some(kept) if kept.ground == Ground::Person => {
+                as_decided(rows, &row, kept, &all, touched)?
+            }
+            _ => false,
+        };
         let claims = |id| all.get(&id).map_or(&[][..], Vec::as_slice);
         let is_kept = |kept: &Kept| still_collide(kept, claims(row.first), claims(row.second));
         match wanted.remove(&place) {
@@ -235,6 +305,33 @@ pub(crate) fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]
     })
 }
 
+/// Returns whether two objects still say what a person decided between. Those that this write left alone do: each write looks
+/// at what it changes.
+fn as_decided(
+    rows: &mut dyn Write,
+    row: &PairRow,
+    kept: &Kept,
+    all: &BTreeMap<ObjectId, Claims>,
+    touched: &[ObjectId],
+) -> Result<bool, Error> {
+    let none = Claims::new();
+    for (id, entity) in [row.first, row.second].into_iter().zip(kept.named()) {
+        let now = words(all.get(&id).unwrap_or(&none), entity, &kept.slot);
+        if now.is_empty() {
+            return Ok(false);
+        }
+        if !touched.contains(&id) {
+            continue;
+        }
+        let held = rows.held(id, row.opened.at)?;
+        let then = by_object(claiming(rows, &held)?);
+        if words(then.get(&id).unwrap_or(&none), entity, &kept.slot) != now {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Returns whether the claims of two objects still collide that a person has decided between, where a merge makes them a pair.
 fn still_collide(
     kept: &Kept,
@@ -282,7 +379,7 @@ impl Decisions {
         known: Option<Instant>,
     ) -> Result<Decisions, Error> {
         let mut decisions: BTreeMap<ObjectId, Vec<Decided>> = BTreeMap::new();
-        for row in rows.pairs(of, known)? {
+        for row in rows.decided(of, known)? {
             let kept = kept(&row)?;
             if kept.ground == Ground::Person {
                 let stands = stands(kept.loser);

@@ -1,21 +1,26 @@
-//! The verbs over conflicts: pairs of claims that cannot both hold, and what was decided between them.
+//! The verbs over conflicts: pairs of claims that cannot both hold, and what was ever judged of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
+use tenure::Error;
 use tenure::belief::{Ground, Judgement, Loser};
-use tenure::object::{ContradictionStatus, Decision, ObjectId, clip};
+use tenure::object::{ContradictionStatus, ObjectId, clip};
 use tenure::time::{Instant, Interval};
-use tenure::{Digest, Error, ErrorKind};
 
-use crate::claims::{Kept, claims_of, kept, loser, pair_row, swapped};
-use crate::engine::{Change, PairRow, Read};
+use crate::claims::{Claims, Kept, by_object, claiming_seen, kept};
+use crate::engine::{PairRow, PairRun, Read};
 use crate::labels::{Sees, open_objects};
-use crate::merged::Merges;
-use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
+use crate::merged::{Merges, of};
+use crate::stored::unwritable;
+use crate::tenant::Tenant;
 
-/// The longest note of a decision, in bytes.
-const MOST_NOTE: usize = 8 << 10;
+/// The most pairs that are read at once.
+const AT_ONCE: usize = 1_000;
+/// The fewest.
+const AT_LEAST: usize = 64;
 
 /// One of the two objects of a conflict.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -24,12 +29,35 @@ pub struct Party {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
-    /// Its claims on the slot, as they are read.
+    /// Its claims on the slot, as they are read: of a judgement that holds, those of now; of one that has ended, those of when it
+    /// was made.
     pub claims: Vec<String>,
+    /// The time of each of them, in the same order.
+    pub valid: Vec<Held>,
 }
 
-/// A way in which a conflict can be resolved without asking the model.
+/// The time for which something is claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// Its begin; missing means unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Instant>,
+    /// Its end; missing means open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Instant>,
+}
+
+impl Held {
+    const fn of(valid: Interval) -> Held {
+        Held {
+            from: valid.from,
+            until: valid.until,
+        }
+    }
+}
+
+/// A way in which a conflict can be resolved without asking the model: what knows best goes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResolverAction {
@@ -83,31 +111,101 @@ pub struct Conflict {
     pub actions: Vec<ResolverAction>,
 }
 
+/// The place of a pair in the list: the ids of both objects, as `FIRST/SECOND`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct PairMark(pub ObjectId, pub ObjectId);
+
+impl fmt::Display for PairMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0, self.1)
+    }
+}
+
+impl FromStr for PairMark {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<PairMark, Error> {
+        let ids = text.split_once('/');
+        let mark = ids
+            .and_then(|(first, second)| Some(PairMark(first.parse().ok()?, second.parse().ok()?)));
+        mark.ok_or_else(|| {
+            Error::input(format!("`{}` is no place in the list", clip(text)))
+                .expected("FIRST/SECOND, two ids: where the page before ended")
+        })
+    }
+}
+
+impl Serialize for PairMark {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// The conflicts that are asked for: all of them now, unless it says less.
+#[derive(Clone, Copy, Default)]
+pub struct ConflictQuery<'q> {
+    /// The instant at which they were held.
+    pub known: Option<Instant>,
+    /// Who asks.
+    pub sees: Option<&'q Sees<'q>>,
+    /// The id of the entity, also one that is merged into it.
+    pub entity: Option<&'q str>,
+    /// The slot.
+    pub slot: Option<&'q str>,
+    /// Those alone that wait for a decision.
+    pub waiting: bool,
+    /// The pair behind which a page begins.
+    pub after: Option<PairMark>,
+}
+
+/// A page of conflicts, by the ids of both objects.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ConflictPage {
+    /// The conflicts.
+    pub conflicts: Vec<Conflict>,
+    /// The mark behind which the next page begins, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<PairMark>,
+}
+
 impl Tenant {
-    /// The judgements on pairs of claims that cannot both hold, now or at an instant. A caller is told of those of
-    /// which both objects may be seen; of pairs that only a merge of entities makes, those that do so in the caller's view: they
-    /// are judged as this is asked, over all claims, which a tenant without merges does not pay for.
+    /// All judgements on pairs of claims that cannot both hold, now or at an instant: the pages of
+    /// [`Tenant::conflict_page`] in one.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn conflicts(
         &self,
         known: Option<Instant>,
         sees: Option<&Sees<'_>>,
     ) -> Result<Vec<Conflict>, Error> {
-        self.read(|rows| {
-            let merges = Merges::read(rows, &self.name, known, sees)?;
-            let mut pairs = rows.pairs(None, known)?;
-            if let Some(merges) = &merges {
-                let made = merges.pairs(rows, &self.name, known, sees)?;
-                merges.add(&mut pairs, None, made)?;
-            }
-            shown(rows, &self.name, pairs, merges.as_ref(), sees)
-        })
+        let query = ConflictQuery {
+            known,
+            sees,
+            ..ConflictQuery::default()
+        };
+        Ok(self.conflict_page(&query, usize::MAX)?.conflicts)
     }
 
-    /// Every judgement on the claims of two objects, the oldest first; empty for a caller who may not see both.
+    /// The judgements on pairs of claims that cannot both hold: the first `most`, and what else there is of the last two
+    /// objects. A caller is told of those of which both claims may be seen; of pairs that only a merge of entities makes, those
+    /// that do so in the caller's view: they are judged as this is asked, over all claims, which a tenant without merges
+    /// does not pay for. Memory holds what is shown.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::conflicts`].
+    pub fn conflict_page(
+        &self,
+        query: &ConflictQuery<'_>,
+        most: usize,
+    ) -> Result<ConflictPage, Error> {
+        self.read(|rows| page(rows, &self.name, query, most))
+    }
+
+    /// Every judgement on the claims of two objects, the oldest first, each with what both claimed when it was made, or do now
+    /// where it holds; empty for a caller who may not see both.
     ///
     /// # Errors
     ///
@@ -121,206 +219,327 @@ impl Tenant {
         self.read(|rows| {
             let (first, second) = (one.min(other), one.max(other));
             let merges = Merges::read(rows, &self.name, None, sees)?;
-            let mut pairs = rows.pair_history(first, second)?;
+            let mut judged = rows.pair_history(first, second)?;
             if let Some(merges) = &merges {
-                let made = merges.pairs(rows, &self.name, None, sees)?;
-                merges.add(&mut pairs, Some((first, second)), made)?;
+                judged = merges.with_made(rows, &self.name, sees, (first, second), judged)?;
             }
-            shown(rows, &self.name, pairs, merges.as_ref(), sees)
-        })
-    }
-
-    /// Decides between the claims of two objects, of which the first is `one`. The decision stays as long as both
-    /// claims stand and cannot both hold.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Conflict`] when there is no open conflict between them, as where one of them is gone meanwhile;
-    /// [`ErrorKind::Input`] when the note is too long; [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn resolve_conflict(
-        &self,
-        one: ObjectId,
-        other: ObjectId,
-        stands: Decision,
-        note: Option<&str>,
-        writing: &Writing,
-    ) -> Result<Written, Error> {
-        if note.is_some_and(|note| note.len() > MOST_NOTE) {
-            return Err(Error::input("the note of a decision is too long")
-                .expected(format!("at most {MOST_NOTE} bytes")));
-        }
-        let asked = Digest::of(format!("{one} {other} {stands} {note:?}").as_bytes());
-        let note = note.map(str::to_owned);
-        let author = writing.author.clone();
-        let tenant = self.name.to_string();
-        self.once(writing, "resolve", asked, move |rows| {
-            let (first, second) = (one.min(other), one.max(other));
-            let stands = if first == one {
-                stands
-            } else {
-                swapped(stands)
-            };
-            let stamp = rows.stamp()?;
-            let known = rows.pairs(Some(&[first]), None)?;
-            let known: Vec<PairRow> = known
-                .into_iter()
-                .filter(|row| row.second == second)
-                .collect();
-            let mut decided = known.clone();
-            if let Some(merges) = Merges::read(rows, &tenant, None, None)? {
-                let made = merges.pairs(rows, &tenant, None, None)?;
-                merges.add(&mut decided, Some((first, second)), made)?;
+            let mut view = View::new(&self.name, merges, sees);
+            let mut history = Vec::with_capacity(judged.len());
+            for row in judged {
+                let then = row.closed.map(|_| row.opened.at);
+                let kept = kept(&row)?;
+                if view.joins(&kept) {
+                    history.extend(view.shown(rows, then, vec![(row, kept)])?);
+                }
             }
-            if decided.is_empty() {
-                let what = format!("there is no open conflict between `{one}` and `{other}`");
-                return Err(Error::new(ErrorKind::Conflict, what)
-                    .expected("two objects whose claims cannot both hold")
-                    .hint("`tenure conflicts list` shows those that there are"));
-            }
-            let mut open = Vec::with_capacity(decided.len());
-            for row in &decided {
-                let decided = Kept {
-                    loser: loser(stands),
-                    ground: Ground::Person,
-                    by: author.clone(),
-                    note: note.clone(),
-                    ..kept(row)?
-                };
-                let row = PairRow {
-                    opened: stamp,
-                    ..row.clone()
-                };
-                open.push(pair_row(&row, &decided)?);
-            }
-            rows.change_pairs(&known, &open)?;
-            let mut change = Change::default();
-            let mut written = Vec::new();
-            for (id, standing) in rows.standing(&[first, second])? {
-                let name = standing.name;
-                // Whoever holds what is believed in memory reads both again.
-                change
-                    .objects
-                    .push((id, standing.place, name.clone(), standing.head));
-                written.push(WrittenObject {
-                    object_id: id,
-                    name: Some(name),
-                    revision: Some(standing.head),
-                    outcome: Outcome::Judged,
-                    note: None,
-                });
-            }
-            rows.change(&change)?;
-            Ok(written)
+            Ok(history)
         })
     }
 }
 
-/// These judgements, as they are shown. One that a merge makes is shown where it does so in the caller's view.
-fn shown(
+fn page(
     rows: &mut dyn Read,
     tenant: &str,
-    pairs: Vec<PairRow>,
-    merges: Option<&Merges>,
-    sees: Option<&Sees<'_>>,
-) -> Result<Vec<Conflict>, Error> {
-    let ids: BTreeSet<ObjectId> = pairs
-        .iter()
-        .flat_map(|row| [row.first, row.second])
-        .collect();
-    let ids: Vec<ObjectId> = ids.into_iter().collect();
-    let open = open_objects(rows, tenant, ids.clone(), sees)?;
-    let open: BTreeSet<ObjectId> = open.into_iter().collect();
-    let standing = rows.standing(&ids)?;
-    let claims = claims_of(rows, &ids)?;
-    let heads = rows.heads(&ids)?;
-    let mut conflicts = Vec::new();
-    for row in pairs {
-        if !open.contains(&row.first) || !open.contains(&row.second) {
-            continue;
-        }
-        let kept = kept(&row)?;
-        let is_one = |ids| merges.is_some_and(|merges| merges.join(ids));
-        if !kept.merged.as_ref().is_none_or(is_one) {
-            continue;
-        }
-        let named = kept.merged.clone();
-        let named = named.unwrap_or_else(|| [kept.entity.clone(), kept.entity.clone()]);
-        let entity = merges.filter(|_| kept.merged.is_some());
-        let entity = entity.and_then(|merges| merges.meant(&named[0]));
-        let entity = entity.unwrap_or(&kept.entity).to_owned();
-        let party = |id: ObjectId, named: &String| {
-            let own = claims.get(&id).into_iter().flatten();
-            let own =
-                own.filter(|(entity, claim)| entity == named && claim.claim.slot() == kept.slot);
-            Party {
-                object_id: id,
-                name: standing
-                    .get(&id)
-                    .map_or(String::new(), |standing| clip(&standing.name)),
-                claims: own.map(|(_, claim)| claim.claim.to_string()).collect(),
-            }
-        };
-        let judgement = Judgement {
-            loser: kept.loser,
-            window: Interval::UNKNOWN,
-            ground: kept.ground,
-        };
-        let open_question = kept.loser == Loser::Both && kept.ground != Ground::Person;
-        conflicts.push(Conflict {
-            first: party(row.first, &named[0]),
-            second: party(row.second, &named[1]),
-            status: if kept.loser == Loser::Neither {
-                ContradictionStatus::Clean
-            } else {
-                judgement.status()
-            },
-            entity,
-            slot: kept.slot,
-            loser: kept.loser,
-            ground: kept.ground,
-            from: kept.from,
-            until: kept.until,
-            tx_start: row.opened.at,
-            tx_end: row.closed.map(|closed| closed.at),
-            merged: kept.merged,
-            by: kept.by,
-            note: kept.note,
-            actions: if open_question {
-                actions(
-                    [row.first, row.second]
-                        .into_iter()
-                        .filter_map(|id| heads.get(&id)),
-                )
-            } else {
-                Vec::new()
-            },
-        });
+    query: &ConflictQuery<'_>,
+    most: usize,
+) -> Result<ConflictPage, Error> {
+    let merges = Merges::read(rows, tenant, query.known, query.sees)?;
+    let mut made = match &merges {
+        Some(merges) => made(rows, tenant, merges, query, most)?.into_iter(),
+        None => Vec::new().into_iter(),
     }
-    Ok(conflicts)
+    .peekable();
+    let having = query.having(merges.is_some())?;
+    let mut view = View::new(tenant, merges, query.sees);
+    let mut found = ConflictPage {
+        conflicts: Vec::new(),
+        next: None,
+    };
+    let mut at_once = most.saturating_add(1).clamp(AT_LEAST, AT_ONCE);
+    let mut after = query.after;
+    loop {
+        let mut run = rows.pair_run(&PairRun {
+            known: query.known,
+            after: after.map(|PairMark(first, second)| (first, second)),
+            most: at_once as u32,
+            having: having.each_ref().map(String::as_str),
+        })?;
+        let is_last = run.len() < at_once;
+        if !is_last {
+            // More of the last two may follow, which stay together.
+            let end = run.last().map(pair);
+            let kept = run.iter().take_while(|row| Some(pair(row)) != end).count();
+            if kept == 0 {
+                at_once *= 2;
+                continue;
+            }
+            run.truncate(kept);
+        }
+        let end = run.last().map(pair);
+        while let Some(row) = made.next_if(|row| is_last || Some(pair(row)) <= end) {
+            run.push(row);
+        }
+        run.sort_by_key(|row| (row.first, row.second, row.slot));
+        let mut wanted = Vec::with_capacity(run.len());
+        for row in run {
+            let kept = kept(&row)?;
+            if view.joins(&kept) && query.wants(view.merges.as_ref(), &kept) {
+                wanted.push((row, kept));
+            }
+        }
+        for conflict in view.shown(rows, query.known, wanted)? {
+            let of = PairMark(conflict.first.object_id, conflict.second.object_id);
+            let last = found.conflicts.last();
+            let last = last.map(|last| PairMark(last.first.object_id, last.second.object_id));
+            if found.conflicts.len() >= most && last != Some(of) {
+                found.next = last;
+                return Ok(found);
+            }
+            found.conflicts.push(conflict);
+        }
+        if is_last {
+            return Ok(found);
+        }
+        after = end;
+    }
 }
 
-/// The ways to resolve a conflict between objects with these bodies: what knows best goes first.
-fn actions<'b>(bodies: impl Iterator<Item = &'b String>) -> Vec<ResolverAction> {
-    let mut actions = BTreeSet::new();
-    for body in bodies {
-        let document: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-        if document.get("update_path").is_some() {
-            actions.insert(0);
-        }
-        if document
-            .get("object_type")
-            .is_some_and(|kind| kind == "tool_result")
-        {
-            actions.insert(1);
+fn pair(row: &PairRow) -> PairMark {
+    PairMark(row.first, row.second)
+}
+
+/// The judgements on pairs that a merge makes and nobody has decided, behind the mark of a page: as many as it may show, and one.
+fn made(
+    rows: &mut dyn Read,
+    tenant: &str,
+    merges: &Merges,
+    query: &ConflictQuery<'_>,
+    most: usize,
+) -> Result<Vec<PairRow>, Error> {
+    let decided = merges.acting(rows.decided(None, query.known)?)?;
+    let is_wanted = |row: &PairRow| {
+        query.after.is_none_or(|after| after < pair(row))
+            && !decided.contains(&of(row))
+            && kept(row).is_ok_and(|kept| query.wants(Some(merges), &kept))
+    };
+    let most = most.saturating_add(1);
+    merges.pairs(rows, tenant, (query.known, query.sees), most, &is_wanted)
+}
+
+impl ConflictQuery<'_> {
+    /// The parts of judgements that are wanted, as they are written.
+    fn having(&self, merges: bool) -> Result<[String; 3], Error> {
+        let part = |name: &str, value: Option<&str>| match value {
+            Some(value) => {
+                let value = serde_json::to_string(value).map_err(|error| unwritable(&error))?;
+                Ok(format!("\"{name}\":{value}"))
+            }
+            None => Ok(String::new()),
+        };
+        // What is merged goes by other ids, too.
+        let entity = self.entity.filter(|_| !merges);
+        let loser = self.waiting.then_some("both");
+        Ok([
+            part("entity", entity)?,
+            part("slot", self.slot)?,
+            part("loser", loser)?,
+        ])
+    }
+
+    fn wants(&self, merges: Option<&Merges>, kept: &Kept) -> bool {
+        let is_entity = |wanted: &str| {
+            let meant = |id: &str| merges.and_then(|merges| merges.meant(id)) == Some(wanted);
+            kept.entity == wanted || kept.named().iter().any(|id| *id == wanted || meant(id))
+        };
+        self.slot.is_none_or(|slot| kept.slot == slot)
+            && self.entity.is_none_or(is_entity)
+            && (!self.waiting || waits(kept))
+    }
+}
+
+/// Returns whether nothing says which of the two stands.
+fn waits(kept: &Kept) -> bool {
+    kept.loser == Loser::Both && kept.ground != Ground::Person
+}
+
+/// What a caller sees of conflicts.
+struct View<'v> {
+    tenant: &'v str,
+    merges: Option<Merges>,
+    sees: Option<&'v Sees<'v>>,
+    /// The objects that were looked at, and whether they may be seen.
+    seen: BTreeMap<ObjectId, bool>,
+}
+
+/// What an object says at an instant.
+#[derive(Default)]
+struct Speaker {
+    name: String,
+    claims: Claims,
+    actions: BTreeSet<ResolverAction>,
+}
+
+impl<'v> View<'v> {
+    fn new(tenant: &'v str, merges: Option<Merges>, sees: Option<&'v Sees<'v>>) -> View<'v> {
+        View {
+            tenant,
+            merges,
+            sees,
+            seen: BTreeMap::new(),
         }
     }
-    let mut actions: Vec<ResolverAction> = actions
+
+    /// Returns whether a judgement is one in this view: what only a merge makes a pair is one where it does so there.
+    fn joins(&self, kept: &Kept) -> bool {
+        let is_one = |ids| self.merges.as_ref().is_some_and(|merges| merges.join(ids));
+        kept.merged.as_ref().is_none_or(is_one)
+    }
+
+    /// Those of these judgements of which both objects may be seen.
+    fn open(
+        &mut self,
+        rows: &mut dyn Read,
+        mut judged: Vec<(PairRow, Kept)>,
+    ) -> Result<Vec<(PairRow, Kept)>, Error> {
+        if self.sees.is_none() {
+            return Ok(judged);
+        }
+        let ids = judged.iter().flat_map(|(row, _)| [row.first, row.second]);
+        let ids: BTreeSet<ObjectId> = ids.filter(|id| !self.seen.contains_key(id)).collect();
+        self.seen.extend(ids.iter().map(|id| (*id, false)));
+        let open = open_objects(rows, self.tenant, ids.into_iter().collect(), self.sees)?;
+        self.seen.extend(open.into_iter().map(|id| (id, true)));
+        let is_open = |id: ObjectId| self.seen.get(&id) == Some(&true);
+        judged.retain(|(row, _)| is_open(row.first) && is_open(row.second));
+        Ok(judged)
+    }
+
+    /// What these objects say at an instant, or now.
+    fn speakers(
+        &self,
+        rows: &mut dyn Read,
+        ids: &[ObjectId],
+        known: Option<Instant>,
+    ) -> Result<BTreeMap<ObjectId, Speaker>, Error> {
+        let mut speakers: BTreeMap<ObjectId, Speaker> = BTreeMap::new();
+        if self.sees.is_none() {
+            for (id, standing) in rows.standing(ids)? {
+                speakers.entry(id).or_default().name = standing.name;
+            }
+        }
+        let held = claiming_seen(rows, self.tenant, ids, known, self.sees)?;
+        let beliefs: Vec<_> = held.iter().map(|(_, row, _)| row).collect();
+        let bodies = rows.bodies(&beliefs)?;
+        for (_, row, object) in &held {
+            let speaker = speakers.entry(row.object).or_default();
+            if self.sees.is_some() {
+                object.name().clone_into(&mut speaker.name);
+            }
+            if let Some(body) = bodies.get(&row.revision) {
+                speaker.actions.extend(actions(body));
+            }
+        }
+        for (id, claims) in by_object(held) {
+            speakers.entry(id).or_default().claims = claims;
+        }
+        Ok(speakers)
+    }
+
+    /// These judgements, as they are shown: with what both claim now, or did at an instant.
+    fn shown(
+        &mut self,
+        rows: &mut dyn Read,
+        known: Option<Instant>,
+        judged: Vec<(PairRow, Kept)>,
+    ) -> Result<Vec<Conflict>, Error> {
+        let judged = self.open(rows, judged)?;
+        let ids = judged.iter().flat_map(|(row, _)| [row.first, row.second]);
+        let ids: BTreeSet<ObjectId> = ids.collect();
+        let ids: Vec<ObjectId> = ids.into_iter().collect();
+        let speakers = self.speakers(rows, &ids, known)?;
+        let none = Speaker::default();
+        let mut conflicts = Vec::with_capacity(judged.len());
+        for (row, kept) in judged {
+            let both = [row.first, row.second].map(|id| (id, speakers.get(&id).unwrap_or(&none)));
+            let [first, second] = kept.named();
+            let (first, second) = (
+                party(both[0], first, &kept.slot),
+                party(both[1], second, &kept.slot),
+            );
+            // Of an object, a caller may see what it says of another time alone.
+            let is_seen = |party: &Party| self.sees.is_none() || !party.claims.is_empty();
+            if !is_seen(&first) || !is_seen(&second) {
+                continue;
+            }
+            let merges = self.merges.as_ref().filter(|_| kept.merged.is_some());
+            let entity = merges.and_then(|merges| merges.meant(kept.named()[0]));
+            let entity = entity.unwrap_or(&kept.entity).to_owned();
+            let judgement = Judgement {
+                loser: kept.loser,
+                window: Interval::UNKNOWN,
+                ground: kept.ground,
+            };
+            let mut ways = BTreeSet::new();
+            if waits(&kept) {
+                ways.extend(
+                    both.iter()
+                        .flat_map(|(_, speaker)| &speaker.actions)
+                        .copied(),
+                );
+                ways.insert(ResolverAction::UserQuestion);
+            }
+            conflicts.push(Conflict {
+                first,
+                second,
+                status: if kept.loser == Loser::Neither {
+                    ContradictionStatus::Clean
+                } else {
+                    judgement.status()
+                },
+                entity,
+                slot: kept.slot,
+                loser: kept.loser,
+                ground: kept.ground,
+                from: kept.from,
+                until: kept.until,
+                tx_start: row.opened.at,
+                tx_end: row.closed.map(|closed| closed.at),
+                merged: kept.merged,
+                by: kept.by,
+                note: kept.note,
+                actions: ways.into_iter().collect(),
+            });
+        }
+        Ok(conflicts)
+    }
+}
+
+/// An object with its claims on a slot, as it is shown.
+fn party((id, speaker): (ObjectId, &Speaker), entity: &str, slot: &str) -> Party {
+    let own = speaker.claims.iter();
+    let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
+    let own: Vec<_> = own.map(|(_, claim)| claim).collect();
+    Party {
+        object_id: id,
+        name: clip(&speaker.name),
+        claims: own.iter().map(|claim| claim.claim.to_string()).collect(),
+        valid: own
+            .iter()
+            .map(|claim| Held::of(claim.standing.valid))
+            .collect(),
+    }
+}
+
+/// The ways to resolve a conflict that the body of an object in it tells of: what knows best goes first.
+fn actions(body: &str) -> Vec<ResolverAction> {
+    let document: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let record = document.get("update_path").is_some();
+    let tool = document
+        .get("object_type")
+        .is_some_and(|kind| kind == "tool_result");
+    let record = record.then_some(ResolverAction::SystemOfRecord);
+    record
         .into_iter()
-        .map(|known| match known {
-            0 => ResolverAction::SystemOfRecord,
-            _ => ResolverAction::ToolLookup,
-        })
-        .collect();
-    actions.push(ResolverAction::UserQuestion);
-    actions
+        .chain(tool.then_some(ResolverAction::ToolLookup))
+        .collect()
 }

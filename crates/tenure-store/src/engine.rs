@@ -189,6 +189,22 @@ pub struct PairRow {
     pub body: String,
 }
 
+/// The part of a judgement that says that a person decided so: nothing else writes its quotation marks bare.
+pub(crate) const DECIDED: &str = r#""ground":"person""#;
+
+/// A run of judgements on pairs, by the ids of both objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PairRun<'r> {
+    /// The instant at which they were held; now where none is given.
+    pub known: Option<Instant>,
+    /// The pair behind which it begins.
+    pub after: Option<(ObjectId, ObjectId)>,
+    /// The most judgements.
+    pub most: u32,
+    /// The parts that the judgements have, as they are written; an empty one is in all.
+    pub having: [&'r str; 3],
+}
+
 /// A line of the tenant's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteRow {
@@ -346,6 +362,14 @@ pub trait Read {
         of: Option<&[ObjectId]>,
         known: Option<Instant>,
     ) -> Result<Vec<PairRow>, Error>;
+    /// Those of them that a person made.
+    fn decided(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error>;
+    /// A run of judgements on pairs.
+    fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error>;
     /// Every judgement on two objects, the oldest first.
     fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error>;
     /// The damaged revisions that are left out.

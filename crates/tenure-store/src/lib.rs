@@ -42,6 +42,7 @@ mod claims;
 mod confirm;
 mod conflicts;
 mod damage;
+mod decisions;
 pub mod engine;
 mod entities;
 mod erase;
@@ -84,7 +85,7 @@ mod written;
 
 pub use blobs::TextLine;
 pub use claims::MOST_OPPONENTS;
-pub use conflicts::{Conflict, Party, ResolverAction};
+pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 pub use evidence::{BeliefWithEvidence, Link, Silence};
 pub use export::ExportLine;

@@ -94,19 +94,21 @@ impl Merges {
             .is_some_and(|one| Some(one) == self.meant(other))
     }
 
-    /// The judgements on pairs that only a merge makes, of objects that a caller may see.
+    /// The judgements on pairs that only a merge makes, of objects that a caller may see: the first `most` that are wanted, by the
+    /// ids of both objects, and what else there is of the last two.
     pub(crate) fn pairs(
         &self,
         rows: &mut dyn Read,
         tenant: &str,
-        known: Option<Instant>,
-        sees: Option<&Sees<'_>>,
+        (known, sees): (Option<Instant>, Option<&Sees<'_>>),
+        most: usize,
+        is_wanted: &dyn Fn(&PairRow) -> bool,
     ) -> Result<Vec<PairRow>, Error> {
         let Some(key) = rows.key()? else {
             return Ok(Vec::new());
         };
         let slots = self.slots(rows, tenant, known, sees)?;
-        let mut pairs = Vec::new();
+        let mut pairs = First::new(most);
         for ((entity, _), claimants) in slots {
             // The strongest stand against all, as in a write.
             let mut all: Vec<(ObjectId, Claimant)> = claimants.into_iter().collect();
@@ -121,14 +123,43 @@ impl Merges {
             all.sort_by_cached_key(|(id, claimant)| (strength(claimant), *id));
             for (place, (id, one)) in all.iter().enumerate() {
                 for (other_id, other) in all.iter().take(MOST_OPPONENTS as usize).take(place) {
-                    if let Some(row) = self.pair(&key, &entity, (*id, one), (*other_id, other))? {
-                        pairs.push(row);
+                    let row = self.pair(&key, &entity, (*id, one), (*other_id, other))?;
+                    if let Some(row) = row.filter(is_wanted) {
+                        pairs.add(row);
                     }
                 }
             }
         }
-        pairs.sort_by_key(|row| (row.first, row.second, row.slot));
-        Ok(pairs)
+        Ok(pairs.into_rows())
+    }
+
+    /// The judgements on two objects, with those that a merge makes, but for what is decided between the two.
+    pub(crate) fn with_made(
+        &self,
+        rows: &mut dyn Read,
+        tenant: &str,
+        sees: Option<&Sees<'_>>,
+        (first, second): (ObjectId, ObjectId),
+        mut judged: Vec<PairRow>,
+    ) -> Result<Vec<PairRow>, Error> {
+        let open = judged.iter().filter(|row| row.closed.is_none());
+        let known = self.acting(open.cloned().collect())?;
+        let is_of =
+            |row: &PairRow| (row.first, row.second) == (first, second) && !known.contains(&of(row));
+        judged.extend(self.pairs(rows, tenant, (None, sees), usize::MAX, &is_of)?);
+        Ok(judged)
+    }
+
+    /// The pairs and slots of those of these judgements that a merge makes in this view.
+    pub(crate) fn acting(&self, judged: Vec<PairRow>) -> Result<BTreeSet<OnSlot>, Error> {
+        let mut acting = BTreeSet::new();
+        for row in judged {
+            let kept = kept(&row)?;
+            if kept.merged.as_ref().is_some_and(|ids| self.join(ids)) {
+                acting.insert((row.first, row.second, kept.slot));
+            }
+        }
+        Ok(acting)
     }
 
     fn pair(
@@ -189,33 +220,6 @@ impl Merges {
         pair_row(&row, &kept).map(Some)
     }
 
-    /// Adds to these pairs those that a merge makes, but for what is decided between two objects; of two objects, or of all.
-    pub(crate) fn add(
-        &self,
-        pairs: &mut Vec<PairRow>,
-        of: Option<(ObjectId, ObjectId)>,
-        mut made: Vec<PairRow>,
-    ) -> Result<(), Error> {
-        let mut known = BTreeSet::new();
-        // Of an instant, all are those that were held then.
-        for row in pairs
-            .iter()
-            .filter(|row| of.is_none() || row.closed.is_none())
-        {
-            let kept = kept(row)?;
-            if kept.merged.as_ref().is_some_and(|ids| self.join(ids)) {
-                known.insert((row.first, row.second, kept.slot));
-            }
-        }
-        made.retain(|row| of.is_none_or(|of| of == (row.first, row.second)));
-        for row in made {
-            if !known.contains(&(row.first, row.second, kept(&row)?.slot)) {
-                pairs.push(row);
-            }
-        }
-        Ok(())
-    }
-
     /// The claims on the slots of entities that are merged, by canonical id and slot, by object.
     fn slots(
         &self,
@@ -271,6 +275,52 @@ impl Merges {
             }
         }
         Ok(slots)
+    }
+}
+
+/// Two objects and the slot on which they are judged.
+pub(crate) type OnSlot = (ObjectId, ObjectId, String);
+
+/// The two objects of a judgement and its slot; no slot where it cannot be read.
+pub(crate) fn of(row: &PairRow) -> OnSlot {
+    let slot = kept(row).map_or(String::new(), |kept| kept.slot);
+    (row.first, row.second, slot)
+}
+
+/// The first judgements, by the ids of both objects, of those that are added; what is of the same two objects stays together.
+struct First {
+    most: usize,
+    count: usize,
+    rows: BTreeMap<(ObjectId, ObjectId), Vec<PairRow>>,
+}
+
+impl First {
+    fn new(most: usize) -> First {
+        First {
+            most,
+            count: 0,
+            rows: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, row: PairRow) {
+        let of = (row.first, row.second);
+        self.rows.entry(of).or_default().push(row);
+        self.count += 1;
+        while let Some(last) = self.rows.last_entry() {
+            let without = self.count - last.get().len();
+            if without < self.most {
+                break;
+            }
+            last.remove();
+            self.count = without;
+        }
+    }
+
+    fn into_rows(self) -> Vec<PairRow> {
+        let mut rows: Vec<PairRow> = self.rows.into_values().flatten().collect();
+        rows.sort_by_key(|row| (row.first, row.second, row.slot));
+        rows
     }
 }
 

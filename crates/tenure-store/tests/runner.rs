@@ -13,6 +13,7 @@ mod common;
 mod claims;
 mod crashes;
 mod damage;
+mod decisions;
 mod encrypted;
 mod evidence;
 mod migration;

@@ -18,8 +18,8 @@ pub(crate) enum ConflictsCommand {
     Show(ShowConflictArgs),
     /// Decide which of two claims stands
     ///
-    /// The decision goes before authority, time and source, and stays as long as both claims are believed and cannot
-    /// both hold.
+    /// The decision goes before authority, time and source, and stays as long as both objects claim what was decided between.
+    /// Decisions that go round in a circle are refused, and so is one after which no claim on the slot stands.
     Resolve(ResolveConflictArgs),
 }
 
@@ -28,12 +28,21 @@ pub(crate) struct ListConflictsArgs {
     /// List only those in which nothing says which stands
     #[arg(long)]
     pub(crate) unresolved: bool,
+    /// List only those about the entity of this id, or about one that is merged with it
+    #[arg(long, value_name = "ID")]
+    pub(crate) entity: Option<String>,
+    /// List only those on this slot
+    #[arg(long, value_name = "NAME")]
+    pub(crate) slot: Option<String>,
     /// List those of this instant in transaction time [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) as_of: Option<String>,
     /// The most pairs [default: 50 as text, in JSON all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: Option<u32>,
+    /// List those behind this place, which a list that is cut ends with
+    #[arg(long, value_name = "FIRST/SECOND")]
+    pub(crate) after: Option<String>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

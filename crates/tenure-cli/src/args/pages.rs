@@ -58,6 +58,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "max_tokens",
             "tokens",
             "limit",
+            "conflicts list after",
             "condense to",
             "floor",
             "lossless",
@@ -215,6 +216,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "read_only",
             "expires",
             "jwt",
+            "resolvers",
         ],
     ),
     (

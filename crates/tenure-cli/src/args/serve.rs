@@ -54,6 +54,11 @@ pub(crate) struct ServeArgs {
     /// constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
+    /// A role whose users decide between claims (may be repeated): `POST /api/v1/conflicts`, as far as they may see both
+    ///
+    /// Without it only an operator's key decides.
+    #[arg(long = "resolver", value_name = "ROLE")]
+    pub(crate) resolvers: Vec<String>,
     /// The tenant while there are no keys; that of an agent which `tenure run` starts
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,

@@ -16,6 +16,7 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure conflicts list --unresolved",
                 "what waits for a decision",
             ),
+            ("tenure conflicts list --entity ada --slot office", ""),
             ("tenure conflicts list --as-of 2026-06-01", ""),
         ],
     ),

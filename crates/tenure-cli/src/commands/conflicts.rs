@@ -3,7 +3,7 @@
 use tenure::Error;
 use tenure::belief::{Ground, Loser};
 use tenure::object::{Decision, ObjectId};
-use tenure_store::{Conflict, Party};
+use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
 use tenure_workspace::object_id;
 
 use super::store::{print_written, tenant, writing};
@@ -25,30 +25,57 @@ pub(crate) fn run(args: &ConflictsArgs) -> Result<(), Failure> {
 
 /// The most pairs that are shown to people who name no number.
 const SHOWN: u32 = 50;
+/// The pairs that are read at once where all are printed.
+const AT_ONCE: usize = 1_000;
 
 fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
     let known = args.as_of.as_deref();
     let known = known.map(|at| instant(at, "--as-of")).transpose()?;
-    let mut found = tenant(&args.tenant)?.conflicts(known, None)?;
-    if args.unresolved {
-        found.retain(|conflict| conflict.loser == Loser::Both && conflict.ground != Ground::Person);
-    }
-    let limit = match (args.limit, args.tenant.format) {
-        (Some(limit), _) => limit as usize,
-        (None, Format::Text) => SHOWN as usize,
-        (None, Format::Json) => found.len(),
+    let after = args.after.as_deref().map(str::parse::<PairMark>);
+    let after = after
+        .transpose()
+        .map_err(|error| error.at("--after", None))?;
+    let tenant = tenant(&args.tenant)?;
+    let query = ConflictQuery {
+        known,
+        entity: args.entity.as_deref(),
+        slot: args.slot.as_deref(),
+        waiting: args.unresolved,
+        after,
+        ..ConflictQuery::default()
     };
-    let more = found.len().saturating_sub(limit);
-    found.truncate(limit);
-    print_conflicts(
-        &found,
-        args.tenant.format,
-        "no two claims contradict each other\n",
-    )?;
-    if more > 0 {
-        anstream::eprintln!("note: {more} more pairs: --limit shows more");
+    if args.limit.is_none() && args.tenant.format == Format::Json {
+        return print_all(&tenant, query);
+    }
+    let page = tenant.conflict_page(&query, args.limit.unwrap_or(SHOWN) as usize)?;
+    let none = "no two claims contradict each other\n";
+    print_conflicts(&page.conflicts, args.tenant.format, none)?;
+    if let Some(next) = page.next {
+        anstream::eprintln!(
+            "note: there are more pairs: --limit N shows more, --after {next} the next ones"
+        );
     }
     Ok(())
+}
+
+/// Prints all of them as one JSON array, a page at a time.
+fn print_all(tenant: &Tenant, mut query: ConflictQuery<'_>) -> Result<(), Failure> {
+    let mut begun = false;
+    loop {
+        let page = tenant.conflict_page(&query, AT_ONCE)?;
+        for conflict in &page.conflicts {
+            let line = serde_json::to_string_pretty(conflict).map_err(|error| {
+                Error::assertion(format!("a conflict is written as JSON: {error}"))
+            })?;
+            let line = line.replace('\n', "\n  ");
+            print(&format!("{}\n  {line}", if begun { "," } else { "[" }))?;
+            begun = true;
+        }
+        query.after = page.next;
+        if query.after.is_none() {
+            return print(if begun { "\n]\n" } else { "[]\n" });
+        }
+    }
 }
 
 fn show(args: &ShowConflictArgs) -> Result<(), Failure> {
@@ -76,7 +103,8 @@ fn resolve(args: &ResolveConflictArgs) -> Result<(), Failure> {
         Stands::Neither => Decision::Neither,
     };
     let note = args.note.as_deref();
-    let written = tenant.resolve_conflict(first, second, stands, note, &writing(&args.writing))?;
+    let written =
+        tenant.resolve_conflict(first, second, stands, note, None, &writing(&args.writing))?;
     print_written(&written, args.tenant.format)
 }
 
@@ -111,7 +139,11 @@ fn text_of(conflict: &Conflict) -> String {
         }
     };
     let mut side = |party: &Party, stands: &str| {
-        let claims = party.claims.join(", ");
+        let claims = party.claims.iter().zip(&party.valid);
+        let claims: Vec<String> = claims
+            .map(|(claim, held)| format!("{claim}{}", time_of(*held)))
+            .collect();
+        let claims = claims.join(", ");
         text.push_str(&format!(
             "  {stands:<6}  {}  {}\n",
             cell(&party.name),
@@ -120,6 +152,13 @@ fn text_of(conflict: &Conflict) -> String {
     };
     side(&conflict.first, stands([Loser::First, Loser::Both]));
     side(&conflict.second, stands([Loser::Second, Loser::Both]));
+    let both = Held {
+        from: conflict.from,
+        until: conflict.until,
+    };
+    if both.from.is_some() || both.until.is_some() {
+        text.push_str(&format!("  both{}\n", time_of(both)));
+    }
     let since = conflict.tx_start;
     let until = conflict
         .tx_end
@@ -141,4 +180,14 @@ fn text_of(conflict: &Conflict) -> String {
         text.push_str(&format!("  ask: {}\n", actions.join(", ")));
     }
     text
+}
+
+/// A time, behind what it is the time of.
+fn time_of(held: Held) -> String {
+    match (held.from, held.until) {
+        (None, None) => String::new(),
+        (Some(from), None) => format!(" from {from}"),
+        (None, Some(until)) => format!(" until {until}"),
+        (Some(from), Some(until)) => format!(" from {from} until {until}"),
+    }
 }

@@ -101,6 +101,7 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
             "--reject",
             args.rejects.iter().map(|text| text.parse()).collect(),
         )?,
+        resolvers: args.resolvers.clone(),
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),

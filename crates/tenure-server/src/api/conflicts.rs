@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::Error;
 use tenure::object::{Decision, clip};
-use tenure_store::{Sees, Written};
+use tenure_store::{Conflict, ConflictQuery, PairMark, Sees, Written};
 
-use super::call::{Asked, Json, Said, instant, tenant, writing};
+use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
 use super::fields::InField;
-use super::objects::{Reader, existing};
+use super::objects::Reader;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -23,17 +23,38 @@ use crate::error::Refusal;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listing {
+    limit: Option<u32>,
+    after: Option<String>,
     as_of: Option<String>,
+    entity: Option<String>,
+    slot: Option<String>,
+    unresolved: Option<bool>,
     first: Option<String>,
     second: Option<String>,
     principal: Option<String>,
 }
 
-/// Pairs of claims that cannot both hold.
+/// A page of pairs of claims that cannot both hold.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Conflicts {
     /// Each with both objects, their claims, the one that does not stand, and the ground.
     conflicts: Vec<Value>,
+    /// The mark to ask for what comes after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+impl Conflicts {
+    fn of(found: &[Conflict], next: Option<PairMark>) -> Result<Conflicts, Error> {
+        let conflicts = found.iter().map(serde_json::to_value);
+        let conflicts = conflicts
+            .collect::<Result<_, _>>()
+            .map_err(|error| Error::assertion(format!("a conflict is written as JSON: {error}")))?;
+        Ok(Conflicts {
+            conflicts,
+            next: next.map(|next| next.to_string()),
+        })
+    }
 }
 
 pub(super) async fn list(
@@ -41,36 +62,42 @@ pub(super) async fn list(
     Extension(caller): Extension<Caller>,
     Asked(asked): Asked<Listing>,
 ) -> Result<Said<Conflicts>, Refusal> {
+    let most = limit(asked.limit)? as usize;
     let known = instant(asked.as_of.as_deref(), "as_of")?;
+    let after = asked.after.as_deref().map(str::parse::<PairMark>);
+    let after = after.transpose().in_field("after")?;
     let found = crate::blocking(move || {
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let found = match (&asked.first, &asked.second) {
-            (None, None) => tenant.conflicts(known, sees)?,
-            (Some(first), Some(second)) => {
-                // What is not there, or hidden, has no conflicts.
-                match (
-                    reader.existing(&tenant, first)?,
-                    reader.existing(&tenant, second)?,
-                ) {
-                    (Some(first), Some(second)) => tenant.conflict_history(first, second, sees)?,
-                    _ => Vec::new(),
-                }
-            }
-            _ => {
+        let (Some(first), Some(second)) = (&asked.first, &asked.second) else {
+            if asked.first.is_some() || asked.second.is_some() {
                 return Err(Error::input("a pair has two objects")
                     .at("second", None)
                     .expected("`first` and `second`, or neither")
                     .into());
             }
+            let query = ConflictQuery {
+                known,
+                sees,
+                entity: asked.entity.as_deref(),
+                slot: asked.slot.as_deref(),
+                waiting: asked.unresolved == Some(true),
+                after,
+            };
+            let page = tenant.conflict_page(&query, most)?;
+            return Ok(Conflicts::of(&page.conflicts, page.next)?);
         };
-        let conflicts = found.iter().map(serde_json::to_value);
-        let conflicts = conflicts
-            .collect::<Result<_, _>>()
-            .map_err(|error| Error::assertion(format!("a conflict is written as JSON: {error}")))?;
-        Ok(Conflicts { conflicts })
+        // What is not there, or hidden, has no conflicts.
+        let found = match (
+            reader.existing(&tenant, first)?,
+            reader.existing(&tenant, second)?,
+        ) {
+            (Some(first), Some(second)) => tenant.conflict_history(first, second, sees)?,
+            _ => Vec::new(),
+        };
+        Ok(Conflicts::of(&found, None)?)
     });
     Ok(Said(found.await?))
 }
@@ -90,17 +117,39 @@ pub(super) struct Deciding {
     note: Option<String>,
 }
 
+/// Refuses who may not decide between claims: a user decides by a role that the server was told of, and by no other.
+fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
+    let grant = &caller.grant;
+    let mut roles = grant.roles.iter();
+    let has_role = roles.any(|role| app.settings.resolvers.contains(role));
+    if grant.operator || (grant.user.is_some() && has_role) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        StatusCode::FORBIDDEN,
+        "the key may not decide between claims",
+    )
+    .expected(
+        "an operator's key, or that of a user with a role that `tenure serve --resolver` names",
+    ))
+}
+
 pub(super) async fn resolve(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Json(deciding): Json<Deciding>,
 ) -> Result<Said<Written>, Refusal> {
+    check_decides(&app, &caller)?;
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
+        // Only what one may see is decided on.
+        let reader = Reader::of(&caller, None)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let named = |named: &str, field: &str| {
-            let found = existing(&tenant, named).in_field(field)?;
+            let found = reader.existing(&tenant, named).in_field(field)?;
             let missing = || Error::input(format!("there is no object `{}`", clip(named)));
             found.ok_or_else(|| missing().at(field, None))
         };
@@ -113,7 +162,7 @@ pub(super) async fn resolve(
                 .into());
         }
         let note = deciding.note.as_deref();
-        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, &writing)?)
+        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing)?)
     });
     Ok(Said(written.await?))
 }

@@ -121,6 +121,20 @@ pub(super) const FIRST: Parameter = parameter(
 );
 pub(super) const SECOND: Parameter =
     parameter("second", "query", "The id or the name of the other object");
+pub(super) const OF_ENTITY: Parameter = parameter(
+    "entity",
+    "query",
+    "Only conflicts about the entity of this id, or about one that is merged with it",
+);
+pub(super) const SLOT: Parameter = parameter("slot", "query", "Only conflicts on this slot");
+pub(super) const UNRESOLVED: Parameter = parameter(
+    "unresolved",
+    "query",
+    "`true`: only conflicts in which nothing says which of the two stands",
+)
+.taking(Takes::OneOf(&["true", "false"]));
+pub(super) const AFTER_PAIR: Parameter =
+    AFTER_PAGE.taking(Takes::Form("^[0-9a-f-]{36}/[0-9a-f-]{36}$"));
 pub(super) const SEARCH: Parameter = parameter(
     "search",
     "query",

@@ -4,9 +4,10 @@ use axum::routing::{delete, get, post, put};
 use tenure_workspace::memory_files::MemoryCommand;
 
 use super::parameters::{
-    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY, FIRST,
-    FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE,
-    POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SUBJECT, VALID_AT,
+    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_PAIR, AFTER_RECORD, AS_OF, BELIEF,
+    ENTITY, FIRST, FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL,
+    OBJECT, OF_ENTITY, ONCE, POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SLOT, SUBJECT,
+    UNRESOLVED, VALID_AT,
 };
 use super::*;
 
@@ -505,7 +506,9 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[AS_OF, FIRST, SECOND, PRINCIPAL],
+                parameters: &[
+                    LIMIT, AFTER_PAIR, AS_OF, OF_ENTITY, SLOT, UNRESOLVED, FIRST, SECOND, PRINCIPAL,
+                ],
                 answer: openapi::shape::<conflicts::Conflicts>,
                 ..operation(
                     "get",
@@ -521,11 +524,11 @@ pub(super) fn table() -> Vec<Entry> {
                 parameters: &[ONCE],
                 body: Some(openapi::shape::<conflicts::Deciding>),
                 answer: openapi::shape::<tenure_store::Written>,
-                ..operators(
+                ..operation(
                     "post",
                     "/api/v1/conflicts",
                     "resolveConflict",
-                    "Decide which of two claims that cannot both hold stands",
+                    "Decide which of two claims that cannot both hold stands, by an operator's key, or by that of a user with a role that the server names",
                 )
             },
             post(conflicts::resolve),

@@ -9,7 +9,7 @@ use tenure::belief::entity::EntityOp;
 use tenure::object::{Decision, ObjectId, OutcomeDecision, OutcomeState, clip};
 use tenure::{Digest, Error, ErrorKind};
 use tenure_inspector::{Asking, Frame, Waiting, pages};
-use tenure_store::{Expect, Sees, Tenant, Writing};
+use tenure_store::{ConflictQuery, Expect, PairMark, Sees, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
@@ -22,12 +22,28 @@ use crate::error::Refusal;
 #[serde(default)]
 pub(super) struct Done {
     done: String,
+    /// The pair behind which the conflicts begin.
+    after: String,
 }
 
 pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
-        let waiting = waits(&visit, &tenant)?;
+        let after = Some(done.after.as_str()).filter(|after| !after.is_empty());
+        let after: Option<PairMark> = after.map(str::parse).transpose()?;
+        let reader = Reader::of(&visit.caller, None)?;
+        let sees = reader.sees();
+        let query = ConflictQuery {
+            sees: sees.as_ref().map(|sees| sees as &Sees<'_>),
+            after,
+            ..ConflictQuery::default()
+        };
+        let page = tenant.conflict_page(&query, Waiting::CONFLICTS)?;
+        let waiting = Waiting {
+            conflicts: page.conflicts,
+            next: page.next,
+            ..waits(&visit, &tenant)?
+        };
         let done = match done.done.as_str() {
             "conflict" => Some("It is decided: compiles follow it from now on."),
             "entity" | "outcome" | "confirmation" => Some("It is decided."),
@@ -38,7 +54,7 @@ pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Re
     Ok(html(StatusCode::OK, page.await?))
 }
 
-/// What waits, as far as the reader may see it.
+/// What waits but for conflicts, as far as the reader may see it.
 fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
     let reader = Reader::of(&visit.caller, None)?;
     let sees = reader.sees();
@@ -51,10 +67,10 @@ fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
         !known.any(|outcome| outcome.object_id == object.object_id)
     });
     Ok(Waiting {
-        conflicts: tenant.conflicts(None, sees)?,
         entities: tenant.entities(sees)?,
         outcomes,
         awaiting,
+        ..Waiting::default()
     })
 }
 
@@ -110,7 +126,10 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);
         let (first, second) = (id(&form.first)?, id(&form.second)?);
         let stands: Decision = form.stands.parse()?;
-        let judged = tenant.conflict_history(first, second, None)?;
+        let reader = Reader::of(&visit.caller, None)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let judged = tenant.conflict_history(first, second, sees)?;
         let now = judged.iter().find(|judged| judged.tx_end.is_none());
         let now = now.filter(|now| now.tx_start.to_string() == form.since);
         let now = now.ok_or_else(meanwhile)?;
@@ -157,7 +176,7 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         }
         let note = Some(form.note.as_str()).filter(|note| !note.is_empty());
         let writing = writing(&visit, &[&form.first, &form.second, &form.since]);
-        tenant.resolve_conflict(first, second, stands, note, &writing)?;
+        tenant.resolve_conflict(first, second, stands, note, sees, &writing)?;
         Ok(Step::Done)
     })
     .await

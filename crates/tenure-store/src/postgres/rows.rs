@@ -16,8 +16,8 @@ use tenure::{Digest, Error};
 use super::pool::Connection;
 use super::{Postgres, Trouble};
 use crate::engine::{
-    Answered, BeliefRow, Order, PairRow, Read, RecordRow, Run, Stamp, Standing, Tombstone,
-    WriteRow, logged,
+    Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
+    Tombstone, WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -809,6 +809,37 @@ impl Read for Rows<'_> {
              ORDER BY first, second, slot, tx_start"
         );
         self.all(sql, &[&at, &ids(of)], pair)
+    }
+
+    fn decided(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error> {
+        let at = micros(known);
+        let of = of.map(ids);
+        let sql = pair!(
+            "($3::uuid[] IS NULL OR first = ANY($3) OR second = ANY($3)) \
+             AND (CASE WHEN $2::bigint IS NULL THEN tx_end IS NULL \
+             ELSE tx_start <= $2 AND (tx_end IS NULL OR $2 < tx_end) END) AND position($4::text IN body) > 0 \
+             ORDER BY first, second, slot, tx_start"
+        );
+        self.all(sql, &[&at, &of, &DECIDED], pair)
+    }
+
+    fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error> {
+        let sql = pair!(
+            "(first, second) > ($3, $4) AND (CASE WHEN $2::bigint IS NULL THEN tx_end IS NULL \
+             ELSE tx_start <= $2 AND (tx_end IS NULL OR $2 < tx_end) END) \
+             AND position($5::text IN body) > 0 AND position($6::text IN body) > 0 AND position($7::text IN body) > 0 \
+             ORDER BY first, second, slot, tx_start LIMIT $8"
+        );
+        let none = ObjectId::from_bits(0);
+        let (first, second) = run.after.unwrap_or((none, none));
+        let [one, two, three] = run.having;
+        let (at, most) = (micros(run.known), i64::from(run.most));
+        let values: Values<'_> = &[&at, &Id(first), &Id(second), &one, &two, &three, &most];
+        self.all(sql, values, pair)
     }
 
     fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error> {

@@ -17,8 +17,8 @@ use super::decode::{
 use super::places::{MAX_PLACE, parse_ranges, ranges, search_row, words};
 use super::{Outside, failed, sum};
 use crate::engine::{
-    Answered, BeliefRow, Order, PairRow, Read, RecordRow, Run, Stamp, Standing, Tombstone,
-    WriteRow, logged,
+    Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
+    Tombstone, WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -797,29 +797,42 @@ impl Read for Rows<'_> {
         of: Option<&[ObjectId]>,
         known: Option<Instant>,
     ) -> Result<Vec<PairRow>, Error> {
+        self.pairs_having("", of, known)
+    }
+
+    fn decided(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error> {
+        self.pairs_having(DECIDED, of, known)
+    }
+
+    fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error> {
         let tenant = self.number()?;
-        let held = match known {
-            None => "tx_end IS NULL",
-            Some(_) => "tx_start <= ?2 AND (tx_end IS NULL OR ?2 < tx_end)",
-        };
-        let select = format!("SELECT {PAIR}, sum = row_sum({})", sum::PAIR);
-        let at = known.map_or(0, Instant::micros);
-        let Some(ids) = of else {
-            let sql = format!(
-                "{select} FROM pairs WHERE tenant = ?1 AND ?2 IS NOT NULL AND {held} ORDER BY first, second, slot, tx_start"
-            );
-            return self.all(&sql, params![tenant, at], pair);
-        };
-        let mut found = BTreeMap::new();
-        for side in PAIR_SIDES {
-            let sql = format!("{select} FROM {side} = ?3 AND ?2 IS NOT NULL AND {held}");
-            for id in ids {
-                for row in self.all(&sql, params![tenant, at, blob(*id)], pair)? {
-                    found.insert((row.first, row.second, row.slot, row.opened), row);
-                }
-            }
-        }
-        Ok(found.into_values().collect())
+        let sql = format!(
+            "SELECT {PAIR}, sum = row_sum({}) FROM pairs \
+             WHERE tenant = ?1 AND ?2 IS NOT NULL AND (first, second) > (?3, ?4) AND {} \
+             AND instr(body, ?5) AND instr(body, ?6) AND instr(body, ?7) \
+             ORDER BY first, second, slot, tx_start LIMIT ?8",
+            sum::PAIR,
+            held_pairs(run.known)
+        );
+        let none = ObjectId::from_bits(0);
+        let (first, second) = run.after.unwrap_or((none, none));
+        let [one, two, three] = run.having;
+        let at = run.known.map_or(0, Instant::micros);
+        let values = params![
+            tenant,
+            at,
+            blob(first),
+            blob(second),
+            one,
+            two,
+            three,
+            run.most
+        ];
+        self.all(&sql, values, pair)
     }
 
     fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error> {
@@ -836,6 +849,48 @@ impl Read for Rows<'_> {
         let sql = "SELECT revision FROM set_aside WHERE tenant = ?1";
         let found = self.all(sql, [self.tenant], |row| digest(row, 0))?;
         Ok(found.into_iter().collect())
+    }
+}
+
+impl Rows<'_> {
+    /// The judgements on pairs whose bodies have this part.
+    fn pairs_having(
+        &mut self,
+        part: &str,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error> {
+        let tenant = self.number()?;
+        let select = format!("SELECT {PAIR}, sum = row_sum({})", sum::PAIR);
+        let held = format!(
+            "?2 IS NOT NULL AND {} AND instr(body, ?3)",
+            held_pairs(known)
+        );
+        let at = known.map_or(0, Instant::micros);
+        let Some(ids) = of else {
+            let sql = format!(
+                "{select} FROM pairs WHERE tenant = ?1 AND {held} ORDER BY first, second, slot, tx_start"
+            );
+            return self.all(&sql, params![tenant, at, part], pair);
+        };
+        let mut found = BTreeMap::new();
+        for side in PAIR_SIDES {
+            let sql = format!("{select} FROM {side} = ?4 AND {held}");
+            for id in ids {
+                for row in self.all(&sql, params![tenant, at, part, blob(*id)], pair)? {
+                    found.insert((row.first, row.second, row.slot, row.opened), row);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+}
+
+/// The condition that a judgement on a pair is held now, or was at the instant `?2`.
+const fn held_pairs(known: Option<Instant>) -> &'static str {
+    match known {
+        None => "tx_end IS NULL",
+        Some(_) => "tx_start <= ?2 AND (tx_end IS NULL OR ?2 < tx_end)",
     }
 }
 

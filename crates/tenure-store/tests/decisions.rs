@@ -1,0 +1,531 @@
+//! Decisions by hand between claims: what they do, when they end, which are refused; the lists of conflicts, and what they say of
+//! the past.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tenure::belief::entity::EntityOp;
+use tenure::belief::{Ground, Loser, SlotClaim, defeats};
+use tenure::num::Score;
+use tenure::object::{ContradictionStatus, Decision, ObjectId};
+use tenure::time::Instant;
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure_store::{Conflict, ConflictQuery, Expect, Tenant, Writing};
+
+use crate::claims::{about, change, claims, conflicts, create, fresh, ids, merge, stands};
+use crate::common::{Home, put, rounds};
+
+on_both_engines!(
+    decisions_do_not_go_round_in_a_circle,
+    a_decision_after_which_nothing_stands_waits_for_another,
+    a_claim_that_comes_late_may_leave_nothing,
+    a_decision_ends_when_one_says_something_else,
+    a_history_says_what_was_claimed_then,
+    a_decision_that_rests_stays_as_it_is,
+    conflicts_come_in_pages,
+);
+
+fn decide(tenant: &Tenant, one: ObjectId, other: ObjectId) -> Result<(), tenure::Error> {
+    let stands = Decision::First;
+    let done = tenant.resolve_conflict(one, other, stands, None, None, &Writing::default());
+    done.map(drop)
+}
+
+fn decisions_do_not_go_round_in_a_circle(home: &Home) {
+    let acme = home.tenant("acme");
+    let hidden = ObjectDocument {
+        user_id: Some("eve".into()),
+        ..claims("d", "port == 4")
+    };
+    let all = ids(
+        &acme,
+        vec![
+            claims("a", "port == 1"),
+            claims("b", "port == 2"),
+            claims("c", "port == 3"),
+            hidden,
+        ],
+    );
+    decide(&acme, all[0], all[1]).unwrap();
+    decide(&acme, all[1], all[2]).unwrap();
+    let refused = decide(&acme, all[2], all[0]).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict);
+    assert!(
+        refused
+            .what
+            .ends_with("circle: `c` over `a` over `b` over `c`"),
+        "{refused}"
+    );
+    assert!(refused.hint.unwrap().contains("--stands both"));
+    // What was decided can be decided anew, and then the other way is free.
+    let both = Decision::Both;
+    acme.resolve_conflict(all[0], all[1], both, None, None, &Writing::default())
+        .unwrap();
+    decide(&acme, all[2], all[0]).unwrap();
+    // The same two, the other way, are no circle.
+    decide(&acme, all[0], all[2]).unwrap();
+    // What a caller may not see is not named, and not decided.
+    decide(&acme, all[2], all[3]).unwrap();
+    decide(&acme, all[3], all[0]).unwrap_err();
+    let sees = |objects: &[Arc<ContextObject>]| {
+        let open = objects
+            .iter()
+            .map(|object| object.revision().scope().user.is_none());
+        open.collect::<Vec<bool>>()
+    };
+    acme.resolve_conflict(all[0], all[2], both, None, None, &Writing::default())
+        .unwrap();
+    decide(&acme, all[3], all[0]).unwrap();
+    let by = |one: usize, other: usize| {
+        let stands = Decision::First;
+        acme.resolve_conflict(
+            all[one],
+            all[other],
+            stands,
+            None,
+            Some(&sees),
+            &Writing::default(),
+        )
+        .unwrap_err()
+    };
+    // `c` over the hidden one, that over `a`, and `a` over `c`.
+    let refused = by(0, 2);
+    assert!(
+        refused.what.ends_with("in a circle of 3 objects"),
+        "{refused}"
+    );
+    let refused = by(0, 3);
+    assert!(
+        refused.what.starts_with("there is no open conflict"),
+        "{refused}"
+    );
+}
+
+fn since(name: &str, year: i64, claim: &str) -> ObjectDocument {
+    ObjectDocument {
+        valid_from: Some(Instant::from_micros(year)),
+        ..claims(name, claim)
+    }
+}
+
+/// The names of the claims on the slot `port` that stand at an instant, for who may see all.
+fn standing_at(tenant: &Tenant, at: i64) -> Vec<String> {
+    let resident = tenant.load().unwrap();
+    let objects = resident.candidates().objects();
+    let at = Instant::from_micros(at);
+    let held: Vec<(&Arc<ContextObject>, SlotClaim)> = objects
+        .iter()
+        .filter_map(|object| Some((object, SlotClaim::of(object)?.1)))
+        .filter(|(_, claim)| claim.standing.valid.locate(at) == tenure::time::Position::Inside)
+        .collect();
+    let mut judged = BTreeMap::new();
+    for (place, (object, _)) in held.iter().enumerate() {
+        for decided in object.status().decisions.iter().flat_map(|all| all.iter()) {
+            let other = held
+                .iter()
+                .position(|(other, _)| other.revision().object_id() == decided.other);
+            if let Some(other) = other.filter(|other| place < *other) {
+                let loser = match decided.stands {
+                    Decision::First => Loser::Second,
+                    Decision::Second => Loser::First,
+                    Decision::Both => Loser::Neither,
+                    _ => Loser::Both,
+                };
+                judged.insert((place, other), tenure::belief::Judgement::decided(loser));
+            }
+        }
+    }
+    let claims: Vec<SlotClaim> = held.iter().map(|(_, claim)| claim.clone()).collect();
+    let lost = defeats(&claims, Some(at), &judged);
+    let stand = held.iter().enumerate();
+    let stand = stand.filter(|(place, _)| !lost.contains_key(place));
+    stand
+        .map(|(_, (object, _))| object.name().to_owned())
+        .collect()
+}
+
+fn a_decision_after_which_nothing_stands_waits_for_another(home: &Home) {
+    let acme = home.tenant("acme");
+    let all = ids(
+        &acme,
+        vec![
+            since("a", 1, "port == 1"),
+            since("b", 2, "port == 2"),
+            since("c", 3, "port == 3"),
+        ],
+    );
+    assert_eq!(standing_at(&acme, 5), ["c"]);
+    // The oldest over the newest: but the one between has replaced it, and was replaced itself.
+    let refused = decide(&acme, all[0], all[2]).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict);
+    assert_eq!(
+        refused.what,
+        "after this decision no claim on `port` would stand: `a` falls to `b` by valid_from"
+    );
+    assert_eq!(
+        refused.hint.as_deref(),
+        Some("decide between `a` and `b` first")
+    );
+    assert_eq!(standing_at(&acme, 5), ["c"]);
+    decide(&acme, all[0], all[1]).unwrap();
+    decide(&acme, all[0], all[2]).unwrap();
+    assert_eq!(standing_at(&acme, 5), ["a"]);
+}
+
+// No write is refused for what was decided before: where a claim comes late that goes before the one that was decided for, and
+// behind the one that was decided against, none of the three stands until somebody decides on it, too.
+fn a_claim_that_comes_late_may_leave_nothing(home: &Home) {
+    let acme = home.tenant("acme");
+    let all = ids(
+        &acme,
+        vec![since("a", 1, "port == 1"), since("c", 3, "port == 3")],
+    );
+    decide(&acme, all[0], all[1]).unwrap();
+    assert_eq!(standing_at(&acme, 5), ["a"]);
+    let late = ids(&acme, vec![since("b", 2, "port == 2")])[0];
+    assert_eq!(standing_at(&acme, 5), [] as [&str; 0]);
+    decide(&acme, all[0], late).unwrap();
+    assert_eq!(standing_at(&acme, 5), ["a"]);
+}
+
+fn a_decision_ends_when_one_says_something_else(home: &Home) {
+    let acme = home.tenant("acme");
+    let both = ids(
+        &acme,
+        vec![claims("a", "port == 80"), claims("b", "port == 443")],
+    );
+    let decided = || {
+        conflicts(&acme)
+            .iter()
+            .any(|one| one.ground == Ground::Person)
+    };
+    let a = || claims("a", "port == 80");
+    let said_otherwise = [
+        claims("a", "port == 81"),
+        // From then on, and until then, it is another.
+        since("a", 9, "port == 81"),
+        ObjectDocument {
+            valid_until: Some(Instant::from_micros(9)),
+            ..claims("a", "port == 81")
+        },
+        ObjectDocument {
+            canonical_entity_ids: vec!["table".into()],
+            ..a()
+        },
+        claims("a", "host == 80"),
+    ];
+    for other in said_otherwise {
+        put(&acme, vec![a()]);
+        acme.retract(both[0], Expect::Any, &Writing::default())
+            .unwrap();
+        put(&acme, vec![a()]);
+        decide(&acme, both[0], both[1]).unwrap();
+        // Other words, another confidence, the same claim written otherwise, in two parts: it says the same.
+        for same in [
+            ObjectDocument {
+                content: "The port is 80.".into(),
+                ..a()
+            },
+            ObjectDocument {
+                confidence_score: Some(Score::from_millionths(500_000)),
+                ..claims("a", "port  ==  80.0")
+            },
+            ObjectDocument {
+                valid_from: Some(Instant::from_micros(50)),
+                content: "Still 80.".into(),
+                ..a()
+            },
+        ] {
+            put(&acme, vec![same]);
+            assert!(decided());
+        }
+        let status = ContradictionStatus::Clean;
+        acme.judge(both[1], status, None, &Writing::default())
+            .unwrap();
+        assert!(decided());
+        put(&acme, vec![other.clone()]);
+        assert!(!decided(), "{other:?}");
+    }
+    // The history keeps it, with its end; what comes next is judged by the protocols.
+    put(&acme, vec![claims("b", "port == 444")]);
+    acme.retract(both[0], Expect::Any, &Writing::default())
+        .unwrap();
+    put(&acme, vec![a()]);
+    let history = acme.conflict_history(both[0], both[1], None).unwrap();
+    let persons: Vec<&Conflict> = history
+        .iter()
+        .filter(|one| one.ground == Ground::Person)
+        .collect();
+    assert_eq!(persons.len(), 5);
+    assert!(persons.iter().all(|one| one.tx_end.is_some()));
+    assert_eq!(history.last().unwrap().ground, Ground::Tie);
+    // The claim of the other one counts as much.
+    decide(&acme, both[0], both[1]).unwrap();
+    put(&acme, vec![claims("b", "port == 443")]);
+    assert!(!decided());
+}
+
+fn own(name: &str, id: ObjectId, claim: &str) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(id),
+        ..claims(name, claim)
+    }
+}
+
+fn a_history_says_what_was_claimed_then(home: &Home) {
+    let acme = home.tenant("acme");
+    let both = ids(
+        &acme,
+        vec![claims("a", "port == 80"), claims("b", "port == 443")],
+    );
+    let first = acme.load().unwrap().latest();
+    decide(&acme, both[0], both[1]).unwrap();
+    put(
+        &acme,
+        vec![ObjectDocument {
+            object_id: Some(both[0]),
+            user_id: Some("eve".into()),
+            ..claims("a", "port == 81")
+        }],
+    );
+    // Between, both agree.
+    put(&acme, vec![own("a", both[0], "port == 443")]);
+    put(&acme, vec![own("a", both[0], "port == 82")]);
+    let from = ObjectDocument {
+        valid_from: Some(Instant::from_micros(4)),
+        ..own("a", both[0], "port == 83")
+    };
+    put(&acme, vec![from]);
+    let said = |sees: Option<&tenure_store::Sees<'_>>| {
+        let history = acme.conflict_history(both[0], both[1], sees).unwrap();
+        let a = history.into_iter().map(|one| {
+            let [party] = [one.first, one.second]
+                .into_iter()
+                .filter(|party| party.object_id == both[0])
+                .collect::<Vec<_>>()
+                .try_into()
+                .unwrap();
+            party.claims.join(", ")
+        });
+        a.collect::<Vec<String>>()
+    };
+    let all = said(None);
+    assert_eq!(
+        all[..3],
+        ["port == 80", "port == 80", "port == 81"],
+        "{all:?}"
+    );
+    assert_eq!(all.last().unwrap(), "port == 82, port == 83");
+    // Who might not see what was claimed then is not told of it.
+    let sees = |objects: &[Arc<ContextObject>]| {
+        let open = objects
+            .iter()
+            .map(|object| object.revision().scope().user.is_none());
+        open.collect::<Vec<bool>>()
+    };
+    let open = said(Some(&sees));
+    assert!(!open.iter().any(|claim| claim.contains("81")), "{open:?}");
+    assert_eq!(open.first().unwrap(), "port == 80");
+    let then = acme.conflicts(first, None).unwrap();
+    let shown = [&then[0].first, &then[0].second];
+    let shown: BTreeSet<&str> = shown
+        .iter()
+        .flat_map(|one| &one.claims)
+        .map(String::as_str)
+        .collect();
+    assert_eq!(shown, BTreeSet::from(["port == 443", "port == 80"]));
+    // A part of an object that may not be seen is not shown beside one that may.
+    put(
+        &acme,
+        vec![ObjectDocument {
+            object_id: Some(both[1]),
+            user_id: Some("eve".into()),
+            ..since("b", 9, "port == 444")
+        }],
+    );
+    let page = acme.conflicts(None, Some(&sees)).unwrap();
+    assert!(!format!("{page:?}").contains("444"), "{page:?}");
+    assert!(format!("{:?}", conflicts(&acme)).contains("444"));
+}
+
+fn a_decision_that_rests_stays_as_it_is(home: &Home) {
+    let acme = home.tenant("acme");
+    let all = ids(
+        &acme,
+        vec![
+            about("a", "desk", "port == 80"),
+            about("b", "table", "port == 443"),
+        ],
+    );
+    for id in ["desk", "table"] {
+        change(&acme, create(id), None);
+    }
+    change(&acme, merge("table", "desk"), None);
+    decide(&acme, all[0], all[1]).unwrap();
+    change(&acme, EntityOp::Split { id: "table".into() }, None);
+    put(
+        &acme,
+        vec![ObjectDocument {
+            canonical_entity_ids: vec!["desk".into(), "table".into()],
+            ..claims("b", "port == 443")
+        }],
+    );
+    assert_eq!(conflicts(&acme)[0].ground, Ground::Tie);
+    decide(&acme, all[1], all[0]).unwrap();
+    assert_eq!(stands(&conflicts(&acme)[0]), Some("b"));
+    // With the merge, what was decided then is found as it was.
+    change(&acme, merge("table", "desk"), None);
+    let found = conflicts(&acme);
+    let resting = found.iter().find(|one| one.merged.is_some()).unwrap();
+    assert_eq!(stands(resting), Some("a"));
+    let found = acme.check().unwrap();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+fn conflicts_come_in_pages(home: &Home) {
+    let acme = home.tenant("acme");
+    let mut documents: Vec<ObjectDocument> = (0..8)
+        .map(|number| ObjectDocument {
+            user_id: (number % 4 == 3).then(|| "eve".into()),
+            ..claims(&format!("c{number}"), &format!("port == {number}"))
+        })
+        .collect();
+    documents.extend((0..4).map(|number| {
+        about(
+            &format!("t{number}"),
+            "table",
+            &format!("port == {}", number + 50),
+        )
+    }));
+    documents.extend((0..2).map(|number| ObjectDocument {
+        canonical_entity_ids: vec!["desk".into(), "lamp".into()],
+        ..claims(&format!("l{number}"), &format!("size == {number}"))
+    }));
+    put(&acme, documents);
+    for id in ["desk", "table", "lamp"] {
+        change(&acme, create(id), None);
+    }
+    change(&acme, merge("table", "desk"), None);
+    let sees = |objects: &[Arc<ContextObject>]| {
+        let open = objects
+            .iter()
+            .map(|object| object.revision().scope().user.is_none());
+        open.collect::<Vec<bool>>()
+    };
+    let pages = |query: &ConflictQuery<'_>, most: usize| {
+        let (mut query, mut found) = (*query, Vec::new());
+        loop {
+            let page = acme.conflict_page(&query, most).unwrap();
+            assert!(!page.conflicts.is_empty() || page.next.is_none());
+            // Two judgements are of the same two objects at most.
+            assert!(page.conflicts.len() <= most + 1);
+            found.extend(page.conflicts);
+            query.after = page.next;
+            if query.after.is_none() {
+                return found;
+            }
+        }
+    };
+    for sees in [None, Some(&sees as &tenure_store::Sees<'_>)] {
+        let all = acme.conflicts(None, sees).unwrap();
+        let objects = if sees.is_some() { 10 } else { 12 };
+        assert_eq!(all.len(), objects * (objects - 1) / 2 + 2);
+        let query = ConflictQuery {
+            sees,
+            ..ConflictQuery::default()
+        };
+        for most in [1, 7, 1_000] {
+            assert_eq!(pages(&query, most), all, "{most}");
+        }
+        let of = |entity, slot| ConflictQuery {
+            entity,
+            slot,
+            ..query
+        };
+        let lamp: Vec<Conflict> = all
+            .iter()
+            .filter(|one| one.entity == "lamp")
+            .cloned()
+            .collect();
+        assert_eq!(pages(&of(Some("lamp"), None), 7), lamp);
+        assert_eq!(pages(&of(Some("lamp"), Some("port")), 7), []);
+        assert_eq!(pages(&of(None, Some("size")), 1).len(), 2);
+        // One that is merged stands for the other.
+        assert_eq!(
+            pages(&of(Some("desk"), Some("port")), 7).len(),
+            all.len() - 2
+        );
+        assert!(!pages(&of(Some("table"), None), 7).is_empty());
+    }
+    let first = &conflicts(&acme)[0];
+    decide(&acme, first.first.object_id, first.second.object_id).unwrap();
+    let waiting = ConflictQuery {
+        waiting: true,
+        ..ConflictQuery::default()
+    };
+    assert_eq!(pages(&waiting, 7).len(), conflicts(&acme).len() - 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: rounds(24, 2_000), ..ProptestConfig::default() })]
+
+    // Whatever is decided, in whatever order: decisions never go round in a circle, and at no instant everything falls.
+    #[test]
+    fn decisions_leave_something(
+        begins in prop::collection::vec(prop::option::of(0i64..4), 3..7),
+        decisions in prop::collection::vec((0usize..7, 0usize..7, any_decision()), 1..16),
+    ) {
+        let (home, name) = fresh();
+        let acme = home.tenant(&name);
+        let documents = begins.iter().enumerate().map(|(number, from)| ObjectDocument {
+            valid_from: from.map(Instant::from_micros),
+            ..claims(&format!("o{number}"), &format!("port == {number}"))
+        });
+        let all = ids(&acme, documents.collect());
+        for (one, other, stands) in decisions {
+            let (Some(one), Some(other)) = (all.get(one), all.get(other)) else {
+                continue;
+            };
+            let done = acme.resolve_conflict(*one, *other, stands, None, None, &Writing::default());
+            prop_assert!(done.is_ok() || done.unwrap_err().kind == ErrorKind::Conflict);
+        }
+        let mut over: BTreeMap<ObjectId, BTreeSet<ObjectId>> = BTreeMap::new();
+        let mut waits = BTreeSet::new();
+        for one in conflicts(&acme) {
+            let (first, second) = (one.first.object_id, one.second.object_id);
+            match (one.ground, one.loser) {
+                (Ground::Person, Loser::Second) => drop(over.entry(first).or_default().insert(second)),
+                (Ground::Person, Loser::First) => drop(over.entry(second).or_default().insert(first)),
+                (Ground::Tie, _) => waits.extend([first, second]),
+                _ => {}
+            }
+        }
+        // Who stands over nobody that is left is taken away, until nobody is left: else there is a circle.
+        loop {
+            let held: BTreeSet<ObjectId> = over.keys().copied().collect();
+            let before = held.len();
+            over.retain(|_, under| under.iter().any(|one| held.contains(one)));
+            if over.len() == before {
+                break;
+            }
+        }
+        prop_assert!(over.is_empty(), "{:?}", over);
+        for at in -1..5 {
+            let at = Instant::from_micros(at);
+            let is_held = |place: &usize| begins[*place].is_none_or(|from| Instant::from_micros(from) <= at);
+            let held: Vec<usize> = (0..all.len()).filter(is_held).collect();
+            let left = !standing_at(&acme, at.micros()).is_empty();
+            let waiting = held.iter().any(|place| waits.contains(&all[*place]));
+            prop_assert!(held.is_empty() || left || waiting);
+        }
+    }
+}
+
+fn any_decision() -> impl Strategy<Value = Decision> {
+    prop_oneof![
+        3 => Just(Decision::First),
+        3 => Just(Decision::Second),
+        1 => Just(Decision::Both)
+    ]
+}
