@@ -138,6 +138,10 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("tenure store list", ""),
             ("tenure store list --tenant acme --format json", ""),
+            (
+                "tenure store list --source-kind web --source-kind tool",
+                "what came from outside",
+            ),
         ],
     ),
     ("store history", &[("tenure store history release", "")]),

@@ -126,6 +126,20 @@ pub(super) const SEARCH: Parameter = parameter(
     "query",
     "Only objects in which every one of these words stands, archived and demoted ones included; not with `as_of`",
 );
+pub(super) const SOURCE_KIND: Parameter = parameter(
+    "source_kind",
+    "query",
+    "Only objects whose source is of this kind: what is known of it goes before what its provenance says; not with `search`",
+)
+.taking(Takes::OneOf(&[
+    "developer",
+    "user",
+    "system_of_record",
+    "document",
+    "tool",
+    "agent",
+    "web",
+]));
 pub(super) const PRINCIPAL: Parameter = parameter(
     "principal",
     "query",

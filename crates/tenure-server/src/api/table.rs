@@ -6,7 +6,7 @@ use tenure_workspace::memory_files::MemoryCommand;
 use super::parameters::{
     AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY, FIRST,
     FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE,
-    POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SUBJECT, VALID_AT,
+    POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SOURCE_KIND, SUBJECT, VALID_AT,
 };
 use super::*;
 
@@ -330,7 +330,7 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, PRINCIPAL],
+                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, SOURCE_KIND, PRINCIPAL],
                 answer: openapi::shape::<objects::Page>,
                 ..operation(
                     "get",

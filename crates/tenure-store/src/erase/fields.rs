@@ -117,6 +117,7 @@ const VOCABULARY: &[&str] = &[
     "sections",
     "security_classification",
     "slot_cardinality",
+    "source_kind",
     "speaker",
     "stage",
     "status",
