@@ -114,6 +114,16 @@ pub(super) const AS_OF: Parameter =
 pub(super) const BELIEF: Parameter =
     parameter("object", "query", "The id or the name of the object");
 pub(super) const ENTITY: Parameter = parameter("id", "query", "The entity's id");
+pub(super) const ENTITY_PENDING: Parameter = parameter(
+    "pending",
+    "query",
+    "`true`: only entities that wait for a person; `false`: only others",
+)
+.taking(Takes::OneOf(&["true", "false"]));
+pub(super) const ENTITY_KIND: Parameter =
+    parameter("kind", "query", "Only entities of this type").taking(Takes::OneOf(&[
+        "person", "project", "document", "system", "tenant", "tool", "role",
+    ]));
 pub(super) const FIRST: Parameter = parameter(
     "first",
     "query",

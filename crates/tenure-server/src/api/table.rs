@@ -4,7 +4,8 @@ use axum::routing::{delete, get, post, put};
 use tenure_workspace::memory_files::MemoryCommand;
 
 use super::parameters::{
-    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY, FIRST,
+    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, BELIEF, ENTITY,
+    ENTITY_KIND, ENTITY_PENDING, FIRST,
     FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE,
     POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SOURCE_KIND, SUBJECT, VALID_AT,
 };
@@ -545,7 +546,7 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[PRINCIPAL],
+                parameters: &[ENTITY_PENDING, ENTITY_KIND, PRINCIPAL],
                 answer: openapi::shape::<entities::Listed>,
                 ..operation(
                     "get",
@@ -565,7 +566,7 @@ pub(super) fn table() -> Vec<Entry> {
                     "post",
                     "/api/v1/entities",
                     "changeEntities",
-                    "Add, name, relate, merge and split entities",
+                    "Add, name, mark, relate, merge and split entities, and take names, marks and relations away",
                 )
             },
             post(entities::change),

@@ -27,6 +27,8 @@ const IDS: &[&str] = &[
     "last_confirmed",
     "last_used",
     "means",
+    "mentioned_by",
+    "mentions",
     "model",
     "object_id",
     "project",
