@@ -166,7 +166,11 @@ pub(crate) fn unmention(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<
                     }
                 }
                 if lost {
-                    let left = if rest == 0 { NOTICE.to_owned() } else { line.to_string() };
+                    let left = if rest == 0 {
+                        NOTICE.to_owned()
+                    } else {
+                        line.to_string()
+                    };
                     changed.push((number, left));
                 }
             }
@@ -181,4 +185,3 @@ pub(crate) fn unmention(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<
     }
     Ok(())
 }
-

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, EntityType, EntityView, MIN_ALIAS, Mark, PartWeights, Profile, RelationType,
-    Resolution, Resolver, SeenEntity, SeesObject, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, EntityView, MIN_ALIAS, Mark, PartWeights, Profile,
+    RelationType, Resolution, Resolver, SeenEntity, SeesObject, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -698,11 +698,7 @@ fn operations(
             }
             (Resolution::Review, _) => true,
             // A path and a role say too little to be something of their own.
-            (_, Sign::Mail | Sign::DocumentId)
-                if !resolver.knows(&mention.name, audience) =>
-            {
-                false
-            }
+            (_, Sign::Mail | Sign::DocumentId) if !resolver.knows(&mention.name, audience) => false,
             _ => continue,
         };
         let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
@@ -851,7 +847,9 @@ pub(crate) fn of_person(entries: &[EntityEntry], subject: &str) -> BTreeSet<Stri
         }
     }
     let entities = folded(entries);
-    own.into_iter().flat_map(|id| entities.members(id)).collect()
+    own.into_iter()
+        .flat_map(|id| entities.members(id))
+        .collect()
 }
 
 /// Takes everything out of the registry's log that was said of these entities.

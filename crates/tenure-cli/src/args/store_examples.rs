@@ -59,7 +59,13 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("tenure entity list", ""),
         ],
     ),
-    ("entity list", &[("tenure entity list --format json", "")]),
+    (
+        "entity list",
+        &[
+            ("tenure entity list --format json", ""),
+            ("tenure entity list --pending --kind person", ""),
+        ],
+    ),
     (
         "entity show",
         &[("tenure entity show ada", "its names, and all that was done")],
@@ -95,6 +101,16 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             "tenure entity merge lovelace ada",
             "the first means the second",
         )],
+    ),
+    (
+        "entity remove",
+        &[
+            (
+                "tenure entity add ada --alias 'Ada L.' --mail ada@acme.example",
+                "",
+            ),
+            ("tenure entity remove ada --alias 'Ada L.' --mail", ""),
+        ],
     ),
     ("entity split", &[("tenure entity split countess", "")]),
     (

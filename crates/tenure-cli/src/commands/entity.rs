@@ -13,7 +13,8 @@ use super::store::{tenant, tenant_to_write, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
-    MergeEntityArgs, RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs, WriteEntityArgs,
+    MergeEntityArgs, RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs,
+    WriteEntityArgs,
 };
 use crate::failure::{Failure, cell};
 

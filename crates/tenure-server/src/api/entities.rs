@@ -7,9 +7,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure::belief::entity::{
-    EntityEntry, EntityOp, EntityType, PartWeights, Profile, SeenEntity,
-};
+use tenure::belief::entity::{EntityEntry, EntityOp, EntityType, PartWeights, Profile, SeenEntity};
 use tenure::object::ObjectId;
 use tenure_store::{Sees, Written};
 

@@ -120,8 +120,8 @@ pub(super) const ENTITY_PENDING: Parameter = parameter(
     "`true`: only entities that wait for a person; `false`: only others",
 )
 .taking(Takes::OneOf(&["true", "false"]));
-pub(super) const ENTITY_KIND: Parameter =
-    parameter("kind", "query", "Only entities of this type").taking(Takes::OneOf(&[
+pub(super) const ENTITY_KIND: Parameter = parameter("kind", "query", "Only entities of this type")
+    .taking(Takes::OneOf(&[
         "person", "project", "document", "system", "tenant", "tool", "role",
     ]));
 pub(super) const FIRST: Parameter = parameter(

@@ -99,15 +99,36 @@ mod tests {
             (json!({}), "developer"),
             (json!({ "authority_level": 0 }), "developer"),
             (json!({ "object_type": "preference" }), "user"),
-            (json!({ "object_type": "preference", "authority_level": 3 }), "agent"),
-            (json!({ "object_type": "preference", "author": "agent" }), "agent"),
+            (
+                json!({ "object_type": "preference", "authority_level": 3 }),
+                "agent",
+            ),
+            (
+                json!({ "object_type": "preference", "author": "agent" }),
+                "agent",
+            ),
             (json!({ "object_type": "inferred_belief" }), "agent"),
             (json!({ "object_type": "turn", "role": "user" }), "user"),
-            (json!({ "object_type": "turn", "role": "assistant" }), "agent"),
-            (json!({ "object_type": "turn", "role": "system" }), "developer"),
-            (json!({ "object_type": "tool_result", "tool_call_id": "c", "provenance": file }), "tool"),
-            (json!({ "object_type": "retrieved_passage", "provenance": file }), "document"),
-            (json!({ "object_type": "retrieved_passage", "provenance": page }), "web"),
+            (
+                json!({ "object_type": "turn", "role": "assistant" }),
+                "agent",
+            ),
+            (
+                json!({ "object_type": "turn", "role": "system" }),
+                "developer",
+            ),
+            (
+                json!({ "object_type": "tool_result", "tool_call_id": "c", "provenance": file }),
+                "tool",
+            ),
+            (
+                json!({ "object_type": "retrieved_passage", "provenance": file }),
+                "document",
+            ),
+            (
+                json!({ "object_type": "retrieved_passage", "provenance": page }),
+                "web",
+            ),
             (json!({ "origins": ["a.md", "HTTPS://a.example"] }), "web"),
             (
                 json!({ "derived_from": ["00000000-0000-4000-8000-000000000001"] }),
@@ -121,7 +142,8 @@ mod tests {
     #[test]
     fn what_it_says_holds_unless_it_claims_more_than_is_known() {
         let says = |kind: &str| json!({ "source_id": "a", "retrieved_at": "2026-01-02", "source_kind": kind });
-        let passage = |said: &str| json!({ "object_type": "retrieved_passage", "provenance": says(said) });
+        let passage =
+            |said: &str| json!({ "object_type": "retrieved_passage", "provenance": says(said) });
         for (said, expected) in [
             ("system_of_record", "system_of_record"),
             ("tool", "tool"),
@@ -166,7 +188,13 @@ mod tests {
                 _ => Authority::Developer,
             };
             assert_eq!(level(json!({ "provenance": found })), least, "{said}");
-            for object_type in ["artifact", "inferred_belief", "outcome", "preference", "task_state"] {
+            for object_type in [
+                "artifact",
+                "inferred_belief",
+                "outcome",
+                "preference",
+                "task_state",
+            ] {
                 let plain = level(json!({ "object_type": object_type }));
                 let stated = level(json!({ "object_type": object_type, "provenance": found }));
                 assert!(stated >= plain, "{object_type} {said}");
@@ -178,7 +206,8 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_is_refused_with_those_that_there_are() {
-        let fields = json!({ "name": "a", "content": "b", "provenance": { "source_kind": "wiki" } });
+        let fields =
+            json!({ "name": "a", "content": "b", "provenance": { "source_kind": "wiki" } });
         let error = serde_json::from_value::<ObjectDocument>(fields).unwrap_err();
         let error = crate::base::error::parse_error(&error.to_string());
         let said = format!("{error:?}");

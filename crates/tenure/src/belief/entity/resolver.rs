@@ -544,11 +544,13 @@ mod tests {
             };
             entities.apply(&entry).unwrap();
         };
-        let create = |id: &str, name: &str| {
-            format!(r#"{{"op": "create", "id": "{id}", "name": "{name}"}}"#)
-        };
+        let create =
+            |id: &str, name: &str| format!(r#"{{"op": "create", "id": "{id}", "name": "{name}"}}"#);
         for at in 0..1_000 {
-            add(Some(hidden), create(&format!("h{at:04}"), &format!("Sam Hidden{at}")));
+            add(
+                Some(hidden),
+                create(&format!("h{at:04}"), &format!("Sam Hidden{at}")),
+            );
         }
         add(None, create("sam", "Sam Young"));
         let resolver = Resolver::new(entities.seen("acme", &|_| true)).unwrap();
@@ -559,7 +561,11 @@ mod tests {
         let weights = PartWeights::default();
         let mut view = |one: &SeenEntity| -> Option<Arc<[SeenEntity]>> {
             let members = entities.members(&one.id);
-            Some(entities.seen_of(&members, "acme", &|id| id != hidden).into())
+            Some(
+                entities
+                    .seen_of(&members, "acme", &|id| id != hidden)
+                    .into(),
+            )
         };
         let text = "Yesterday Sam called.";
         let (narrow, _) = resolver.text_in(text, &around, &weights, &mut view);

@@ -67,7 +67,8 @@ impl EntityEntry {
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it does; as [`EntityOp::check`].
     pub fn check(&self) -> Result<(), Error> {
         if self.does.acts_for_all() && self.source.is_some() {
-            let what = "a split, a confirmation, a mark and what takes something back come from no object";
+            let what =
+                "a split, a confirmation, a mark and what takes something back come from no object";
             return Err(Error::input(what).hint("somebody says so: leave the source out"));
         }
         self.does.check()
@@ -146,8 +147,9 @@ impl Entities {
                         clip(id),
                         clip(into)
                     );
-                    return Err(conflict(what)
-                        .hint("as one, they would hold what holds them: take a relation away first"));
+                    return Err(conflict(what).hint(
+                        "as one, they would hold what holds them: take a relation away first",
+                    ));
                 }
                 return Ok(());
             }
@@ -213,13 +215,21 @@ impl Entities {
                 let before = entity.aliases.len();
                 let name = folded(alias);
                 entity.aliases.retain(|one| folded(&one.value) != name);
-                (before, entity.aliases.len(), format!("the alias `{}`", clip(alias)))
+                (
+                    before,
+                    entity.aliases.len(),
+                    format!("the alias `{}`", clip(alias)),
+                )
             }
             EntityOp::RemoveRole { role, .. } => {
                 let before = entity.roles.len();
                 let name = folded(role);
                 entity.roles.retain(|one| folded(&one.value.0) != name);
-                (before, entity.roles.len(), format!("the role `{}`", clip(role)))
+                (
+                    before,
+                    entity.roles.len(),
+                    format!("the role `{}`", clip(role)),
+                )
             }
             EntityOp::RemoveRelation { relation, to, .. } => {
                 let before = entity.relations.len();
@@ -408,7 +418,9 @@ mod tests {
             let seen = entities.seen("acme", &|_| true).remove(0);
             seen.profile.metadata.mail
         };
-        entities.apply(&mark(r#", "value": "a@b.example""#)).unwrap();
+        entities
+            .apply(&mark(r#", "value": "a@b.example""#))
+            .unwrap();
         assert_eq!(mail(&entities).as_deref(), Some("a@b.example"));
         entities.apply(&mark("")).unwrap();
         assert_eq!(mail(&entities), None);
