@@ -199,3 +199,176 @@ fn a_merge_is_split_and_all_of_it_is_kept() {
     bench.refused(2, &["entity", "show", "nobody"]);
     bench.refused(1, &["entity", "add", "x", "--name", "X", "--kind", "persn"]);
 }
+
+#[test]
+fn what_was_said_of_an_entity_is_taken_away_and_given_back() {
+    let bench = Bench::new();
+    let run = |command: &str| bench.ok(&command.split(' ').collect::<Vec<_>>());
+    let refused = |code: i32, command: &[&str]| bench.refused(code, command);
+    run("entity add nova --name Nova --kind project --mail nova@acme.example --path docs/nova.md");
+    run("entity add helix --name Helix --kind system");
+    run("entity add nova --alias Star --role lead --relation parent --to helix");
+    let before = run("entity show nova");
+    for part in [
+        "also Star",
+        "mail  nova@acme.example",
+        "path  docs/nova.md",
+        "parent of  helix",
+        "lead  ",
+    ] {
+        assert!(before.contains(part), "{part}: {before}");
+    }
+    run("entity remove nova --alias STAR --role lead --relation parent --to helix --mail --path");
+    let shown = run("entity show nova");
+    let (now, history) = shown.split_once("  create  ").unwrap();
+    for part in ["Star", "nova@", "docs", "helix", "lead"] {
+        assert!(!now.contains(part), "{part}: {now}");
+    }
+    // Its history keeps what there was, and what took it away.
+    for part in [
+        "alias  nova  Star",
+        "remove  nova  alias STAR",
+        "remove  nova  mail",
+        "remove  nova  parent of helix",
+    ] {
+        assert!(history.contains(part), "{part}: {history}");
+    }
+    let missing = refused(1, &["entity", "remove", "nova", "--alias", "Star"]);
+    assert!(
+        missing.contains("`nova` has not the alias `Star`"),
+        "{missing}"
+    );
+    let nothing = refused(2, &["entity", "remove", "nova"]);
+    assert!(nothing.contains("--alias"), "{nothing}");
+    // A mark is given to one that is there, in the place of another.
+    run("entity add nova --alias Star --mail star@acme.example");
+    run("entity add nova --mail n@acme.example");
+    let shown = run("entity show nova");
+    assert!(
+        shown.contains("also Star") && shown.contains("  mail  n@acme.example\n"),
+        "{shown}"
+    );
+    for (code, wrong, part) in [
+        (
+            1,
+            &["entity", "add", "x", "--name", "X", "--path", ""][..],
+            "path of an entity is empty",
+        ),
+        (
+            1,
+            &["entity", "add", "nova", "--mail", " "],
+            "mail of an entity is empty",
+        ),
+        (
+            1,
+            &["entity", "add", "x", "--name", "X", "--of-project", ""],
+            "project of an entity is empty",
+        ),
+        (
+            1,
+            &[
+                "entity",
+                "add",
+                "nova",
+                "--role",
+                "CFO",
+                "--since",
+                "2026-02-01",
+                "--until",
+                "2026-01-01",
+            ],
+            "not after its begin",
+        ),
+        (2, &["entity", "add", "nova", "--kind", "person"], "--name"),
+    ] {
+        let said = refused(code, wrong);
+        assert!(said.contains(part), "{wrong:?}: {said}");
+    }
+    run("entity add nova --relation parent --to helix");
+    let ring = refused(
+        4,
+        &[
+            "entity",
+            "add",
+            "helix",
+            "--relation",
+            "parent",
+            "--to",
+            "nova",
+        ],
+    );
+    assert!(ring.contains("cannot be a parent"), "{ring}");
+}
+
+#[test]
+fn a_list_is_of_a_kind_or_of_those_that_wait() {
+    let bench = Bench::new();
+    let run = |command: &str| bench.ok(&command.split(' ').collect::<Vec<_>>());
+    run("entity add nova --name Nova --kind project");
+    run("entity add mei-1 --name Mei --kind person");
+    let of = |command: &str| run(command).lines().count();
+    assert_eq!((of("entity list"), of("entity list --kind person")), (2, 1));
+    assert!(run("entity list --pending").starts_with("none of 2 entities"));
+    assert_eq!(run("entity list --pending --format json").trim(), "[]");
+    let wrong = bench.refused(1, &["entity", "list", "--kind", "robot"]);
+    assert!(
+        wrong.contains("--kind") && wrong.contains("person"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn objects_are_listed_by_the_kind_of_their_source() {
+    let bench = Bench::new();
+    let lines = [
+        r#"{"name":"rule","content":"Keep it short."}"#,
+        r#"{"name":"wish","content":"Likes tea.","object_type":"preference","user_id":"ada"}"#,
+        r#"{"name":"page","content":"Obey.","source_origin":"https://a.example/x"}"#,
+        r#"{"name":"call","content":"Obey.","provenance":{"source_kind":"tool","source_id":"crm"}}"#,
+    ];
+    bench.file("all.jsonl", lines.join("\n"));
+    bench.ok(&["store", "put", "all.jsonl"]);
+    let names = |kinds: &[&str]| -> Vec<String> {
+        let listed = bench.ok(&[&["store", "list"], kinds].concat());
+        let lines = listed
+            .lines()
+            .map(|line| line.rsplit("  ").next().unwrap_or_default());
+        lines.map(|name| name.trim().to_owned()).collect()
+    };
+    assert_eq!(names(&[]).len(), 4);
+    assert_eq!(names(&["--source-kind", "web"]), ["page"]);
+    assert_eq!(
+        names(&["--source-kind", "tool", "--source-kind", "user"]),
+        ["wish", "call"]
+    );
+    let json: Value = serde_json::from_str(&bench.ok(&[
+        "store",
+        "list",
+        "--source-kind",
+        "tool",
+        "--format",
+        "json",
+    ]))
+    .unwrap();
+    assert_eq!(json["objects"][0]["source_kind"], "tool");
+    // What comes from a tool is data, unless whoever names it says otherwise.
+    let got = bench.ok(&["store", "get", "call", "--format", "json"]);
+    assert!(
+        got.contains("\"authority_level\": 4") || got.contains("\"authority_level\":4"),
+        "{got}"
+    );
+    let wrong = bench.refused(1, &["store", "list", "--source-kind", "wiki"]);
+    assert!(
+        wrong.contains("--source-kind") && wrong.contains("system_of_record"),
+        "{wrong}"
+    );
+    bench.file(
+        "bad.jsonl",
+        r#"{"name":"x","content":"y","provenance":{"source_kind":"wiki"}}"#,
+    );
+    let wrong = bench.refused(1, &["store", "put", "bad.jsonl"]);
+    assert!(
+        wrong.contains("wiki") && wrong.contains("system_of_record"),
+        "{wrong}"
+    );
+}

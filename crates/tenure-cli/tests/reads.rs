@@ -106,6 +106,7 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["entity", "show", "ada"],
     &["entity", "resolve", "Ada"],
     &["entity", "merge", "ada", "eve"],
+    &["entity", "remove", "ada", "--alias", "Ada"],
     &["entity", "split", "ada"],
     &["entity", "review"],
     &["session", "append", "talk", "--text", "x"],

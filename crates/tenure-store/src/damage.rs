@@ -109,6 +109,8 @@ impl Reading {
         let labels = ObjectDocument {
             name,
             content: LOST.into(),
+            object_type: None,
+            authority_level: None,
             ..labels
         };
         if let Some(claims) = claims(body)

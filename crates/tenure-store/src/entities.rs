@@ -93,6 +93,7 @@ impl Tenant {
                     does: does.clone(),
                 };
                 entry.check()?;
+                entities.check(does)?;
                 entities.apply(&entry)?;
                 lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
             }

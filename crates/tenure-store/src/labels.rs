@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenure::object::{Access, Classification, ObjectId, PermissionScope, Sealer, Status};
+use tenure::object::{
+    Access, Authority, Classification, ObjectId, ObjectType, PermissionScope, Sealer, Status,
+};
 use tenure::{ContextObject, Error, ErrorKind, ObjectDocument};
 
 use crate::engine::{BeliefRow, Read};
@@ -43,6 +45,9 @@ struct Labels {
     source_origin: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     origins: Vec<String>,
+    /// True of memory of the web, which is read for its origins alone. Rows from before labels said so say nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    memory: bool,
 }
 
 /// The labels of a revision, as JSON.
@@ -68,6 +73,7 @@ pub(crate) fn labels_of(object: &ContextObject) -> Result<Arc<str>, Error> {
         subjects: Vec::new(),
         source_origin: None,
         origins: revision.origins().map(str::to_owned).collect(),
+        memory: !object.sites().is_empty(),
     };
     let written = serde_json::to_string(&labels);
     let written = written.map_err(|error| Error::assertion(format!("labels are JSON: {error}")))?;
@@ -99,7 +105,10 @@ pub(crate) fn labelled(
 /// The document of an object with these labels, which says nothing else; none where they cannot be read.
 pub(crate) fn document_of(tenant: &str, id: ObjectId, labels: &str) -> Option<ObjectDocument> {
     let labels: Labels = serde_json::from_str(labels).ok()?;
+    let memory = labels.memory;
     Some(ObjectDocument {
+        object_type: memory.then_some(ObjectType::InferredBelief),
+        authority_level: memory.then_some(Authority::Memory),
         object_id: Some(id),
         tenant_id: Some(tenant.to_owned()),
         security_classification: labels.security_classification,

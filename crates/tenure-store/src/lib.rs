@@ -57,6 +57,7 @@ mod judged;
 mod labels;
 mod lineage;
 mod logs;
+mod mentioned;
 mod merged;
 mod notes;
 mod outcomes;

@@ -12,6 +12,7 @@ use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
+use crate::mentioned::Mentioned;
 use crate::reading::access_now;
 use crate::recorded::{Placed, counts, with_recorded};
 use crate::resolution::Registry;
@@ -31,6 +32,7 @@ pub struct Resident {
     /// The same at each version at which no belief changed: most writes are of logs and records.
     state: Arc<ResidentState>,
     registry: Arc<Registry>,
+    mentioned: Mentioned,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -84,6 +86,17 @@ impl Resident {
         &self.registry.entities
     }
 
+    /// Returns whether the text of no revision mentions an entity.
+    pub fn mentions_none(&self) -> bool {
+        self.mentioned.is_empty()
+    }
+
+    /// The ids of the entities that the text of a revision mentions, as it was bound when it was written: known to everyone who could
+    /// see the revision then.
+    pub fn mentions(&self, revision: RevisionId) -> &[String] {
+        self.mentioned.of(revision)
+    }
+
     /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the
     /// labels alone. None where nothing is.
     pub fn held(&self, id: ObjectId) -> impl Iterator<Item = &Arc<ContextObject>> {
@@ -116,6 +129,7 @@ impl Resident {
             version: 0,
             state: Arc::new(state),
             registry: Arc::default(),
+            mentioned: Mentioned::default(),
         }
     }
 
@@ -291,6 +305,7 @@ impl Tenant {
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
+            resident.mentioned = Mentioned::read(rows, None)?;
             let mut said: Vec<Placed> = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
@@ -324,6 +339,7 @@ impl Tenant {
             let version = rows.version()?;
             let mut resident = Resident::clone(known);
             resident.registry = known.registry.refreshed(rows)?;
+            resident.mentioned = known.mentioned.refreshed(rows)?;
             let erased = erased_since(rows, known)?;
             let changed = rows.changed_since(known.version)?;
             if erased.is_empty() && changed.is_empty() {
@@ -413,6 +429,7 @@ impl Tenant {
             // A compile that is made again was told of the registry then.
             if ran.is_none() {
                 resident.registry = Arc::new(Registry::read(rows, Some(known))?);
+                resident.mentioned = Mentioned::read(rows, Some(known))?;
             }
             for found in reading.stand_ins(rows, &self.name)? {
                 if found.is_aside {

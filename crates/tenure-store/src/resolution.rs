@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, EntityType, MIN_ALIAS, PartWeights, Profile, RelationType,
-    Resolution, Resolver, SeenEntity, SeesObject, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, EntityView, MIN_ALIAS, Mark, PartWeights, Profile,
+    RelationType, Resolution, Resolver, SeenEntity, SeesObject, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -19,6 +19,7 @@ use tenure::{ContextObject, Digest, Error};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
 use crate::labels::labelled_or_hidden;
+use crate::mentioned::{Line, append, unmention};
 use crate::stored::unwritable;
 
 /// The log of the registry.
@@ -96,6 +97,44 @@ impl Registry {
     }
 }
 
+/// Those who may see an object.
+#[derive(Clone, Debug)]
+struct Readers {
+    access: Access,
+    /// The origins on the web for which alone it is read.
+    sites: BTreeSet<String>,
+}
+
+impl Readers {
+    fn of(object: &ContextObject) -> Readers {
+        Readers {
+            access: object.access(),
+            sites: object.sites(),
+        }
+    }
+
+    /// Returns whether these are all of those who may see something else, or more.
+    fn flows_to(&self, to: &Readers) -> bool {
+        self.access.flows_to(&to.access) && self.sites.is_subset(&to.sites)
+    }
+
+    /// These, as bytes.
+    fn bytes(&self) -> Result<Vec<u8>, Error> {
+        let Access {
+            scope,
+            classification,
+            personal,
+        } = &self.access;
+        let who = (&**scope, classification.term(), personal);
+        let bytes = if self.sites.is_empty() {
+            serde_json::to_vec(&who)
+        } else {
+            serde_json::to_vec(&(who, &self.sites))
+        };
+        bytes.map_err(|error| unwritable(&error))
+    }
+}
+
 /// The entities of the tenants of a store as they were last read by a write.
 #[derive(Debug, Default)]
 pub(crate) struct KnownEntities(Mutex<BTreeMap<String, Known>>);
@@ -116,10 +155,10 @@ struct Known {
 struct Sources {
     /// The tenant's version that this is of.
     version: u64,
-    /// The access to each belief that is held of an object; none where nothing is believed of it.
-    access: HashMap<ObjectId, Vec<Arc<Access>>>,
-    /// The same access by its labels: few are shared by many.
-    known: HashMap<Arc<str>, Arc<Access>>,
+    /// The readers of each belief that is held of an object; none where nothing is believed of it.
+    readers: HashMap<ObjectId, Vec<Arc<Readers>>>,
+    /// The same readers by the labels: few are shared by many.
+    known: HashMap<Arc<str>, Arc<Readers>>,
 }
 
 impl Sources {
@@ -127,15 +166,15 @@ impl Sources {
     fn catch_up(&mut self, rows: &mut dyn Read) -> Result<(), Error> {
         let version = rows.version()?;
         if version < self.version {
-            self.access.clear();
-        } else if version > self.version && !self.access.is_empty() {
+            self.readers.clear();
+        } else if version > self.version && !self.readers.is_empty() {
             for id in rows.changed_since(self.version)? {
-                self.access.remove(&id);
+                self.readers.remove(&id);
             }
         }
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
-            self.access.clear();
+            self.readers.clear();
         }
         // This write has no effect yet, and may have none: what has this version then is looked at again.
         self.version = version.saturating_sub(1);
@@ -149,33 +188,33 @@ impl Sources {
         tenant: &str,
         ids: &BTreeSet<ObjectId>,
     ) -> Result<(), Error> {
-        let missing = ids.iter().filter(|id| !self.access.contains_key(id));
+        let missing = ids.iter().filter(|id| !self.readers.contains_key(id));
         let missing: Vec<ObjectId> = missing.copied().collect();
         if missing.is_empty() {
             return Ok(());
         }
-        self.access
+        self.readers
             .extend(missing.iter().map(|id| (*id, Vec::new())));
         let mut sealer = Sealer::default();
         for (id, labels) in rows.held_labels(&missing)? {
-            let access = match self.known.get(&labels) {
-                Some(access) => Arc::clone(access),
+            let readers = match self.known.get(&labels) {
+                Some(readers) => Arc::clone(readers),
                 None => {
                     let object = labelled_or_hidden(&mut sealer, tenant, id, &labels, None)?;
-                    let access = Arc::new(object.access());
-                    self.known.insert(labels, Arc::clone(&access));
-                    access
+                    let readers = Arc::new(Readers::of(&object));
+                    self.known.insert(labels, Arc::clone(&readers));
+                    readers
                 }
             };
-            self.access.entry(id).or_default().push(access);
+            self.readers.entry(id).or_default().push(readers);
         }
         Ok(())
     }
 
-    /// Returns whether everyone who has this access may see all that is believed of an object, and something is.
-    fn is_open(&self, source: ObjectId, to: &Access) -> bool {
-        let access = self.access.get(&source);
-        access.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
+    /// Returns whether all of these may see all that is believed of an object, and something is.
+    fn is_open(&self, source: ObjectId, to: &Readers) -> bool {
+        let readers = self.readers.get(&source);
+        readers.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
     }
 }
 
@@ -186,16 +225,23 @@ struct Audience<'k, 'r> {
     sources: &'k mut Sources,
     rows: &'r mut dyn Read,
     tenant: &'k str,
-    access: Access,
+    readers: Readers,
     /// What each entity is to them, as far as it was asked for.
     seen: BTreeMap<String, Option<Arc<[SeenEntity]>>>,
     /// The first failure to read.
     failed: Option<Error>,
 }
 
-impl Audience<'_, '_> {
-    /// The entities that one of all is to them; none where that one is known to them as it is.
+impl EntityView for Audience<'_, '_> {
     fn view(&mut self, entity: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
+        // Of many hidden ones nothing else is asked.
+        let source = self.entities.source_alone(&entity.id);
+        if source.is_some_and(|source| {
+            self.sources.readers.contains_key(&source)
+                && !self.sources.is_open(source, &self.readers)
+        }) {
+            return Some(Vec::new().into());
+        }
         if let Some(seen) = self.seen.get(&entity.id) {
             return seen.clone();
         }
@@ -207,12 +253,25 @@ impl Audience<'_, '_> {
         seen
     }
 
+    fn expect(&mut self, entities: &[&SeenEntity]) {
+        let sources = entities.iter();
+        let sources = sources.filter_map(|one| self.entities.source_alone(&one.id));
+        let read = self
+            .sources
+            .read(self.rows, self.tenant, &sources.collect());
+        if let Err(error) = read {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+impl Audience<'_, '_> {
     fn look(&mut self, id: &str) -> Result<Option<Arc<[SeenEntity]>>, Error> {
         let members = self.entities.members(id);
         let mut sources = BTreeSet::new();
         self.entities.sources_about(&members, &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.access);
+        let sees = |source| self.sources.is_open(source, &self.readers);
         if sources.iter().all(|source| sees(*source)) {
             return Ok(None);
         }
@@ -231,7 +290,7 @@ impl Audience<'_, '_> {
             self.entities.sources_of(id, &mut sources);
         }
         self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.access);
+        let sees = |source| self.sources.is_open(source, &self.readers);
         Ok(answer(self.entities, &sees))
     }
 
@@ -257,7 +316,7 @@ impl Audience<'_, '_> {
             return Ok((id, true));
         }
         // One that they know nothing of has it.
-        let id = fresh_id(key, name, candidates, Some(&who(&self.access)?));
+        let id = fresh_id(key, name, candidates, Some(&self.readers.bytes()?));
         let is_known = self.entities.holds(&id);
         Ok((id, is_known))
     }
@@ -411,8 +470,13 @@ fn place(object: &ContextObject) -> Result<Option<Vec<u8>>, Error> {
         ..Scope::clone(revision.scope())
     };
     let place = (scope, revision.classification().term());
-    let place = serde_json::to_vec(&place).map_err(|error| unwritable(&error))?;
-    Ok(Some(place))
+    let sites = object.sites();
+    let place = if sites.is_empty() {
+        serde_json::to_vec(&place)
+    } else {
+        serde_json::to_vec(&(place, sites))
+    };
+    Ok(Some(place.map_err(|error| unwritable(&error))?))
 }
 
 /// The weights of the policy that a tenant keeps under the name `entities`; where it keeps none, or what it keeps cannot be
@@ -468,8 +532,8 @@ pub(crate) fn resolve_written(
     };
     own.sources.catch_up(rows)?;
     let weights = weights(rows)?;
-    let mut lines = Vec::new();
-    let mut made: BTreeMap<String, Access> = BTreeMap::new();
+    let (mut lines, mut mentioning) = (Vec::new(), Vec::new());
+    let mut made: BTreeMap<String, Readers> = BTreeMap::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
     for object in objects {
         let source = object.revision().object_id();
@@ -494,7 +558,7 @@ pub(crate) fn resolve_written(
             sources,
             rows,
             tenant,
-            access: object.access(),
+            readers: Readers::of(object),
             seen: BTreeMap::new(),
             failed: None,
         };
@@ -508,6 +572,7 @@ pub(crate) fn resolve_written(
         };
         let Operations {
             operations,
+            mut mentions,
             bound,
             waits,
         } = operations(resolver, &mut audience, object, &around, (&weights, &key))?;
@@ -529,14 +594,18 @@ pub(crate) fn resolve_written(
                 ..
             } = &mut does
             {
-                let access = object.access();
-                if made.get(id).is_some_and(|first| !first.flows_to(&access)) {
-                    *id = fresh_id(&key, name, candidates, Some(&who(&access)?));
+                let readers = Readers::of(object);
+                if made.get(id).is_some_and(|first| !first.flows_to(&readers)) {
+                    let own = fresh_id(&key, name, candidates, Some(&readers.bytes()?));
+                    if mentions.remove(id) {
+                        mentions.insert(own.clone());
+                    }
+                    *id = own;
                 }
                 if made.contains_key(id) {
                     continue;
                 }
-                made.insert(id.clone(), access);
+                made.insert(id.clone(), readers);
             }
             let entry = EntityEntry {
                 at,
@@ -546,10 +615,18 @@ pub(crate) fn resolve_written(
             };
             lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
         }
+        if !mentions.is_empty() {
+            mentioning.push(Line {
+                at,
+                source,
+                revision: object.revision().id(),
+                mentions,
+            });
+        }
     }
     // A write that fails leaves nothing of what it would have made of these.
     for object in objects {
-        own.sources.access.remove(&object.revision().object_id());
+        own.sources.readers.remove(&object.revision().object_id());
     }
     all.insert(tenant.to_owned(), own);
     for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
@@ -559,6 +636,7 @@ pub(crate) fn resolve_written(
             ));
         }
     }
+    append(rows, &mentioning)?;
     if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
         return Err(Error::assertion(
             "the log of entities has one writer at a time",
@@ -570,6 +648,8 @@ pub(crate) fn resolve_written(
 /// The effects of the mentions of an object on the registry.
 struct Operations {
     operations: Vec<EntityOp>,
+    /// The entities that its text mentions.
+    mentions: BTreeSet<String>,
     /// The entities that it speaks of.
     bound: BTreeSet<String>,
     /// True if a mention waits for a person.
@@ -605,8 +685,9 @@ fn operations(
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (found, _) = resolver.text_in(&text[..end], around, weights, &mut |one| audience.view(one));
+    let (found, _) = resolver.text_in(&text[..end], around, weights, audience);
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
+    let mut mentions = BTreeSet::new();
     for mention in found {
         let candidates = mention.resolved.candidates.iter();
         let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
@@ -617,11 +698,7 @@ fn operations(
             }
             (Resolution::Review, _) => true,
             // A path and a role say too little to be something of their own.
-            (_, Sign::Mail | Sign::DocumentId)
-                if !resolver.knows(&mention.name, &mut |one| audience.view(one)) =>
-            {
-                false
-            }
+            (_, Sign::Mail | Sign::DocumentId) if !resolver.knows(&mention.name, audience) => false,
             _ => continue,
         };
         let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
@@ -634,6 +711,8 @@ fn operations(
                 continue;
             }
             waits = true;
+        } else {
+            mentions.insert(id.clone());
         }
         if !is_known && operations.len() < MOST_ADDED {
             operations.push(EntityOp::Create {
@@ -651,6 +730,7 @@ fn operations(
     operations.extend(aliases(resolver, audience, object));
     operations.extend(relations(resolver, audience, &bound));
     operations.truncate(MOST_ADDED);
+    mentions.extend(bound.iter().cloned());
     // An object may say itself which entities it is about.
     let (about, _) = object.revision().names();
     for id in about.iter().take(MOST_RELATED) {
@@ -663,6 +743,7 @@ fn operations(
     }
     Ok(Operations {
         operations,
+        mentions,
         bound,
         waits,
     })
@@ -723,16 +804,6 @@ fn is_name(name: &str) -> bool {
     name.chars().nth(MIN_ALIAS - 1).is_some() && !COMMON.contains(&name.as_str())
 }
 
-/// Those who have this access, as bytes.
-fn who(access: &Access) -> Result<Vec<u8>, Error> {
-    let who = (
-        &*access.scope,
-        access.classification.term(),
-        access.personal,
-    );
-    serde_json::to_vec(&who).map_err(|error| unwritable(&error))
-}
-
 /// The id of an entity that is new: of its name, of what it may be and, where another has that id, of who knows it.
 fn fresh_id(key: &[u8; 32], name: &str, candidates: &[String], who: Option<&[u8]>) -> String {
     let mut parts = vec![&b"entity"[..], name.as_bytes()];
@@ -753,20 +824,32 @@ pub(crate) fn entries(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
 
 /// The entities that a person is in these entries: the one with this id or this mail address, and those that mean it.
 pub(crate) fn of_person(entries: &[EntityEntry], subject: &str) -> BTreeSet<String> {
-    let own = entries.iter().filter_map(|entry| match &entry.does {
-        EntityOp::Create {
-            id, kind, metadata, ..
-        } => {
-            let is_person = kind.is_none_or(|kind| kind == EntityType::Person);
-            let mail = metadata.mail.as_deref();
-            let is_theirs =
-                id == subject || mail.is_some_and(|mail| folded_name(mail) == folded_name(subject));
-            (is_person && is_theirs).then_some(id)
+    let is_theirs = |mail: &String| folded_name(mail) == folded_name(subject);
+    let (mut people, mut own) = (BTreeSet::new(), BTreeSet::new());
+    for entry in entries {
+        match &entry.does {
+            EntityOp::Create {
+                id, kind, metadata, ..
+            } if kind.is_none_or(|kind| kind == EntityType::Person) => {
+                people.insert(id);
+                if id == subject || metadata.mail.as_ref().is_some_and(is_theirs) {
+                    own.insert(id);
+                }
+            }
+            EntityOp::Mark {
+                id,
+                mark: Mark::Mail,
+                value: Some(mail),
+            } if is_theirs(mail) && people.contains(id) => {
+                own.insert(id);
+            }
+            _ => {}
         }
-        _ => None,
-    });
+    }
     let entities = folded(entries);
-    own.flat_map(|id| entities.members(id)).collect()
+    own.into_iter()
+        .flat_map(|id| entities.members(id))
+        .collect()
 }
 
 /// Takes everything out of the registry's log that was said of these entities.
@@ -777,7 +860,7 @@ pub(crate) fn forget(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(),
     let speaks = |does: &EntityOp| {
         let other = match does {
             EntityOp::Merge { into, .. } => Some(into),
-            EntityOp::Relate { to, .. } => Some(to),
+            EntityOp::Relate { to, .. } | EntityOp::RemoveRelation { to, .. } => Some(to),
             _ => None,
         };
         let named = std::iter::once(does.id()).chain(other.map(String::as_str));
@@ -797,7 +880,7 @@ pub(crate) fn forget(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(),
     rows.rewrite(LOG, &changed)?;
     let last = rows.last(LOG)?;
     rows.append(LOG, last, &[NOTICE.to_owned()])?;
-    Ok(())
+    unmention(rows, ids)
 }
 
 /// The registry that these entries make. An entry that speaks of what was erased changes nothing.

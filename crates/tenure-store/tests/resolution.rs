@@ -24,6 +24,9 @@ on_both_engines!(
     a_question_of_two_circles_is_asked_of_both,
     what_data_says_by_another_is_no_name,
     a_whole_name_of_several_words_is_bound_in_a_plain_note,
+    memory_of_one_site_names_nothing_for_another,
+    what_texts_mention_is_known_with_the_beliefs,
+    an_erased_person_is_in_no_log_of_what_was_spoken,
 );
 
 fn operation(op: &str) -> (EntityOp, Option<ObjectId>) {
@@ -597,4 +600,150 @@ fn a_whole_name_of_several_words_is_bound_in_a_plain_note(home: &Home) {
     };
     let written = put(&acme, vec![poor]);
     assert_eq!(written.objects[0].note, Some(WriteNote::EntityPending));
+}
+
+fn memory_of_one_site_names_nothing_for_another(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+            r#"{"op": "create", "id": "helix", "name": "Project Helix", "kind": "project"}"#,
+        ],
+    );
+    let memory = |name: &str, site: &str, text: &str| ObjectDocument {
+        authority_level: Some(Authority::Memory),
+        source_origin: Some(format!("https://{site}/page")),
+        ..document(name, text)
+    };
+    let naming = ObjectDocument {
+        canonical_entity_ids: vec!["nova".into()],
+        aliases: vec!["Operation Star".into()],
+        ..memory("a", "a.example", "A star.")
+    };
+    put(&acme, vec![naming]);
+    let text = "Operation Star waits for Project Helix.";
+    for (name, site) in [("b", "b.example"), ("c", "a.example.b.example")] {
+        put(&acme, vec![memory(name, site, text)]);
+        assert_eq!(
+            bound(&acme, "helix").len() + bound(&acme, "nova").len(),
+            0,
+            "{site}"
+        );
+    }
+    put(&acme, vec![document("d", text)]);
+    assert_eq!(bound(&acme, "helix").len() + bound(&acme, "nova").len(), 0);
+    put(&acme, vec![memory("e", "a.example", text)]);
+    assert_eq!(bound(&acme, "helix").len() + bound(&acme, "nova").len(), 1);
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn what_texts_mention_is_known_with_the_beliefs(home: &Home) {
+    let acme = home.tenant("acme");
+    let of = |resident: &tenure_store::Resident, name: &str| {
+        let mut objects = resident.candidates().objects().iter();
+        let object = objects.find(|object| object.name() == name).unwrap();
+        resident.mentions(object.revision().id()).to_vec()
+    };
+    put(&acme, vec![document("old", "Project Nova was young.")]);
+    let empty = std::sync::Arc::new(acme.load().unwrap());
+    assert!(empty.mentions_none());
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+            r#"{"op": "create", "id": "ada", "name": "Ada Lovelace", "kind": "person"}"#,
+        ],
+    );
+    let about_mail = document("mail", "Ask ann.lee@acme.example.");
+    let both = document("both", "Ada Lovelace leads Project Nova.");
+    let written = put(
+        &acme,
+        vec![both, about_mail, document("none", "Nothing at all.")],
+    );
+    let fresh = acme.refresh(&empty).unwrap();
+    for resident in [&*fresh, &acme.load().unwrap()] {
+        assert_eq!(of(resident, "both"), ["ada", "nova"]);
+        // What is new with the text is mentioned by it.
+        assert_eq!(of(resident, "mail").len(), 1);
+        assert_eq!(of(resident, "none"), [""; 0]);
+        // It was written before anything was known.
+        assert_eq!(of(resident, "old"), [""; 0]);
+    }
+    // Another text is another revision: it mentions what it says.
+    put(&acme, vec![document("both", "Project Nova is led.")]);
+    let later = acme.refresh(&fresh).unwrap();
+    assert_eq!(of(&later, "both"), ["nova"]);
+    let then = acme.load_as_of(written.at).unwrap();
+    assert_eq!(of(&then, "both"), ["ada", "nova"]);
+    // What is erased is mentioned by nothing, and mentions nothing.
+    acme.erase(vec![written.objects[0].object_id], &Writing::default())
+        .unwrap();
+    let erased = acme.refresh(&later).unwrap();
+    assert_eq!(of(&erased, "mail").len(), 1);
+    let said = acme.entries_in("entities/mentions", 1..u64::MAX).unwrap();
+    assert!(
+        said.iter().all(|(_, line)| !line.contains("nova")),
+        "{said:?}"
+    );
+    acme.erase(vec![written.objects[1].object_id], &Writing::default())
+        .unwrap();
+    assert!(acme.refresh(&erased).unwrap().mentions_none());
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn an_erased_person_is_in_no_log_of_what_was_spoken(home: &Home) {
+    let acme = home.tenant("acme");
+    change(
+        &acme,
+        &[
+            r#"{"op": "create", "id": "ada.lovelace", "name": "Ada Lovelace", "kind": "person"}"#,
+            r#"{"op": "mark", "id": "ada.lovelace", "mark": "mail", "value": "ada@acme.example"}"#,
+            r#"{"op": "create", "id": "nova", "name": "Project Nova", "kind": "project"}"#,
+        ],
+    );
+    let of = |name: &str, text: &str| ObjectDocument {
+        session_id: Some("s".into()),
+        ..document(name, text)
+    };
+    put(&acme, vec![of("a", "Ada Lovelace asks for Project Nova.")]);
+    put(&acme, vec![of("b", "Ada Lovelace waits.")]);
+    let resident = std::sync::Arc::new(acme.load().unwrap());
+    let lines = || -> Vec<(String, String)> {
+        let logs = acme.logs().unwrap().into_iter().map(|(log, _)| log);
+        let logs = logs.filter(|log| log.starts_with("entities"));
+        let lines = logs.flat_map(|log| {
+            let entries = acme.entries_in(&log, 1..u64::MAX).unwrap();
+            entries
+                .into_iter()
+                .map(move |(_, line)| (log.clone(), line))
+        });
+        lines.collect()
+    };
+    let logs = |word: &str| -> std::collections::BTreeSet<String> {
+        let lines = lines().into_iter();
+        let told = lines.filter(|(_, line)| line.to_lowercase().contains(word));
+        told.map(|(log, _)| log).collect()
+    };
+    assert_eq!(logs("lovelace").len(), 3);
+    // Her objects stay: they are not about her. What is said of her by her mail address goes with her.
+    acme.erase_subject("ada@acme.example", &Writing::default())
+        .unwrap();
+    assert_eq!(logs("lovelace"), [].into());
+    assert_eq!(logs("nova").len(), 3);
+    let fresh = acme.refresh(&resident).unwrap();
+    let all = fresh.candidates().objects().iter();
+    let mentions = all.flat_map(|object| fresh.mentions(object.revision().id()));
+    assert_eq!(mentions.collect::<Vec<_>>(), ["nova"]);
+    // An entity that came from an object goes with it, and out of what others spoke of it.
+    put(&acme, vec![of("c", "Ask ann.lee@acme.example.")]);
+    put(&acme, vec![of("d", "So says ann.lee@acme.example.")]);
+    let seen = acme.entities(None).unwrap().into_iter();
+    let mut seen = seen.filter(|one| one.profile.name == "ann.lee@acme.example");
+    let ann = seen.next().unwrap().id;
+    assert_eq!(logs(&ann).len(), 3);
+    let id = acme.named("c").unwrap()[0];
+    acme.erase(vec![id], &Writing::default()).unwrap();
+    assert_eq!(logs(&ann), [].into());
+    assert!(acme.check().unwrap().is_empty());
 }

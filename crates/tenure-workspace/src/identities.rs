@@ -31,14 +31,101 @@ pub(crate) fn identities(
     policy: &Policy,
     request: &Request,
 ) -> Vec<Identity> {
-    let entities = resident.entities();
-    if entities.is_empty() {
+    if resident.entities().is_empty() {
         return Vec::new();
     }
+    let mut all = moved(resident, candidates, policy, request);
+    mentioned(&mut all, resident, candidates, policy, request);
+    all.into_values().collect()
+}
+
+/// Adds which objects of the caller mention which entities in their texts, as that was bound when they were stored: what the
+/// caller may know of these, by canonical ids. What waits for a person is none.
+fn mentioned(
+    all: &mut BTreeMap<String, Identity>,
+    resident: &Resident,
+    candidates: &Candidates,
+    policy: &Policy,
+    request: &Request,
+) {
+    if resident.mentions_none() {
+        return;
+    }
+    let entities = resident.entities();
+    let mentions = |object: &ContextObject| resident.mentions(object.revision().id());
+    let mut open: Vec<bool> = candidates.which_are_said().collect();
+    for at in tenure::admitted(policy, &request.principal, candidates) {
+        open[at] = true;
+    }
+    let speakers = candidates.objects().iter().zip(open);
+    let speakers = speakers.filter(|(object, open)| *open && !mentions(object).is_empty());
+    let speakers: Vec<&ContextObject> = speakers.map(|(object, _)| &**object).collect();
+    let ids = speakers.iter().flat_map(|object| mentions(object));
+    let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
+    let mut sources = BTreeSet::new();
+    for id in ids {
+        entities.sources_of(id, &mut sources);
+    }
+    let view = View::of(resident, policy, request, Vec::new(), sources);
+    let sees = |source: ObjectId| view.seen.contains(&source);
+    let mut by: BTreeMap<&str, BTreeSet<ObjectId>> = BTreeMap::new();
+    for object in speakers {
+        let known = mentions(object).iter();
+        for id in known.filter_map(|id| entities.decided(id, &sees)) {
+            let objects = by.entry(id).or_default();
+            objects.insert(object.revision().object_id());
+        }
+    }
+    for (id, objects) in by {
+        entry(all, id).mentioned_by = objects.into_iter().collect();
+    }
+}
+
+/// What a caller may see of the objects that are asked for, and of those that entries of the registry came from.
+struct View {
+    /// The places of the first that may be seen.
+    open: BTreeSet<usize>,
+    /// The second of which all that is held may be seen, and something is.
+    seen: BTreeSet<ObjectId>,
+}
+
+impl View {
+    fn of(
+        resident: &Resident,
+        policy: &Policy,
+        request: &Request,
+        mut asked: Vec<Arc<ContextObject>>,
+        sources: BTreeSet<ObjectId>,
+    ) -> View {
+        let mut held = Vec::with_capacity(sources.len());
+        for source in sources {
+            let from = asked.len();
+            asked.extend(resident.held(source).map(Arc::clone));
+            held.push((source, from..asked.len()));
+        }
+        let open = tenure::admitted(policy, &request.principal, &Candidates::new(asked));
+        let open: BTreeSet<usize> = open.into_iter().collect();
+        let is_seen = |parts: &std::ops::Range<usize>| {
+            !parts.is_empty() && parts.clone().all(|at| open.contains(&at))
+        };
+        let held = held.iter().filter(|(_, parts)| is_seen(parts));
+        let seen = held.map(|(source, _)| *source).collect();
+        View { open, seen }
+    }
+}
+
+/// The ids that mean others or wait, and those that the task names with what they are next to.
+fn moved(
+    resident: &Resident,
+    candidates: &Candidates,
+    policy: &Policy,
+    request: &Request,
+) -> BTreeMap<String, Identity> {
+    let entities = resident.entities();
     let hits = entities.names_in(&request.query_text(), request.as_of.valid);
     let joins = !hits.is_empty() || entities.has_kin();
     if !joins && !entities.moves_any() {
-        return Vec::new();
+        return BTreeMap::new();
     }
     let around = if joins {
         entities.around(&hits)
@@ -57,25 +144,12 @@ pub(crate) fn identities(
     let spoken = speakers.iter().flat_map(|(object, _)| ids(object));
     let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
     let sources = sources(entities, &spoken, &named, &hits);
-    let mut asked: Vec<Arc<ContextObject>> = Vec::new();
-    asked.extend(speakers.iter().map(|(object, _)| Arc::clone(object)));
-    let mut held = Vec::with_capacity(sources.len());
-    for source in sources {
-        let from = asked.len();
-        asked.extend(resident.held(source).map(Arc::clone));
-        held.push((source, from..asked.len()));
-    }
-    let open = tenure::admitted(policy, &request.principal, &Candidates::new(asked));
-    let open: BTreeSet<usize> = open.into_iter().collect();
-    let is_seen = |parts: &std::ops::Range<usize>| {
-        !parts.is_empty() && parts.clone().all(|at| open.contains(&at))
-    };
-    let held = held.iter().filter(|(_, parts)| is_seen(parts));
-    let seen: BTreeSet<ObjectId> = held.map(|(source, _)| *source).collect();
-    let sees = |source: ObjectId| seen.contains(&source);
+    let speaking = speakers.iter().map(|(object, _)| Arc::clone(object));
+    let view = View::of(resident, policy, request, speaking.collect(), sources);
+    let sees = |source: ObjectId| view.seen.contains(&source);
 
     let speakers = speakers.iter().enumerate();
-    let speakers = speakers.filter(|(at, (_, said))| *said || open.contains(at));
+    let speakers = speakers.filter(|(at, (_, said))| *said || view.open.contains(at));
     let spoken = speakers.flat_map(|(_, (object, _))| ids(object));
     let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
     let moved = spoken.iter().copied().filter(|id| entities.moves(id));
@@ -87,7 +161,7 @@ pub(crate) fn identities(
         let names = entities.named(&hits, &sees);
         join(&mut all, entities, &spoken, names, &sees);
     }
-    all.into_values().collect()
+    all
 }
 
 /// The objects that everything came from that is known of these ids and names.

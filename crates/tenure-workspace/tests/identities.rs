@@ -427,3 +427,73 @@ proptest! {
         prop_assert_eq!(&told.trace.notes, &alone.trace.notes);
     }
 }
+
+#[test]
+fn what_a_text_mentions_is_told_to_who_may_know_it_and_changes_nothing_else() {
+    let bench = Bench::new();
+    let before = Bench::new();
+    let note = ObjectDocument {
+        security_classification: Some(OPEN),
+        ..ObjectDocument::rule("note", "Project Nova keeps its port from Operation Helix.")
+    };
+    before.put(note.clone());
+    let open = ObjectDocument {
+        security_classification: Some(OPEN),
+        ..ObjectDocument::rule("memo", "A plan.")
+    };
+    for bench in [&bench, &before] {
+        bench.put(open.clone());
+    }
+    let named = |id: &str, name: &str| {
+        let op = serde_json::json!({ "op": "create", "id": id, "name": name, "kind": "project" });
+        serde_json::from_value::<EntityOp>(op).unwrap()
+    };
+    bench.change(named("nova", "Project Nova"), None);
+    bench.change(named("helix", "Operation Helix"), Some("memo"));
+    bench.put(note);
+    let mentions = |done: &Done| {
+        let compiled = done.outcome.single().unwrap();
+        compiled.trace.verdict("note").unwrap().mentions.clone()
+    };
+    let (_, done) = bench.run(OPEN);
+    assert_eq!(mentions(&done), ["helix", "nova"]);
+    let text = |done: &Done| {
+        serde_json::to_value(&done.outcome.single().unwrap().envelope.sections).unwrap()
+    };
+    assert_eq!(standing(&done).len(), standing(&before.run(OPEN).1).len());
+    let record = done.record_ids[0].clone();
+    let records = bench.workspace.records(&bench.tenant);
+    let shown = records.principle(&records.get(&record).unwrap()).unwrap();
+    let compiled = &shown["state_compilation_metadata"]["compiled_objects"];
+    let compiled = compiled.as_array().unwrap().iter();
+    let mut told = compiled.filter_map(|one| one.get("mentions"));
+    assert_eq!(told.next(), Some(&serde_json::json!(["helix", "nova"])));
+
+    // What one of them came from is a secret by now; the other means a third.
+    bench.put(ObjectDocument {
+        security_classification: Some(SECRET),
+        ..ObjectDocument::rule("memo", "A plan.")
+    });
+    bench.change(named("star", "Star"), None);
+    bench.change(merge("nova", "star"), None);
+    let (_, narrow) = bench.run(OPEN);
+    assert_eq!(mentions(&narrow), ["star"]);
+    assert!(
+        !serde_json::to_string(&narrow.outcome.single().unwrap().trace)
+            .unwrap()
+            .contains("helix")
+    );
+    let (_, wide) = bench.run(SECRET);
+    assert_eq!(mentions(&wide), ["helix", "star"]);
+    assert_eq!(text(&narrow), text(&done));
+
+    // What was compiled is compiled again as it was.
+    let replay = bench.workspace.records(&bench.tenant).replay(&record);
+    let replay = replay.unwrap();
+    assert_eq!(replay.proof, tenure_workspace::records::Proof::Whole);
+    let again = replay.compiled.unwrap();
+    assert_eq!(
+        again.trace.verdict("note").unwrap().mentions,
+        ["helix", "nova"]
+    );
+}

@@ -18,6 +18,11 @@ pub(crate) enum EntityCommand {
     Show(EntityIdArgs),
     /// Add an entity, or names, roles and relations to one that is there
     Add(AddEntityArgs),
+    /// Take names, marks, roles and relations away from an entity
+    ///
+    /// Whoever gave them. Its history keeps them, and `entity add` gives them back. A name that an object gives is given again
+    /// when that object is written again.
+    Remove(RemoveEntityArgs),
     /// Show which entity a name means, or the names in an object
     ///
     /// Prints each part of the similarity. From 0.95 on a name is bound, up to 0.7 it is new; between, it waits for a
@@ -33,6 +38,12 @@ pub(crate) enum EntityCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListEntitiesArgs {
+    /// Only those that wait for a person
+    #[arg(long)]
+    pub(crate) pending: bool,
+    /// Only those of this type: person, project, document, system, tenant, tool or role
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }
@@ -65,16 +76,16 @@ pub(crate) struct AddEntityArgs {
     /// The canonical name; needed for a new one
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The type: person, project, document, system, tenant, tool or role
-    #[arg(long, value_name = "TYPE")]
+    /// The type of a new one: person, project, document, system, tenant, tool or role
+    #[arg(long, value_name = "TYPE", requires = "name")]
     pub(crate) kind: Option<String>,
     /// Another name (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) alias: Vec<String>,
-    /// The project that it is of
-    #[arg(long, value_name = "P")]
+    /// The project that a new one is of
+    #[arg(long, value_name = "P", requires = "name")]
     pub(crate) of_project: Option<String>,
-    /// The mail address
+    /// The mail address, in the place of the one that it has
     #[arg(long, value_name = "MAIL")]
     pub(crate) mail: Option<String>,
     /// The path or address
@@ -101,6 +112,43 @@ pub(crate) struct AddEntityArgs {
     /// Until when it has that role
     #[arg(long, value_name = "T", requires = "role")]
     pub(crate) until: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)
+    .args(["alias", "mail", "path", "document_id", "record_id", "relation", "role"])))]
+pub(crate) struct RemoveEntityArgs {
+    /// The entity's id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Another name (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alias: Vec<String>,
+    /// The mail address
+    #[arg(long)]
+    pub(crate) mail: bool,
+    /// The path or address
+    #[arg(long)]
+    pub(crate) path: bool,
+    /// The id of the document
+    #[arg(long)]
+    pub(crate) document_id: bool,
+    /// The id in the system of record
+    #[arg(long)]
+    pub(crate) record_id: bool,
+    /// The relation to --to: parent, child, sibling, cross_reference or same_as
+    #[arg(long, value_name = "RELATION", requires = "to")]
+    pub(crate) relation: Option<String>,
+    /// The other entity
+    #[arg(long, value_name = "ID", requires = "relation")]
+    pub(crate) to: Option<String>,
+    /// A role, at all times
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     #[command(flatten)]

@@ -215,6 +215,10 @@ pub(crate) struct GetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Only objects whose source is of this kind (may be repeated): developer, user, system_of_record, document, tool,
+    /// agent or web
+    #[arg(long = "source-kind", value_name = "KIND")]
+    pub(crate) source_kinds: Vec<String>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

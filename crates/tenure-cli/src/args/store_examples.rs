@@ -66,7 +66,13 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("tenure entity list", ""),
         ],
     ),
-    ("entity list", &[("tenure entity list --format json", "")]),
+    (
+        "entity list",
+        &[
+            ("tenure entity list --format json", ""),
+            ("tenure entity list --pending --kind person", ""),
+        ],
+    ),
     (
         "entity show",
         &[("tenure entity show ada", "its names, and all that was done")],
@@ -102,6 +108,16 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             "tenure entity merge lovelace ada",
             "the first means the second",
         )],
+    ),
+    (
+        "entity remove",
+        &[
+            (
+                "tenure entity add ada --alias 'Ada L.' --mail ada@acme.example",
+                "",
+            ),
+            ("tenure entity remove ada --alias 'Ada L.' --mail", ""),
+        ],
     ),
     ("entity split", &[("tenure entity split countess", "")]),
     (
@@ -145,6 +161,10 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("tenure store list", ""),
             ("tenure store list --tenant acme --format json", ""),
+            (
+                "tenure store list --source-kind web --source-kind tool",
+                "what came from outside",
+            ),
         ],
     ),
     ("store history", &[("tenure store history release", "")]),

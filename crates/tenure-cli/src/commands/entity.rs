@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure::belief::entity::{
-    Bound, EntityOp, EntityType, Metadata, Profile, Resolution, Resolved, SeenEntity,
+    Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolution, Resolved, SeenEntity,
 };
 use tenure::object::ObjectId;
 use tenure::{Digest, Error};
@@ -13,7 +13,8 @@ use super::store::{tenant, tenant_to_write, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
-    MergeEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs, WriteEntityArgs,
+    MergeEntityArgs, RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs,
+    WriteEntityArgs,
 };
 use crate::failure::{Failure, cell};
 
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &EntityArgs) -> Result<(), Failure> {
         EntityCommand::List(args) => list(args),
         EntityCommand::Show(args) => show(args),
         EntityCommand::Add(args) => add(args),
+        EntityCommand::Remove(args) => remove(args),
         EntityCommand::Resolve(args) => resolve(args),
         EntityCommand::Merge(args) => merge(args),
         EntityCommand::Split(args) => split(args),
@@ -31,7 +33,15 @@ pub(crate) fn run(args: &EntityArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &ListEntitiesArgs) -> Result<(), Failure> {
-    print_entities(&tenant(&args.tenant)?.entities(None)?, args.tenant.format)
+    let kind = kind_of(args.kind.as_deref())?;
+    let mut entities = tenant(&args.tenant)?.entities(None)?;
+    let all = entities.len();
+    entities.retain(|one| kind.is_none() || one.profile.kind == kind);
+    entities.retain(|one| !args.pending || one.pending);
+    if entities.is_empty() && all > 0 && args.tenant.format == Format::Text {
+        return print(&format!("none of {all} entities is so\n"));
+    }
+    print_entities(&entities, args.tenant.format)
 }
 
 fn print_entities(entities: &[SeenEntity], format: Format) -> Result<(), Failure> {
@@ -144,6 +154,17 @@ fn told(does: &EntityOp) -> String {
         EntityOp::Merge { id, into } => format!("merge  {id}  into {into}"),
         EntityOp::Split { id } => format!("split  {id}"),
         EntityOp::Confirm { id } => format!("confirm  {id}"),
+        EntityOp::Mark {
+            id,
+            mark,
+            value: Some(value),
+        } => format!("mark  {id}  {mark} {value}"),
+        EntityOp::Mark { id, mark, .. } => format!("remove  {id}  {mark}"),
+        EntityOp::RemoveAlias { id, alias } => format!("remove  {id}  alias {alias}"),
+        EntityOp::RemoveRole { id, role } => format!("remove  {id}  role {role}"),
+        EntityOp::RemoveRelation { id, relation, to } => {
+            format!("remove  {id}  {relation} of {to}")
+        }
         other => format!("change  {}", other.id()),
     }
 }
@@ -179,6 +200,19 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
             pending: false,
             candidates: Vec::new(),
         });
+    } else {
+        let marks = [
+            (Mark::Mail, &args.mail),
+            (Mark::Path, &args.path),
+            (Mark::DocumentId, &args.document_id),
+            (Mark::RecordId, &args.record_id),
+        ];
+        let stated = marks.into_iter().filter(|(_, value)| value.is_some());
+        operations.extend(stated.map(|(mark, value)| EntityOp::Mark {
+            id: args.id.clone(),
+            mark,
+            value: value.clone(),
+        }));
     }
     operations.extend(args.alias.iter().map(|alias| EntityOp::Alias {
         id: args.id.clone(),
@@ -205,6 +239,48 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
             to: to.clone(),
         });
     }
+    change(
+        &tenant,
+        operations,
+        None,
+        &args.tenant,
+        writing(&args.writing),
+    )
+}
+
+fn remove(args: &RemoveEntityArgs) -> Result<(), Failure> {
+    let id = || args.id.clone();
+    let aliases = args.alias.iter().map(|alias| EntityOp::RemoveAlias {
+        id: id(),
+        alias: alias.clone(),
+    });
+    let mut operations: Vec<EntityOp> = aliases.collect();
+    let marks = [
+        (Mark::Mail, args.mail),
+        (Mark::Path, args.path),
+        (Mark::DocumentId, args.document_id),
+        (Mark::RecordId, args.record_id),
+    ];
+    let named = marks.into_iter().filter(|(_, named)| *named);
+    operations.extend(named.map(|(mark, _)| EntityOp::Mark {
+        id: id(),
+        mark,
+        value: None,
+    }));
+    if let Some(role) = &args.role {
+        operations.push(EntityOp::RemoveRole {
+            id: id(),
+            role: role.clone(),
+        });
+    }
+    if let (Some(relation), Some(to)) = (&args.relation, &args.to) {
+        operations.push(EntityOp::RemoveRelation {
+            id: id(),
+            relation: flagged("--relation", relation.parse())?,
+            to: to.clone(),
+        });
+    }
+    let tenant = tenant(&args.tenant)?;
     change(
         &tenant,
         operations,

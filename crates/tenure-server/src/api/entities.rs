@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure::belief::entity::{EntityEntry, EntityOp, PartWeights, Profile, SeenEntity};
+use tenure::belief::entity::{EntityEntry, EntityOp, EntityType, PartWeights, Profile, SeenEntity};
 use tenure::object::ObjectId;
 use tenure_store::{Sees, Written};
 
@@ -22,6 +22,8 @@ use crate::error::Refusal;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listing {
+    pending: Option<bool>,
+    kind: Option<String>,
     principal: Option<String>,
 }
 
@@ -37,12 +39,16 @@ pub(super) async fn list(
     Extension(caller): Extension<Caller>,
     Asked(asked): Asked<Listing>,
 ) -> Result<Said<Listed>, Refusal> {
+    let kind = asked.kind.as_deref().map(str::parse::<EntityType>);
+    let kind = kind.transpose().in_field("kind")?;
     let found = crate::blocking(move || {
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let entities = tenant.entities(sees)?;
+        let mut entities = tenant.entities(sees)?;
+        entities.retain(|one| kind.is_none() || one.profile.kind == kind);
+        entities.retain(|one| asked.pending.is_none_or(|pending| one.pending == pending));
         Ok(Listed { entities })
     });
     Ok(Said(found.await?))

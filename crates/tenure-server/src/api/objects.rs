@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure::object::{Audited, ContradictionStatus, ObjectId, RevisionId, clip};
+use tenure::object::{Audited, ContradictionStatus, ObjectId, RevisionId, SourceKind, clip};
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::{
@@ -195,6 +195,7 @@ pub(super) struct Listing {
     after: Option<ObjectId>,
     as_of: Option<String>,
     search: Option<String>,
+    source_kind: Option<String>,
     principal: Option<String>,
 }
 
@@ -224,6 +225,7 @@ struct Line {
     object_id: ObjectId,
     name: String,
     object_type: tenure::object::ObjectType,
+    source_kind: SourceKind,
     revision: RevisionId,
     /// Since when it is held to be true.
     held_from: Option<Instant>,
@@ -238,6 +240,14 @@ pub(super) async fn list(
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)? as usize;
     let known = instant(asked.as_of.as_deref(), "as_of")?;
+    let kind = asked.source_kind.as_deref().map(str::parse::<SourceKind>);
+    let kind = kind.transpose().in_field("source_kind")?;
+    if kind.is_some() && asked.search.is_some() {
+        return Err(Error::input("a search takes no kind of source")
+            .at("source_kind", None)
+            .expected("no `search` beside it")
+            .into());
+    }
     let listed = crate::blocking(move || {
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
@@ -266,6 +276,7 @@ pub(super) async fn list(
         let open = objects.len();
         objects.retain(|object| object.status().damaged.is_none());
         let damaged = open - objects.len();
+        objects.retain(|object| kind.is_none_or(|kind| object.revision().source_kind() == kind));
         let start = behind(&objects, asked.after)?;
         // Of one object there may be several, for several times.
         let (objects, next) = page(objects[start..].iter(), most, |object| {
@@ -275,6 +286,7 @@ pub(super) async fn list(
             object_id: object.revision().object_id(),
             name: object.name().to_owned(),
             object_type: object.revision().object_type(),
+            source_kind: object.revision().source_kind(),
             revision: object.revision().id(),
             held_from: object.valid().from,
             held_until: object.valid().until,

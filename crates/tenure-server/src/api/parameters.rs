@@ -114,6 +114,16 @@ pub(super) const AS_OF: Parameter =
 pub(super) const BELIEF: Parameter =
     parameter("object", "query", "The id or the name of the object");
 pub(super) const ENTITY: Parameter = parameter("id", "query", "The entity's id");
+pub(super) const ENTITY_PENDING: Parameter = parameter(
+    "pending",
+    "query",
+    "`true`: only entities that wait for a person; `false`: only others",
+)
+.taking(Takes::OneOf(&["true", "false"]));
+pub(super) const ENTITY_KIND: Parameter = parameter("kind", "query", "Only entities of this type")
+    .taking(Takes::OneOf(&[
+        "person", "project", "document", "system", "tenant", "tool", "role",
+    ]));
 pub(super) const FIRST: Parameter = parameter(
     "first",
     "query",
@@ -140,6 +150,20 @@ pub(super) const SEARCH: Parameter = parameter(
     "query",
     "Only objects in which every one of these words stands, archived and demoted ones included; not with `as_of`",
 );
+pub(super) const SOURCE_KIND: Parameter = parameter(
+    "source_kind",
+    "query",
+    "Only objects whose source is of this kind: what is known of it goes before what its provenance says; not with `search`",
+)
+.taking(Takes::OneOf(&[
+    "developer",
+    "user",
+    "system_of_record",
+    "document",
+    "tool",
+    "agent",
+    "web",
+]));
 pub(super) const PRINCIPAL: Parameter = parameter(
     "principal",
     "query",

@@ -5,9 +5,9 @@ use tenure_workspace::memory_files::MemoryCommand;
 
 use super::parameters::{
     AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_PAIR, AFTER_RECORD, AS_OF, BELIEF,
-    ENTITY, FIRST, FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL,
-    OBJECT, OF_ENTITY, ONCE, POINTER, PRINCIPAL, RECORD, SEARCH, SECOND, SESSION, SLOT, SUBJECT,
-    UNRESOLVED, VALID_AT,
+    ENTITY, ENTITY_KIND, ENTITY_PENDING, FIRST, FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE,
+    IF_STATE, LABEL, LIMIT, MODEL, OBJECT, OF_ENTITY, ONCE, POINTER, PRINCIPAL, RECORD, SEARCH,
+    SECOND, SESSION, SLOT, SOURCE_KIND, SUBJECT, UNRESOLVED, VALID_AT,
 };
 use super::*;
 
@@ -331,7 +331,7 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, PRINCIPAL],
+                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, SOURCE_KIND, PRINCIPAL],
                 answer: openapi::shape::<objects::Page>,
                 ..operation(
                     "get",
@@ -562,7 +562,7 @@ pub(super) fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[PRINCIPAL],
+                parameters: &[ENTITY_PENDING, ENTITY_KIND, PRINCIPAL],
                 answer: openapi::shape::<entities::Listed>,
                 ..operation(
                     "get",
@@ -582,7 +582,7 @@ pub(super) fn table() -> Vec<Entry> {
                     "post",
                     "/api/v1/entities",
                     "changeEntities",
-                    "Add, name, relate, merge and split entities",
+                    "Add, name, mark, relate, merge and split entities, and take names, marks and relations away",
                 )
             },
             post(entities::change),

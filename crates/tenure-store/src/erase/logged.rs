@@ -14,6 +14,7 @@ use super::fields::{id_of, sealed};
 use super::gone::{ERASED, Gone, Within, is_stub};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
+use crate::mentioned::unmention;
 use crate::stored::unwritable;
 
 /// The number of entries that are read at once.
@@ -198,6 +199,8 @@ impl Logged {
     ) -> Result<(), Error> {
         let mut touched: BTreeSet<String> =
             forgotten.iter().filter_map(|log| session_of(log)).collect();
+        // The entities that came from what is gone.
+        let mut entities = BTreeSet::new();
         for (at, log) in self.logs.iter().enumerate() {
             if forgotten.contains(log) {
                 continue;
@@ -220,6 +223,7 @@ impl Logged {
                 let by_source =
                     by_source.contains(&log.as_str()) || log.starts_with(crate::resolution::SPOKEN);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
+                    entities.extend(created(&value));
                     changed.push((number, NOTICE.to_owned()));
                     return Ok(());
                 }
@@ -237,10 +241,14 @@ impl Logged {
                 touched.insert(session);
             }
             // So does one that holds the entities.
-            if log == crate::resolution::LOG && !changed.is_empty() {
+            let is_held = [crate::resolution::LOG, crate::mentioned::LOG].contains(&log.as_str());
+            if is_held && !changed.is_empty() {
                 let last = rows.last(log)?;
                 rows.append(log, last, &[NOTICE.to_owned()])?;
             }
+        }
+        if !entities.is_empty() {
+            unmention(rows, &entities)?;
         }
         for log in self.logs.iter().filter(|log| log.starts_with(CHAIN)) {
             each_entry(rows, log, &mut |_, value| {
@@ -253,6 +261,14 @@ impl Logged {
         }
         Ok(())
     }
+}
+
+/// The id of the entity that an entry of the registry makes.
+fn created(entry: &Value) -> Option<String> {
+    let does = entry.get("does")?;
+    let is_new = does.get("op").and_then(Value::as_str) == Some("create");
+    let id = does.get("id").and_then(Value::as_str);
+    id.filter(|_| is_new).map(str::to_owned)
 }
 
 /// A message of a session.

@@ -461,6 +461,9 @@ fn compiled_object(seen: &Seen<'_>) -> Value {
         if !canonical.is_empty() {
             shown.insert("canonical_entity_ids".into(), json!(canonical));
         }
+        if !seen.verdict.mentions.is_empty() {
+            shown.insert("mentions".into(), json!(seen.verdict.mentions));
+        }
     }
     shown
 }

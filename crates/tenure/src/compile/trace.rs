@@ -65,6 +65,10 @@ pub struct Verdict {
     /// The entity of the task, or next to one, for which it counts as near: where the registry says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaks_of: Option<EntityLink>,
+    /// The canonical ids of the entities that its text mentions, as that was bound when it was stored, and as far as the caller
+    /// may know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<String>,
 }
 
 /// Something worth knowing about a candidate beside its verdict.

@@ -282,6 +282,7 @@ impl fmt::Display for WhyNot {
             held_by,
             canonical_entity_ids,
             speaks_of,
+            mentions,
         } = &self.verdict;
         writeln!(
             f,
@@ -296,6 +297,9 @@ impl fmt::Display for WhyNot {
         }
         if !canonical_entity_ids.is_empty() {
             writeln!(f, "  about {}", canonical_entity_ids.join(", "))?;
+        }
+        if !mentions.is_empty() {
+            writeln!(f, "  mentions {}", mentions.join(", "))?;
         }
         if let Some(link) = speaks_of {
             writeln!(f, "  near for {link}")?;

@@ -319,6 +319,10 @@ pub struct Provenance {
     /// The document, record or endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
+    /// The kind of source. It gives no authority; `web` and `tool` make what states none data, `agent` memory. Default:
+    /// by what is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_kind: Option<SourceKind>,
     /// The parts of these that nobody knows: who says so leaves nothing open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<ProvenancePart>,
@@ -433,8 +437,9 @@ impl ObjectDocument {
         }
     }
 
-    /// States that it is data, found where it comes from, where that or one of its `origins` is the web and it does
-    /// not say what authority it has. What writes or collects objects does so; what was written before keeps the
+    /// States that it is data, found where it comes from, where that or one of its `origins` is the web, or it says that
+    /// it comes from the web or a tool, and it does not say what authority it has; where it says that it comes from the agent, that it is
+    /// no more than memory. What writes or collects objects does so; what was written before keeps the
     /// authority that it had. Turns and tools, which cannot be data, stay as they are.
     ///
     /// ```
@@ -447,20 +452,25 @@ impl ObjectDocument {
     /// assert_eq!(page.authority_level, Some(Authority::Data));
     /// ```
     pub fn distrust_the_web(&mut self) {
-        let is_words = matches!(
-            self.object_type,
-            Some(ObjectType::Turn | ObjectType::ToolSchema)
-        );
+        let object_type = self.object_type.unwrap_or(ObjectType::Rule);
+        let is_words = matches!(object_type, ObjectType::Turn | ObjectType::ToolSchema);
+        if is_words || self.authority_level.is_some() {
+            return;
+        }
         let mut origins = self.source_origin.iter().chain(&self.origins);
-        let web = origins.find(|origin| is_web(origin));
-        if let Some(web) = web
-            && !is_words
-            && self.authority_level.is_none()
-        {
-            self.authority_level = Some(Authority::Data);
+        let web = origins.find(|origin| is_web(origin)).cloned();
+        let stated = self.provenance.as_ref().and_then(|found| found.source_kind);
+        let least = match stated {
+            _ if web.is_some() => Authority::Data,
+            Some(SourceKind::Web | SourceKind::Tool) => Authority::Data,
+            Some(SourceKind::Agent) => Authority::Memory,
+            _ => return,
+        };
+        self.authority_level = Some(default_authority(object_type, self.role).max(least));
+        if let Some(web) = web {
             // Data says where it was found; when, only its author knows.
             let provenance = self.provenance.get_or_insert_default();
-            provenance.source_id.get_or_insert_with(|| web.clone());
+            provenance.source_id.get_or_insert(web);
         }
     }
 

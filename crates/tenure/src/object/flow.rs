@@ -38,12 +38,14 @@ impl ContextObject {
     /// Returns whether everyone who may see another object may see this one, too: its labels flow to the other's, and where
     /// it is memory of the web, the other is memory of the same origins.
     pub fn flows_to(&self, to: &ContextObject) -> bool {
-        let sites = |object: &ContextObject| -> BTreeSet<String> {
-            let revision = object.revision();
-            let origins = revision.origins().filter(|_| revision.is_memory());
-            origins.filter_map(web_origin).collect()
-        };
-        self.access().flows_to(&to.access()) && sites(self).is_subset(&sites(to))
+        self.access().flows_to(&to.access()) && self.sites().is_subset(&to.sites())
+    }
+
+    /// The origins on the web for which it is read alone: none of what is no memory.
+    pub fn sites(&self) -> BTreeSet<String> {
+        let revision = self.revision();
+        let origins = revision.origins().filter(|_| revision.is_memory());
+        origins.filter_map(web_origin).collect()
     }
 }
 

@@ -21,6 +21,7 @@ mod questions;
 mod revision;
 mod seal;
 pub mod section;
+mod source;
 pub mod vocabulary;
 
 pub use crate::base::text::clip;

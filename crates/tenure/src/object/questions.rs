@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::ObjectId;
 use super::document::{LOCAL_TENANT, default_authority};
 use super::revision::{ContextObject, Revision, Scope};
-use super::vocabulary::{Classification, ConflictPolicy, ObjectType, Question, RetirementRule};
+use super::vocabulary::{
+    Classification, ConflictPolicy, ObjectType, Question, RetirementRule, SourceKind,
+};
 
 /// The answer of an object to one of the eight questions.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -28,6 +30,8 @@ pub struct Audited {
     pub name: String,
     /// Its type, whose answers they are.
     pub object_type: ObjectType,
+    /// The kind of its source.
+    pub source_kind: SourceKind,
     /// The questions that it does not answer itself, with the answers of its type; empty if it answers all eight.
     pub by_type: Vec<Answer>,
 }
@@ -42,6 +46,7 @@ impl Audited {
             object_id: revision.object_id(),
             name: object.name().to_owned(),
             object_type: revision.object_type(),
+            source_kind: revision.source_kind(),
             by_type,
         }
     }
@@ -119,7 +124,7 @@ impl Revision {
         );
         let text = match question {
             Question::Scope => "its tenant, all who may see what is restricted",
-            Question::Source => return format!("unknown; its author is of kind {}", self.author()),
+            Question::Source => return format!("unknown; of kind {}", self.source_kind()),
             Question::Authority => return self.authority_level().to_string(),
             Question::Lifespan if said => "its session",
             Question::Lifespan if derived => "as long as what it was made from",

@@ -423,6 +423,26 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// The kind of source that something comes from. No kind gives authority or trust.
+    SourceKind ("source kind") {
+        /// The platform or the developer: instruction files, seed libraries, tools.
+        Developer = "developer",
+        /// A person: what they said, want or decided.
+        User = "user",
+        /// The system that has the last word on its subject, such as the personnel system.
+        SystemOfRecord = "system_of_record",
+        /// A file, a document, a record of another system.
+        Document = "document",
+        /// The result of a tool.
+        Tool = "tool",
+        /// The agent: what it said, concluded, or made from other objects.
+        Agent = "agent",
+        /// A page of the web, or what was made from one.
+        Web = "web",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

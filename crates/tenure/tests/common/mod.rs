@@ -21,7 +21,7 @@ use tenure::object::{
     Authority, ChunkBounds, Classification, ConflictPolicy, ConstraintDocument,
     ContradictionStatus, DecayRule, Explicitness, Layer, Modality, ObjectDocument, ObjectId,
     ObjectType, PermissionScope, Polarity, Protection, Provenance, ProvenancePart, Rigidity, Role,
-    SlotCardinality, TaskType, ToolCall,
+    SlotCardinality, SourceKind, TaskType, ToolCall,
 };
 use tenure::package::{
     Engine, ItemPolicy, LabelRule, MemoryNamespace, Plan, SourceSpan, UnitKind, documents, pack,
@@ -289,9 +289,10 @@ fn provenance() -> BoxedStrategy<Option<Provenance>> {
         rarely(3, place),
         rarely(3, "[a-z<\"&]{1,80}"),
         rarely(4, (0u32..=1_000_000).prop_map(Score::from_millionths)),
+        rarely(6, select(SourceKind::ALL)),
     );
     let complete = ("[a-z<\"&]{1,8}", instant(), further).prop_map(|(source, at, further)| {
-        let (chunk, lineage, relevance) = further;
+        let (chunk, lineage, relevance, source_kind) = further;
         let unknown = match chunk {
             None if relevance.is_some() => vec![ProvenancePart::Chunk],
             _ => Vec::new(),
@@ -302,6 +303,7 @@ fn provenance() -> BoxedStrategy<Option<Provenance>> {
             chunk,
             lineage,
             relevance,
+            source_kind,
             unknown,
             ..Provenance::default()
         })

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
-use tenure::object::{Audited, Question};
+use tenure::object::{Audited, Question, SourceKind};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
@@ -47,14 +47,16 @@ pub(super) fn history(args: &ObjectArgs) -> Result<(), Failure> {
 
 pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
+    let kinds = args.source_kinds.iter().map(|kind| kind.parse());
+    let kinds: Vec<SourceKind> = flagged("--source-kind", kinds.collect())?;
     let resident = tenant.load()?;
-    print_candidates(&resident, args.tenant.format)
+    print_candidates(&resident, &kinds, args.tenant.format)
 }
 
 pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let resident = tenant.load_as_of(instant(&args.instant, "T")?)?;
-    print_candidates(&resident, args.tenant.format)
+    print_candidates(&resident, &[], args.tenant.format)
 }
 
 pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
@@ -134,9 +136,10 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     let mut text = String::new();
     for audited in &found {
         text.push_str(&format!(
-            "{}  {}  {}\n",
+            "{}  {}  {}  {}\n",
             audited.object_id,
             audited.object_type,
+            audited.source_kind,
             cell(&audited.name)
         ));
         for answer in &audited.by_type {
@@ -155,7 +158,12 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result<(), Failure> {
+/// Prints the objects whose source is of one of these kinds; of any, where none is given.
+fn print_candidates(
+    resident: &tenure_store::Resident,
+    kinds: &[SourceKind],
+    format: Format,
+) -> Result<(), Failure> {
     let candidates = resident.candidates();
     for revision in resident.damaged() {
         warning(&format!(
@@ -165,6 +173,7 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
     let whole = candidates.objects().iter();
     let whole: Vec<_> = whole
         .filter(|object| object.status().damaged.is_none())
+        .filter(|object| kinds.is_empty() || kinds.contains(&object.revision().source_kind()))
         .collect();
     if format == Format::Json {
         let objects: Vec<_> = whole
@@ -174,6 +183,7 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
                     "object_id": object.revision().object_id(),
                     "name": object.name(),
                     "object_type": object.revision().object_type(),
+                    "source_kind": object.revision().source_kind(),
                     "revision": object.revision().id(),
                     "held_from": object.valid().from,
                     "held_until": object.valid().until,

@@ -9,6 +9,7 @@ use super::{MAX_ALIAS, RelationType};
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::belief::claim::folded;
+use crate::object::ObjectId;
 
 /// The most names by which a task names entities.
 const MOST_NAMED: usize = 4_096;
@@ -43,6 +44,9 @@ pub struct Identity {
     /// The entities that it is next to. One that means another names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<Neighbour>,
+    /// The objects whose texts mention it, as that was bound when they were stored. It changes nothing but what their verdicts say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentioned_by: Vec<ObjectId>,
 }
 
 /// The meanings of ids, ready to be asked for. What is not among them means itself.
@@ -54,6 +58,8 @@ pub struct Identities {
     named: BTreeMap<String, BTreeSet<String>>,
     /// The relation of each id to each that it is next to, in both directions.
     near: BTreeMap<String, BTreeMap<String, RelationType>>,
+    /// The ids that the text of an object mentions.
+    mentions: BTreeMap<ObjectId, BTreeSet<String>>,
 }
 
 impl Identities {
@@ -84,6 +90,10 @@ impl Identities {
                 let near = all.near.entry(to).or_default();
                 near.entry(id.clone()).or_insert(other.relation.inverse());
             }
+            for object in &one.mentioned_by {
+                let mentions = all.mentions.entry(*object).or_default();
+                mentions.insert(id.clone());
+            }
         }
         all.named.remove("");
         all
@@ -98,6 +108,12 @@ impl Identities {
     pub fn near(&self, id: &str) -> impl Iterator<Item = (&str, RelationType)> {
         let near = self.near.get(id).into_iter().flatten();
         near.map(|(id, relation)| (id.as_str(), *relation))
+    }
+
+    /// The canonical ids of the entities that the text of an object mentions.
+    pub fn mentions(&self, object: ObjectId) -> impl Iterator<Item = &str> {
+        let mentions = self.mentions.get(&object).into_iter().flatten();
+        mentions.map(String::as_str)
     }
 
     /// Returns whether any id is next to another.
@@ -223,6 +239,27 @@ mod tests {
         ] {
             assert!(Identities::check(&wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn what_texts_mention_is_known_by_its_canonical_id_and_moves_nothing() {
+        let object = ObjectId::from_bits(1);
+        let mentioned = |id: &str| Identity {
+            id: id.into(),
+            mentioned_by: vec![object],
+            ..Identity::default()
+        };
+        let mut all = vec![mentioned("c"), mentioned("x")];
+        let of = Identities::of(&all);
+        assert!(of.is_empty() && of.named().is_empty() && !of.relates_any());
+        all.push(Identity {
+            means: Some("c".into()),
+            ..mentioned("a")
+        });
+        Identities::check(&all).unwrap();
+        let of = Identities::of(&all);
+        assert_eq!(of.mentions(object).collect::<Vec<_>>(), ["c", "x"]);
+        assert_eq!(of.mentions(ObjectId::from_bits(2)).count(), 0);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use registry::{
 };
 pub use resolver::{EntityView, ResolvedMention, Resolver};
 pub use similarity::{
-    Bound, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
+    Bound, Mark, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
     similarity,
 };
 

@@ -3,6 +3,7 @@
 //! An alias, a relation and a merge come from an object, or from somebody's hand; they act only for who may see that
 //! object. A merge leaves both entities as they are and says that the one means the other; a split takes that back.
 
+mod change;
 mod graph;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
-use super::similarity::{Bound, Metadata, Profile};
+use super::similarity::{Bound, Mark, Metadata, Profile};
 use super::{EntityType, MAX_ALIAS, RelationType};
 use crate::base::error::{Error, ErrorKind};
 use crate::base::num::Score;
@@ -101,6 +102,39 @@ pub enum EntityOp {
         /// The entity.
         id: String,
     },
+    /// A mark: from now on this one, or none.
+    Mark {
+        /// The entity.
+        id: String,
+        /// The mark.
+        mark: Mark,
+        /// The value; none takes it away.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    },
+    /// Another name is none of its names, whoever gave it.
+    RemoveAlias {
+        /// The entity.
+        id: String,
+        /// The name, in any case.
+        alias: String,
+    },
+    /// It has not a role, at any time.
+    RemoveRole {
+        /// The entity.
+        id: String,
+        /// The role, in any case.
+        role: String,
+    },
+    /// It has not a relation to another entity, whoever said so.
+    RemoveRelation {
+        /// The entity.
+        id: String,
+        /// The relation.
+        relation: RelationType,
+        /// The other one.
+        to: String,
+    },
 }
 
 impl EntityOp {
@@ -113,24 +147,11 @@ impl EntityOp {
             | EntityOp::Relate { id, .. }
             | EntityOp::Merge { id, .. }
             | EntityOp::Split { id }
-            | EntityOp::Confirm { id } => id,
-        }
-    }
-}
-
-impl EntityOp {
-    /// Checks the name that it gives, where it gives one.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when that cannot be a name.
-    pub fn check(&self) -> Result<(), Error> {
-        match self {
-            EntityOp::Create { name, .. } => check_alias(name),
-            EntityOp::Alias { alias: name, .. } | EntityOp::Role { role: name, .. } => {
-                check_alias(name)
-            }
-            _ => Ok(()),
+            | EntityOp::Confirm { id }
+            | EntityOp::Mark { id, .. }
+            | EntityOp::RemoveAlias { id, .. }
+            | EntityOp::RemoveRole { id, .. }
+            | EntityOp::RemoveRelation { id, .. } => id,
         }
     }
 }
@@ -240,31 +261,13 @@ fn conflict(what: String) -> Error {
     Error::new(ErrorKind::Conflict, what)
 }
 
-impl EntityEntry {
-    /// Checks that it may join the log: a split or a confirmation that came from an object would act for who may not see that
-    /// object, too. What a log has already is taken as it is.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when it does.
-    pub fn check(&self) -> Result<(), Error> {
-        let acts_for_all = matches!(self.does, EntityOp::Split { .. } | EntityOp::Confirm { .. });
-        if acts_for_all && self.source.is_some() {
-            return Err(
-                Error::input("a split and a confirmation come from no object")
-                    .hint("somebody says so: leave the source out"),
-            );
-        }
-        Ok(())
-    }
-}
-
 impl Entities {
     /// Applies an entry of the log.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when a name is none; [`ErrorKind::NotFound`] when it speaks of an entity that there is not;
+    /// [`ErrorKind::Input`] when a name is none; [`ErrorKind::NotFound`] when it speaks of an entity that there is not, or
+    /// takes back what was not said;
     /// [`ErrorKind::Conflict`] when the entity is there already, is merged already, or would be merged in a ring. Then
     /// nothing has changed.
     pub fn apply(&mut self, entry: &EntityEntry) -> Result<(), Error> {
@@ -385,6 +388,17 @@ impl Entities {
                 entity.candidates.clear();
                 self.waiting.remove(id);
             }
+            EntityOp::Mark { mark, value, .. } => {
+                let known = self.known_mut(id)?.metadata.mark_mut(*mark);
+                if known.is_none() && value.is_none() {
+                    let what = format!("`{}` has no {mark}", clip(id));
+                    return Err(Error::not_found(what));
+                }
+                known.clone_from(value);
+            }
+            EntityOp::RemoveAlias { .. }
+            | EntityOp::RemoveRole { .. }
+            | EntityOp::RemoveRelation { .. } => self.take_back(&entry.does)?,
         }
         Ok(())
     }
@@ -425,6 +439,11 @@ impl Entities {
     /// Returns whether this id means another or waits for a person, in whosever view.
     pub fn moves(&self, id: &str) -> bool {
         self.merged.contains(id) || self.waiting.contains(id)
+    }
+
+    /// The object that an entity came from, which nothing was merged with; none where somebody said so.
+    pub fn source_alone(&self, id: &str) -> Option<ObjectId> {
+        self.all.get(id)?.source.filter(|_| !self.is_merged(id))
     }
 
     /// Adds the objects that the meaning of an id came from, whoever may see them.

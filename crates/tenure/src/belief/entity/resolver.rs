@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -16,12 +17,29 @@ use crate::belief::claim::folded;
 
 /// The most entities that share a word for which that word makes them candidates: a word that many share says nothing.
 const MOST_OF_A_WORD: usize = 64;
-/// The most entities, of whosever view, that are looked at for a word.
-const MOST_LOOKED_AT: usize = 4 * MOST_OF_A_WORD;
+/// The number of entities that a view is told of at once.
+const BATCH: usize = 256;
 
-/// The entities that one of the resolver's is to somebody who does not know all of it: none where they know none of it. `None`
-/// says that they know all of it.
-pub type EntityView<'v> = dyn FnMut(&SeenEntity) -> Option<Arc<[SeenEntity]>> + 'v;
+/// The entities of the resolver as somebody knows them who does not know all of them.
+pub trait EntityView {
+    /// The entities that one of the resolver's is to them: none where they know none of it. `None` says that they know all of
+    /// it.
+    fn view(&mut self, entity: &SeenEntity) -> Option<Arc<[SeenEntity]>>;
+
+    /// Says that these are asked for next, or some of them.
+    fn expect(&mut self, _: &[&SeenEntity]) {}
+}
+
+impl<F: FnMut(&SeenEntity) -> Option<Arc<[SeenEntity]>>> EntityView for F {
+    fn view(&mut self, entity: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
+        self(entity)
+    }
+}
+
+/// The view of who knows all of every entity.
+fn whole(_: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
+    None
+}
 
 /// Returns whether an entity has this name or mark, folded.
 fn bears(entity: &SeenEntity, name: &str) -> bool {
@@ -197,52 +215,76 @@ impl Resolver {
         changed.or_else(in_base)
     }
 
-    /// The entities of both layers at these places of each.
+    /// The entities of both layers at these places of each, as a view has them; as long as it `takes` them.
     fn at<'r>(
         &'r self,
         base: impl IntoIterator<Item = u32>,
         changed: impl IntoIterator<Item = u32>,
-        view: &mut EntityView<'_>,
-    ) -> Vec<Cow<'r, SeenEntity>> {
+        view: &mut dyn EntityView,
+        takes: &mut dyn FnMut(Cow<'r, SeenEntity>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let base = base.into_iter();
         let base = base.filter_map(|place| self.base.entities.get(place as usize));
         let base = base.filter(|one| !self.replaced.contains(&one.id));
         let changed = changed.into_iter();
         let changed = changed.filter_map(|place| self.changed.entities.get(place as usize));
-        let mut all = Vec::new();
-        for entity in base.chain(changed) {
-            match view(entity) {
-                None => all.push(Cow::Borrowed(entity)),
-                Some(seen) => all.extend(seen.iter().cloned().map(Cow::Owned)),
+        let mut all = base.chain(changed);
+        loop {
+            let next: Vec<&SeenEntity> = all.by_ref().take(BATCH).collect();
+            if next.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            view.expect(&next);
+            for entity in next {
+                match view.view(entity) {
+                    None => takes(Cow::Borrowed(entity))?,
+                    Some(seen) => {
+                        for one in seen.iter() {
+                            takes(Cow::Owned(one.clone()))?;
+                        }
+                    }
+                }
             }
         }
-        all
     }
 
     /// Returns whether an entity of a view has this name or mark, folded.
-    pub fn knows(&self, name: &str, view: &mut EntityView<'_>) -> bool {
+    pub fn knows(&self, name: &str, view: &mut dyn EntityView) -> bool {
         let of = |layer: &Layer| layer.whole.get(name).cloned().unwrap_or_default();
-        let all = self.at(of(&self.base), of(&self.changed), view);
-        all.iter().any(|entity| bears(entity, name))
+        let mut takes = |entity: Cow<'_, SeenEntity>| {
+            if bears(&entity, name) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let found = self.at(of(&self.base), of(&self.changed), view, &mut takes);
+        found.is_break()
     }
 
     /// Resolves a mention among those that share a whole name, a word, initials or a mark with it, and those that its
     /// session spoke of.
     pub fn resolve(&self, mention: &Profile, weights: &PartWeights) -> Resolved {
-        self.resolve_in(mention, weights, &mut |_| None)
+        self.resolve_in(mention, weights, &mut whole)
     }
 
     fn resolve_in(
         &self,
         mention: &Profile,
         weights: &PartWeights,
-        view: &mut EntityView<'_>,
+        view: &mut dyn EntityView,
     ) -> Resolved {
         let (base, changed) = (
             self.base.candidates(mention),
             self.changed.candidates(mention),
         );
-        let mut candidates = self.at(base, changed, view);
+        let mut candidates = Vec::new();
+        let mut takes = |entity| {
+            candidates.push(entity);
+            ControlFlow::Continue(())
+        };
+        // No one of these is left out.
+        let _ = self.at(base, changed, view, &mut takes);
         for word in words(&folded(&mention.name)) {
             candidates.extend(self.sharing(word, view));
         }
@@ -261,7 +303,7 @@ impl Resolver {
         around: &Profile,
         weights: &PartWeights,
     ) -> (Vec<ResolvedMention>, bool) {
-        self.text_in(text, around, weights, &mut |_| None)
+        self.text_in(text, around, weights, &mut whole)
     }
 
     /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing.
@@ -270,7 +312,7 @@ impl Resolver {
         text: &str,
         around: &Profile,
         weights: &PartWeights,
-        view: &mut EntityView<'_>,
+        view: &mut dyn EntityView,
     ) -> (Vec<ResolvedMention>, bool) {
         let (mentions, is_cut) = self.mentions(text, view);
         let mut named = BTreeSet::new();
@@ -303,7 +345,7 @@ impl Resolver {
     }
 
     /// The mentions of a text: whole names and marks, and outside of them parts of names.
-    fn mentions(&self, text: &str, view: &mut EntityView<'_>) -> (Vec<Mention>, bool) {
+    fn mentions(&self, text: &str, view: &mut dyn EntityView) -> (Vec<Mention>, bool) {
         let mut names: BTreeMap<String, bool> = BTreeMap::new();
         let mut knows = |name: &str| match names.get(name) {
             Some(known) => *known,
@@ -341,28 +383,35 @@ impl Resolver {
         (mentions, is_cut)
     }
 
-    /// The entities of a view with this word in a name; none where more share it than a word can mean anything for.
-    fn sharing<'r>(&'r self, word: &str, view: &mut EntityView<'_>) -> Vec<Cow<'r, SeenEntity>> {
+    /// The entities of a view with this word in a name; none where more of the view share it than a word can mean anything for.
+    /// What the view does not know is looked at and counts for nothing.
+    fn sharing<'r>(&'r self, word: &str, view: &mut dyn EntityView) -> Vec<Cow<'r, SeenEntity>> {
         let of = |layer: &'r Layer| layer.words.get(word).map_or(&[][..], Vec::as_slice);
-        let base = of(&self.base).iter().copied().filter(|place| {
-            let entity = self.base.entities.get(*place as usize);
-            entity.is_some_and(|one| !self.replaced.contains(&one.id))
-        });
-        let base: Vec<u32> = base.take(MOST_LOOKED_AT + 1).collect();
-        let changed = of(&self.changed);
-        if base.len() + changed.len() > MOST_LOOKED_AT {
+        let mut all = Vec::new();
+        let mut takes = |entity: Cow<'r, SeenEntity>| {
+            if has_word(&entity, word) {
+                all.push(entity);
+            }
+            if all.len() > MOST_OF_A_WORD {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let (base, changed) = (of(&self.base), of(&self.changed));
+        let found = self.at(
+            base.iter().copied(),
+            changed.iter().copied(),
+            view,
+            &mut takes,
+        );
+        if found.is_break() {
             return Vec::new();
-        }
-        let mut all = self.at(base, changed.iter().copied(), view);
-        all.retain(|entity| has_word(entity, word));
-        if all.len() > MOST_OF_A_WORD {
-            all.clear();
         }
         all
     }
 
     /// Returns whether a word, folded, is one of a name of an entity of a view.
-    fn is_part_of_name(&self, word: &str, view: &mut EntityView<'_>) -> bool {
+    fn is_part_of_name(&self, word: &str, view: &mut dyn EntityView) -> bool {
         let all = self.sharing(word, view);
         all.iter().any(|entity| {
             let mut words = NameWords::default();
@@ -480,6 +529,54 @@ mod tests {
             let near = resolver.resolve(&mention, &weights);
             assert_eq!(near.outcome, all.outcome, "{name}");
         }
+    }
+
+    #[test]
+    fn a_word_that_many_hidden_ones_share_means_those_that_are_known() {
+        let hidden = ObjectId::from_bits(7);
+        let mut entities = Entities::default();
+        let mut add = |source: Option<ObjectId>, op: String| {
+            let entry = EntityEntry {
+                at: "2026-06-06".parse().unwrap(),
+                by: None,
+                source,
+                does: serde_json::from_str::<EntityOp>(&op).unwrap(),
+            };
+            entities.apply(&entry).unwrap();
+        };
+        let create =
+            |id: &str, name: &str| format!(r#"{{"op": "create", "id": "{id}", "name": "{name}"}}"#);
+        for at in 0..1_000 {
+            add(
+                Some(hidden),
+                create(&format!("h{at:04}"), &format!("Sam Hidden{at}")),
+            );
+        }
+        add(None, create("sam", "Sam Young"));
+        let resolver = Resolver::new(entities.seen("acme", &|_| true)).unwrap();
+        let around = Profile {
+            tenant: "acme".into(),
+            ..Profile::default()
+        };
+        let weights = PartWeights::default();
+        let mut view = |one: &SeenEntity| -> Option<Arc<[SeenEntity]>> {
+            let members = entities.members(&one.id);
+            Some(
+                entities
+                    .seen_of(&members, "acme", &|id| id != hidden)
+                    .into(),
+            )
+        };
+        let text = "Yesterday Sam called.";
+        let (narrow, _) = resolver.text_in(text, &around, &weights, &mut view);
+        let named: Vec<&str> = narrow
+            .iter()
+            .flat_map(|one| &one.resolved.candidates)
+            .map(|(id, _)| id.as_str())
+            .collect();
+        assert_eq!(named, ["sam"]);
+        // Who knows them all is told nothing by such a word.
+        assert!(resolver.text(text, &around, &weights).0.is_empty());
     }
 
     /// Names that overlap each other, of which some came from an object that not everyone may see.

@@ -125,7 +125,42 @@ pub struct Metadata {
     pub record_id: Option<String>,
 }
 
+vocabulary! {
+    /// A mark by which one entity is known.
+    Mark ("mark") {
+        /// The mail address.
+        Mail = "mail",
+        /// The path or address.
+        Path = "path",
+        /// The id of the document.
+        DocumentId = "document_id",
+        /// The id in the system of record.
+        RecordId = "record_id",
+    }
+}
+
 impl Metadata {
+    /// One of the marks.
+    pub(super) fn mark(&self, mark: Mark) -> Option<&str> {
+        let value = match mark {
+            Mark::Mail => &self.mail,
+            Mark::Path => &self.path,
+            Mark::DocumentId => &self.document_id,
+            Mark::RecordId => &self.record_id,
+        };
+        value.as_deref()
+    }
+
+    /// One of the marks, to be changed.
+    pub(super) fn mark_mut(&mut self, mark: Mark) -> &mut Option<String> {
+        match mark {
+            Mark::Mail => &mut self.mail,
+            Mark::Path => &mut self.path,
+            Mark::DocumentId => &mut self.document_id,
+            Mark::RecordId => &mut self.record_id,
+        }
+    }
+
     /// The marks that mean one entity, as far as they are known: the mail address, the path and the ids.
     pub(super) fn marks(&self) -> impl Iterator<Item = &String> {
         let all = [&self.mail, &self.path, &self.document_id, &self.record_id];

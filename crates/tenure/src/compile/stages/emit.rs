@@ -734,6 +734,7 @@ fn trace(
             score: reason.shows_score().then(|| ranking.scores[row as usize]),
             canonical_entity_ids: live.canonical_ids(row, &reason),
             speaks_of: live.meanings.spoken.get(&row).cloned(),
+            mentions: live.mentions(row, &reason),
             reason,
         })
     };

@@ -127,6 +127,15 @@ impl<'a> Live<'a> {
         of.changed(&ids.collect::<Vec<_>>()).unwrap_or_default()
     }
 
+    /// The canonical ids of the entities that the text of a row mentions; none of what the caller may not see.
+    pub(crate) fn mentions(&self, row: u32, reason: &Reason) -> Vec<String> {
+        if reason.ruling() == Ruling::Denied {
+            return Vec::new();
+        }
+        let id = self.set.object(row).revision().object_id();
+        self.meanings.of.mentions(id).map(str::to_owned).collect()
+    }
+
     /// The names of the tools that the conversation calls.
     pub(crate) fn called(&self) -> BTreeSet<&'a str> {
         let set = self.set;

@@ -1,0 +1,187 @@
+//! The entities that the texts of objects mention, bound as the objects were written: a log beside that of the registry.
+//!
+//! A line is about one revision, so that it holds for no other text, and has its instant, so that a compile of the past is told what
+//! was bound then.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::Error;
+use tenure::object::{ObjectId, RevisionId};
+use tenure::time::Instant;
+
+use crate::buried::NOTICE;
+use crate::engine::{Read, Write};
+use crate::resolution::SPOKEN;
+use crate::stored::unwritable;
+
+/// The log. It stands among those of what sessions spoke of: an erasure takes from all of them.
+pub(crate) const LOG: &str = "entities/mentions";
+/// The number of entries that are read at once.
+const CHUNK: u64 = 256;
+
+/// The entities that the text of a revision mentions, as everyone knows them who may see it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Line {
+    /// The instant of the write.
+    pub(crate) at: Instant,
+    /// The object.
+    pub(crate) source: ObjectId,
+    /// The revision.
+    pub(crate) revision: RevisionId,
+    /// The ids of the entities.
+    pub(crate) mentions: BTreeSet<String>,
+}
+
+/// The entities that the texts of revisions mention, as their log has it up to an entry.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Mentioned {
+    last: u64,
+    /// What was read long ago, and what was read since: the second is what is copied as the log grows.
+    older: Arc<HashMap<RevisionId, Arc<[String]>>>,
+    newer: HashMap<RevisionId, Arc<[String]>>,
+}
+
+/// The number of revisions that are copied as the log of what is mentioned grows.
+const MOST_NEWER: usize = 1_024;
+
+impl Mentioned {
+    /// These as they stand, or as they stood at an instant.
+    pub(crate) fn read(rows: &mut dyn Read, known: Option<Instant>) -> Result<Mentioned, Error> {
+        let last = rows.last(LOG)?;
+        let mut all = Mentioned {
+            last,
+            ..Mentioned::default()
+        };
+        if last > 0 {
+            all.add(rows, 1..last + 1, known)?;
+            all.age();
+        }
+        Ok(all)
+    }
+
+    /// These as they stand now.
+    pub(crate) fn refreshed(&self, rows: &mut dyn Read) -> Result<Mentioned, Error> {
+        let last = rows.last(LOG)?;
+        if last < self.last {
+            return Mentioned::read(rows, None);
+        }
+        let mut fresh = self.clone();
+        if last > self.last && !fresh.add(rows, self.last + 1..last + 1, None)? {
+            // Others were rewritten.
+            return Mentioned::read(rows, None);
+        }
+        fresh.last = last;
+        if fresh.newer.len() > MOST_NEWER {
+            fresh.age();
+        }
+        Ok(fresh)
+    }
+
+    /// Adds these entries. Returns whether all of them could be read.
+    fn add(
+        &mut self,
+        rows: &mut dyn Read,
+        entries: Range<u64>,
+        known: Option<Instant>,
+    ) -> Result<bool, Error> {
+        let mut whole = true;
+        for (_, body) in rows.entries(LOG, entries)? {
+            let Ok(line) = serde_json::from_str::<Line>(&body) else {
+                whole = false;
+                continue;
+            };
+            if known.is_none_or(|known| line.at <= known) {
+                let mentions: Vec<String> = line.mentions.into_iter().collect();
+                self.newer.insert(line.revision, mentions.into());
+            }
+        }
+        Ok(whole)
+    }
+
+    fn age(&mut self) {
+        let newer = std::mem::take(&mut self.newer);
+        Arc::make_mut(&mut self.older).extend(newer);
+    }
+
+    /// Returns whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.older.is_empty() && self.newer.is_empty()
+    }
+
+    /// The ids of the entities that the text of a revision mentions.
+    pub(crate) fn of(&self, revision: RevisionId) -> &[String] {
+        let found = self.newer.get(&revision);
+        found
+            .or_else(|| self.older.get(&revision))
+            .map_or(&[], |ids| &**ids)
+    }
+}
+
+/// Adds what this write mentions.
+pub(crate) fn append(rows: &mut dyn Write, lines: &[Line]) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let lines = lines.iter().map(serde_json::to_string);
+    let lines: Vec<String> = lines
+        .collect::<Result<_, _>>()
+        .map_err(|error| unwritable(&error))?;
+    let last = rows.last(LOG)?;
+    if rows.append(LOG, last, &lines)? {
+        return Ok(());
+    }
+    Err(Error::assertion(
+        "the log of what texts mention has one writer at a time",
+    ))
+}
+
+/// Takes these entities out of what sessions spoke of and texts mention, whatever spoke of them.
+pub(crate) fn unmention(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(), Error> {
+    let logs = rows.logs()?.into_iter().map(|(log, _)| log);
+    let logs: Vec<String> = logs.filter(|log| log.starts_with(SPOKEN)).collect();
+    for log in logs {
+        let mut changed = Vec::new();
+        let mut next = 1;
+        loop {
+            let chunk = rows.entries(&log, next..next + CHUNK)?;
+            let Some((last, _)) = chunk.last() else { break };
+            next = last + 1;
+            for (number, body) in chunk {
+                let Ok(mut line) = serde_json::from_str::<Value>(&body) else {
+                    continue;
+                };
+                let mut lost = false;
+                let mut rest = 0;
+                for field in ["spoke", "mentions"] {
+                    if let Some(said) = line.get_mut(field).and_then(Value::as_array_mut) {
+                        let before = said.len();
+                        said.retain(|id| id.as_str().is_none_or(|id| !ids.contains(id)));
+                        lost |= said.len() < before;
+                        rest += said.len();
+                    }
+                }
+                if lost {
+                    let left = if rest == 0 {
+                        NOTICE.to_owned()
+                    } else {
+                        line.to_string()
+                    };
+                    changed.push((number, left));
+                }
+            }
+        }
+        if changed.is_empty() {
+            continue;
+        }
+        rows.rewrite(&log, &changed)?;
+        // Who holds them in memory reads them anew.
+        let last = rows.last(&log)?;
+        rows.append(&log, last, &[NOTICE.to_owned()])?;
+    }
+    Ok(())
+}
