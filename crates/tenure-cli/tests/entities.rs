@@ -233,12 +233,12 @@ fn what_was_said_of_an_entity_is_taken_away_and_given_back() {
     ] {
         assert!(history.contains(part), "{part}: {history}");
     }
-    let missing = refused(1, &["entity", "remove", "nova", "--alias", "Star"]);
+    let missing = refused(2, &["entity", "remove", "nova", "--alias", "Star"]);
     assert!(
         missing.contains("`nova` has not the alias `Star`"),
         "{missing}"
     );
-    let nothing = refused(2, &["entity", "remove", "nova"]);
+    let nothing = refused(1, &["entity", "remove", "nova"]);
     assert!(nothing.contains("--alias"), "{nothing}");
     // A mark is given to one that is there, in the place of another.
     run("entity add nova --alias Star --mail star@acme.example");
@@ -250,22 +250,22 @@ fn what_was_said_of_an_entity_is_taken_away_and_given_back() {
     );
     for (code, wrong, part) in [
         (
-            1,
+            2,
             &["entity", "add", "x", "--name", "X", "--path", ""][..],
             "path of an entity is empty",
         ),
         (
-            1,
+            2,
             &["entity", "add", "nova", "--mail", " "],
             "mail of an entity is empty",
         ),
         (
-            1,
+            2,
             &["entity", "add", "x", "--name", "X", "--of-project", ""],
             "project of an entity is empty",
         ),
         (
-            1,
+            2,
             &[
                 "entity",
                 "add",
@@ -279,14 +279,14 @@ fn what_was_said_of_an_entity_is_taken_away_and_given_back() {
             ],
             "not after its begin",
         ),
-        (2, &["entity", "add", "nova", "--kind", "person"], "--name"),
+        (1, &["entity", "add", "nova", "--kind", "person"], "--name"),
     ] {
         let said = refused(code, wrong);
         assert!(said.contains(part), "{wrong:?}: {said}");
     }
     run("entity add nova --relation parent --to helix");
     let ring = refused(
-        4,
+        5,
         &[
             "entity",
             "add",
@@ -366,7 +366,7 @@ fn objects_are_listed_by_the_kind_of_their_source() {
         "bad.jsonl",
         r#"{"name":"x","content":"y","provenance":{"source_kind":"wiki"}}"#,
     );
-    let wrong = bench.refused(1, &["store", "put", "bad.jsonl"]);
+    let wrong = bench.refused(2, &["store", "put", "bad.jsonl"]);
     assert!(
         wrong.contains("wiki") && wrong.contains("system_of_record"),
         "{wrong}"

@@ -15,9 +15,10 @@ use tenure::time::Instant;
 
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::resolution::SPOKEN;
 use crate::stored::unwritable;
 
+/// The prefix of the logs of what the objects of a session spoke of.
+pub(crate) const SPOKEN: &str = "entities/";
 /// The log. It stands among those of what sessions spoke of: an erasure takes from all of them.
 pub(crate) const LOG: &str = "entities/mentions";
 /// The number of entries that are read at once.

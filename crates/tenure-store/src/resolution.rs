@@ -19,13 +19,11 @@ use tenure::{ContextObject, Digest, Error};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
 use crate::labels::labelled_or_hidden;
-use crate::mentioned::{Line, append, unmention};
+use crate::mentioned::{Line, SPOKEN, append, unmention};
 use crate::stored::unwritable;
 
 /// The log of the registry.
 pub(crate) const LOG: &str = "entities";
-/// The prefix of the logs of what the objects of a session spoke of.
-pub(crate) const SPOKEN: &str = "entities/";
 /// The log of the policy whose weights a tenant's writes take.
 const WEIGHTS: &str = "policy/entities";
 /// The number of a session's entries in which its earlier entities are looked for.

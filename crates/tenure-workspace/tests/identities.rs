@@ -434,7 +434,10 @@ fn what_a_text_mentions_is_told_to_who_may_know_it_and_changes_nothing_else() {
     let before = Bench::new();
     let note = ObjectDocument {
         security_classification: Some(OPEN),
-        ..ObjectDocument::rule("note", "Project Nova keeps its port from Operation Helix.")
+        ..ObjectDocument::rule(
+            "note",
+            "The port that the desk has is of Project Nova and not of Operation Helix.",
+        )
     };
     before.put(note.clone());
     let open = ObjectDocument {
@@ -457,6 +460,7 @@ fn what_a_text_mentions_is_told_to_who_may_know_it_and_changes_nothing_else() {
     };
     let (_, done) = bench.run(OPEN);
     assert_eq!(mentions(&done), ["helix", "nova"]);
+    assert!(standing(&done).contains(&"note".to_owned()));
     let text = |done: &Done| {
         serde_json::to_value(&done.outcome.single().unwrap().envelope.sections).unwrap()
     };

@@ -221,7 +221,7 @@ impl Logged {
                 let source = source.and_then(|id| id.parse().ok());
                 let by_source = [crate::resolution::LOG, crate::outcomes::LOG];
                 let by_source =
-                    by_source.contains(&log.as_str()) || log.starts_with(crate::resolution::SPOKEN);
+                    by_source.contains(&log.as_str()) || log.starts_with(crate::mentioned::SPOKEN);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
                     entities.extend(created(&value));
                     changed.push((number, NOTICE.to_owned()));
