@@ -394,7 +394,12 @@ mod tests {
                 add(&mut entities, takes_back).unwrap();
                 assert_eq!(entities.seen("acme", &|_| true), before);
                 assert!(entities.names_in("old name, the cfo", None).is_empty());
-                assert!(entities.neighbours("a", &|_| true, &|_, _| true).is_empty());
+                assert!(
+                    entities
+                        .seen_by(&|_| true)
+                        .neighbours("a", &|_, _| true)
+                        .is_empty()
+                );
             }
             let source = Some(ObjectId::from_bits(7));
             let of_object = EntityEntry {
