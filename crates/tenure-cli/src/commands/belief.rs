@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
 fn seen_by(
     tenant: &TenantArgs,
     caller: &CallerArgs,
-) -> Result<Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + 'static>, Error> {
+) -> Result<Option<Box<Sees<'static>>>, Error> {
     if !caller.names_somebody() {
         return Ok(None);
     }
@@ -39,12 +39,12 @@ fn seen_by(
     };
     speak(&mut principal, caller)?;
     let policy = Policy::preset("standard")?;
-    Ok(Some(move |objects: &[Arc<ContextObject>]| {
+    Ok(Some(Box::new(move |objects: &[Arc<ContextObject>]| {
         let mut seen = vec![false; objects.len()];
         let open = tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec()));
         open.into_iter().for_each(|at| seen[at] = true);
         seen
-    }))
+    })))
 }
 
 fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&object.tenant)?;
     let id = object_id(&tenant, &object.object)?;
     let sees = seen_by(&object.tenant, caller)?;
-    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+    let sees = sees.as_deref();
     let belief = tenant.belief(id, Clock::machine().now(), sees)?;
     if object.tenant.format == Format::Json {
         return print_json(&belief);
@@ -114,7 +114,7 @@ fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
     let sees = seen_by(&args.object.tenant, &args.caller)?;
-    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+    let sees = sees.as_deref();
     let (now, writing) = (Clock::machine().now(), writing(&args.writing));
     let (belief, written) = tenant.revise_belief(id, now, sees, &writing)?;
     match args.object.tenant.format {
