@@ -1,7 +1,7 @@
 //! `tenure conflicts`: claims that cannot both hold, and what is decided between them.
 
 use tenure::Error;
-use tenure::belief::{Ground, Loser};
+use tenure::belief::Loser;
 use tenure::object::{Decision, ObjectId};
 use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
 use tenure_workspace::object_id;
