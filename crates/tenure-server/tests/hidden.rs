@@ -305,7 +305,7 @@ fn a_role_decides_between_claims_that_it_sees_where_the_server_says_so() {
         assert_eq!(pages(&operator, "?unresolved=true").0, waits);
         let wrong = bench.ask("GET", "/api/v1/conflicts?after=2", &[&operator], b"");
         assert_eq!(
-            (wrong.status, &wrong.json()["error"]["field"]),
+            (wrong.status, &wrong.json()["at"]["source"]),
             (400, &json!("after")),
             "{}",
             wrong.json()
