@@ -11,7 +11,7 @@ use tenure::object::{
 use tenure::time::Instant;
 
 use crate::claims::kept;
-use crate::conflicts::Conflict;
+use crate::conflicts::{Conflict, ConflictQuery};
 use crate::engine::{BeliefRow, PairRow};
 use crate::held::held_or_waiting;
 use crate::labels::{Sees, open_objects};
@@ -131,9 +131,13 @@ impl Tenant {
                 since: None,
             }
         }));
-        let conflicts = self.conflicts(None, sees)?.into_iter();
-        let waiting = conflicts.filter(|one| !one.actions.is_empty());
-        all.extend(waiting.map(conflict));
+        let unresolved = ConflictQuery {
+            sees,
+            waiting: true,
+            ..ConflictQuery::default()
+        };
+        let unresolved = self.conflict_page(&unresolved, usize::MAX)?;
+        all.extend(unresolved.conflicts.into_iter().map(conflict));
         all.extend(self.stale(now, sees)?);
         all.extend(self.judged_along(sees)?);
         if *self.name != *DEFAULT {

@@ -202,3 +202,39 @@ fn the_trace_of_the_principle_is_of_its_compile() {
     assert_eq!(plain["cache_hit_status"], "UNKNOWN");
     assert_eq!(plain["downstream_retries_triggered"], 0);
 }
+
+#[test]
+fn what_higher_authority_overrides_is_quarantined_where_the_policy_says_so() {
+    let claims = |name: &str, authority: u8, port: u16| {
+        let object = json!({
+            "name": name, "content": format!("The port is {port}."), "object_type": "rule", "authority_level": authority,
+            "normalized_claim": format!("port == {port}"), "canonical_entity_ids": ["desk"],
+        });
+        serde_json::from_value::<ObjectDocument>(object).unwrap()
+    };
+    for (rule, listed) in [
+        ("settle", "omitted_objects"),
+        ("quarantine", "quarantined_objects"),
+    ] {
+        let bench = Bench::new();
+        let policy = Policy::from_toml(&format!("contradictions = \"{rule}\"")).unwrap();
+        let objects = vec![claims("low", 3, 80), claims("high", 2, 443)];
+        let id = bench.record(
+            objects,
+            &policy,
+            Request::new("Open the port.", Budget::tokens(400)),
+        );
+        let records = bench.workspace.records(&bench.tenant);
+        let shown = records.principle(&records.get(&id).unwrap()).unwrap();
+        let shown = &shown["state_compilation_metadata"];
+        for list in ["omitted_objects", "quarantined_objects"] {
+            let out = shown[list].as_array().unwrap();
+            assert_eq!(out.len(), usize::from(list == listed), "{rule}: {shown}");
+        }
+        let out = &shown[listed][0];
+        if rule == "quarantine" {
+            assert_eq!(out["reason"], "overridden");
+            assert_eq!(out["contradiction_status"], "quarantined");
+        }
+    }
+}

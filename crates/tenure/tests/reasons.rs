@@ -717,18 +717,31 @@ fn overridden() {
     let lost = Reason::Overridden {
         by: "rule".into(),
         ground: Ground::Authority,
+        quarantined: false,
     };
     let stand = ["rule", "other", "agrees"].map(|name| (name, Reason::Fits));
     let mut all = vec![("x", lost)];
     all.extend(stand.clone());
     check(objects.clone(), json!({}), PLAIN, &all);
-    let kept: Vec<_> = [("x", Reason::Fits)].into_iter().chain(stand).collect();
+    let kept: Vec<_> = [("x", Reason::Fits)]
+        .into_iter()
+        .chain(stand.clone())
+        .collect();
     check(
         objects.clone(),
         json!({}),
         &format!("contradictions = \"keep\"\n{PLAIN}"),
         &kept,
     );
+    // A policy may quarantine what higher authority overrides, and nothing else.
+    let quarantine = format!("contradictions = \"quarantine\"\n{PLAIN}");
+    let lost = Reason::Overridden {
+        by: "rule".into(),
+        ground: Ground::Authority,
+        quarantined: true,
+    };
+    let held: Vec<_> = [("x", lost)].into_iter().chain(stand).collect();
+    check(objects.clone(), json!({}), &quarantine, &held);
     // What the caller does not see overrides nothing.
     let mut hidden = objects;
     merge(
@@ -910,6 +923,7 @@ fn conflicting_claim_unresolved() {
     let lost = Reason::Overridden {
         by: "x".into(),
         ground,
+        quarantined: false,
     };
     check(
         objects,
@@ -1003,6 +1017,7 @@ fn the_narrower_of_two_preferences_is_an_exception_to_the_other() {
     let lost = |by: &str| Reason::Overridden {
         by: by.into(),
         ground: Ground::Scope,
+        quarantined: false,
     };
     check(
         objects.clone(),
@@ -1041,7 +1056,14 @@ fn the_narrower_of_two_preferences_is_an_exception_to_the_other() {
         PLAIN,
         &[
             ("general", Reason::Fits),
-            ("x", Reason::Overridden { by, ground }),
+            (
+                "x",
+                Reason::Overridden {
+                    by,
+                    ground,
+                    quarantined: false,
+                },
+            ),
         ],
     );
 }
@@ -1061,6 +1083,7 @@ fn data_exempts_no_claim() {
         let lost = |ground| Reason::Overridden {
             by: "rule".into(),
             ground,
+            quarantined: false,
         };
         let objects = json!([
             claims("x", "port == 80", data.clone()),

@@ -102,7 +102,12 @@ impl Records<'_> {
         let disputed = |seen: &&Seen<'_>| {
             matches!(
                 seen.verdict.reason,
-                Reason::Contradicted { .. } | Reason::ConflictingClaimUnresolved { .. }
+                Reason::Contradicted { .. }
+                    | Reason::ConflictingClaimUnresolved { .. }
+                    | Reason::Overridden {
+                        quarantined: true,
+                        ..
+                    }
             )
         };
         let ambiguous = trace.notes.iter();
@@ -424,12 +429,16 @@ impl Records<'_> {
 }
 
 fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
-    if let Reason::ConflictingClaimUnresolved { .. } = seen.verdict.reason {
-        return Some(ContradictionStatus::Disputed);
+    match seen.verdict.reason {
+        Reason::ConflictingClaimUnresolved { .. } => Some(ContradictionStatus::Disputed),
+        Reason::Overridden {
+            quarantined: true, ..
+        } => Some(ContradictionStatus::Quarantined),
+        _ => seen
+            .object
+            .as_ref()
+            .map(|object| object.status().contradiction),
     }
-    seen.object
-        .as_ref()
-        .map(|object| object.status().contradiction)
 }
 
 fn compiled_object(seen: &Seen<'_>) -> Value {

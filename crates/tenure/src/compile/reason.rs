@@ -191,6 +191,9 @@ pub enum Reason {
         by: Arc<str>,
         /// The ground.
         ground: Ground,
+        /// Higher authority overrides it, and the policy quarantines what falls so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        quarantined: bool,
     },
     /// Omitted, as is the other one: their claims cannot both hold, and nothing says which does.
     ConflictingClaimUnresolved {
@@ -658,7 +661,14 @@ impl Reason {
             Reason::NotYetKnown { tx_start } => format!("not known before {tx_start}"),
             Reason::NoLongerHeld { tx_end } => format!("no longer held from {tx_end}"),
             Reason::Contradicted { status } => format!("judged {status}"),
-            Reason::Overridden { by, ground } => format!("overridden by `{by}`: {ground}"),
+            Reason::Overridden {
+                by,
+                ground,
+                quarantined,
+            } => {
+                let quarantined = if *quarantined { ", quarantined" } else { "" };
+                format!("overridden by `{by}`: {ground}{quarantined}")
+            }
             Reason::ConflictingClaimUnresolved { with } => {
                 format!("contradicts `{with}`, and nothing says which holds")
             }

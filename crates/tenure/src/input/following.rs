@@ -9,6 +9,8 @@ vocabulary! {
         Keep = "keep",
         /// Of two on one slot, only the one that stands is compiled.
         Settle = "settle",
+        /// The same, and the one that higher authority overrides is quarantined.
+        Quarantine = "quarantine",
     }
 }
 

@@ -1059,6 +1059,9 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             if let Some(price) = price {
                 toml.push_str(&format!("cost_sensitivity = {price}\n"));
             }
+            if before && headings {
+                toml.push_str("contradictions = \"quarantine\"\n");
+            }
             let walks = |overflow: &Overflow| {
                 base != "ordered" || matches!(overflow, Overflow::TruncateLowest | Overflow::FailLoud)
             };

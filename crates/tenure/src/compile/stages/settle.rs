@@ -64,11 +64,9 @@ pub(crate) fn settle<'a>(
         let out = out_of_time(set.row(at), now, known);
         out.or_else(|| retired.get(&at).cloned())
     });
-    let settles = policy.document().contradictions == Contradictions::Settle;
-    let slots = if settles {
-        Slots::of(&live)
-    } else {
-        Slots::default()
+    let slots = match policy.document().contradictions {
+        Contradictions::Keep => Slots::default(),
+        rule => Slots::of(&live, rule),
     };
     let claims = (&slots, request.as_of.valid);
     let stale = if opened.is_empty() {

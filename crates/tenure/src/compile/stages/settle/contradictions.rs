@@ -1,11 +1,13 @@
 //! Claims of which two cannot both hold: which of them do not stand, in the view of who may see both.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::time::Instant;
 use crate::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
+use crate::input::policy::Contradictions;
 use crate::object::{Decision, ObjectId};
 
 /// The claims of the rows that are in and whole, by entity and slot: of those slots that have several.
@@ -14,13 +16,15 @@ pub(super) struct Slots<'a> {
     claims: Vec<Vec<(u32, &'a SlotClaim)>>,
     /// The slots of each row.
     of: BTreeMap<u32, Vec<usize>>,
+    /// Quarantine of what higher authority overrides.
+    quarantines: bool,
 }
 
 /// The rows that do not stand, each with the row that it falls to and the reason.
 type Defeated = BTreeMap<u32, (u32, Reason)>;
 
 impl<'a> Slots<'a> {
-    pub(super) fn of(live: &Live<'a>) -> Slots<'a> {
+    pub(super) fn of(live: &Live<'a>, rule: Contradictions) -> Slots<'a> {
         let set = live.set;
         let mut slots: BTreeMap<(&str, &str), Vec<(u32, &SlotClaim)>> = BTreeMap::new();
         let all = set.claims();
@@ -44,7 +48,11 @@ impl<'a> Slots<'a> {
                 of.entry(*row).or_default().push(slot);
             }
         }
-        Slots { claims, of }
+        Slots {
+            claims,
+            of,
+            quarantines: rule == Contradictions::Quarantine,
+        }
     }
 
     /// The slots of a row on which there are others.
@@ -95,10 +103,26 @@ impl<'a> Slots<'a> {
             // One object, held for two times, contradicts no other than itself.
             if id(place) != id(defeat.by) {
                 let by = rows[defeat.by];
-                reasons.insert(rows[place], (by, reason(live, by, &defeat)));
+                let reason = self.reason(live.set.name(by), &defeat);
+                reasons.insert(rows[place], (by, reason));
             }
         }
         reasons
+    }
+
+    fn reason(&self, by: Arc<str>, defeat: &Defeat) -> Reason {
+        let judgement = &defeat.judgement;
+        if judgement.loser == Loser::Both {
+            return Reason::ConflictingClaimUnresolved { with: by };
+        }
+        match judgement.ground {
+            Ground::ValidFrom | Ground::Recorded => Reason::Superseded { by },
+            ground => Reason::Overridden {
+                by,
+                ground,
+                quarantined: self.quarantines && ground == Ground::Authority,
+            },
+        }
     }
 }
 
@@ -135,16 +159,4 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
         }
     }
     judged
-}
-
-fn reason(live: &Live<'_>, by: u32, defeat: &Defeat) -> Reason {
-    let judgement = &defeat.judgement;
-    let name = live.set.name(by);
-    if judgement.loser == Loser::Both {
-        return Reason::ConflictingClaimUnresolved { with: name };
-    }
-    match judgement.ground {
-        Ground::ValidFrom | Ground::Recorded => Reason::Superseded { by: name },
-        ground => Reason::Overridden { by: name, ground },
-    }
 }
