@@ -5,7 +5,9 @@
 //! other pairs that its caller sees by the same function. Somebody's decision stays as long as both claims stand, say what was
 //! decided between, and cannot both hold.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{Claim, Ground, Loser, SlotClaim};
@@ -13,7 +15,7 @@ use tenure::object::{ContradictionStatus, Decided, Decision, Lifecycle, ObjectId
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
-use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Stamp, Write};
 use crate::labels::{Sees, head_access, open};
 use crate::recorded::{Placed, with_recorded};
 use crate::stored::{believed, read_revision, unwritable};
@@ -369,7 +371,15 @@ pub(crate) fn kept(row: &PairRow) -> Result<Kept, Error> {
 
 /// The decisions on pairs, by object: what a compile is told.
 #[derive(Default)]
-pub(crate) struct Decisions(BTreeMap<ObjectId, Vec<Decided>>);
+pub(crate) struct Decisions(BTreeMap<ObjectId, Vec<OnClaim>>);
+
+/// A decision, as it is about the claim of one of its two objects.
+struct OnClaim {
+    entity: String,
+    slot: String,
+    opened: Stamp,
+    decided: Decided,
+}
 
 impl Decisions {
     /// The decisions that were held at an instant, or are now: those that one of these objects is in, or all.
@@ -378,38 +388,60 @@ impl Decisions {
         of: Option<&[ObjectId]>,
         known: Option<Instant>,
     ) -> Result<Decisions, Error> {
-        let mut decisions: BTreeMap<ObjectId, Vec<Decided>> = BTreeMap::new();
+        let mut decisions: BTreeMap<ObjectId, Vec<OnClaim>> = BTreeMap::new();
         for row in rows.decided(of, known)? {
             let kept = kept(&row)?;
-            if kept.ground == Ground::Person {
-                let stands = stands(kept.loser);
-                let other = row.second;
-                decisions
-                    .entry(row.first)
-                    .or_default()
-                    .push(Decided { other, stands });
-                let stands = swapped(stands);
-                let other = row.first;
-                decisions
-                    .entry(row.second)
-                    .or_default()
-                    .push(Decided { other, stands });
+            if kept.ground != Ground::Person {
+                continue;
             }
+            let [own, their] = kept.named();
+            let first = stands(kept.loser);
+            let mut add = |id, [own, their]: [&str; 2], other, stands| {
+                let merged = kept.merged.is_some();
+                let merged = merged.then(|| Arc::new([own.to_owned(), their.to_owned()]));
+                decisions.entry(id).or_default().push(OnClaim {
+                    entity: own.to_owned(),
+                    slot: kept.slot.clone(),
+                    opened: row.opened,
+                    decided: Decided {
+                        other,
+                        stands,
+                        merged,
+                    },
+                });
+            };
+            add(row.first, [own, their], row.second, first);
+            add(row.second, [their, own], row.first, swapped(first));
+        }
+        for own in decisions.values_mut() {
+            // Of one pair, what needs no merge comes first, and then what was decided last.
+            own.sort_by_key(|one| {
+                let of = (one.decided.other, one.decided.merged.is_some());
+                (of, Reverse(one.opened))
+            });
         }
         Ok(Decisions(decisions))
     }
 
-    /// An object with the decisions that it is in.
-    pub(crate) fn on(
-        &self,
-        object: std::sync::Arc<ContextObject>,
-    ) -> std::sync::Arc<ContextObject> {
+    /// An object with the decisions that its claim is in.
+    pub(crate) fn on(&self, object: Arc<ContextObject>) -> Arc<ContextObject> {
         let Some(own) = self.0.get(&object.revision().object_id()) else {
             return object;
         };
+        // Of another time, it may claim something else.
+        let Some((entities, claim)) = SlotClaim::of(&object) else {
+            return object;
+        };
+        let own = own
+            .iter()
+            .filter(|one| one.slot == claim.claim.slot() && entities.contains(&one.entity));
+        let own: Vec<Decided> = own.map(|one| one.decided.clone()).collect();
+        if own.is_empty() {
+            return object;
+        }
         let mut status = object.status().clone();
-        status.decisions = Some(own.as_slice().into());
-        std::sync::Arc::new(object.judged(status, *object.usage()))
+        status.decisions = Some(own.into());
+        Arc::new(object.judged(status, *object.usage()))
     }
 }
 

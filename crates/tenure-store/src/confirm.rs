@@ -1,20 +1,26 @@
-//! Confirming: what a person says still holds, or holds after all.
+//! Confirming and rejecting what waits for a person: what a person says still holds, holds after all, or does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tenure::belief::{Ground, Loser};
-use tenure::object::{Lifecycle, ObjectId, Usage};
-use tenure::time::Instant;
-use tenure::{Digest, Error};
+use tenure::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
+use tenure::object::{Lifecycle, ObjectId, Usage, clip};
+use tenure::time::{Instant, Position};
+use tenure::{Digest, Error, ErrorKind};
 
-use crate::claims::{Kept, judged, pair_row, slot_key};
+use crate::claims::{Kept, MOST_OPPONENTS, claims_of, judged, kept, pair_row, slot_key, slots_of};
 use crate::engine::{BeliefRow, Change, PairRow, Write};
-use crate::held::held_or_waiting;
+use crate::evidence::fallen;
+use crate::held::waiting;
 use crate::judge::rejudge_all;
+use crate::labels::{Sees, open_whole};
 use crate::outcomes::refuse_proposed;
 use crate::stated::{Stated, in_place_of};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
+
+/// The most instants of a slot at which a confirmation is tried out, the last ones: a write waits for it.
+const MOST_INSTANTS: usize = 256;
 
 impl Tenant {
     /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What was inferred, and
@@ -22,21 +28,22 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::age`].
+    /// As [`Tenant::age`]; [`ErrorKind::Conflict`] when one of them is an outcome that is only proposed, and when what was
+    /// inferred would take the place of a preference so that no claim of its slot stands.
     pub fn confirm(
         &self,
         ids: Vec<ObjectId>,
         at: Instant,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        self.confirm_expected(ids, at, Expect::Any, writing)
+        self.confirmed(ids, at, (Expect::Any, None), writing)
     }
 
-    /// The same of objects that are in an expected state.
+    /// The same of objects that are in an expected state. Errors name no other object: the caller may not see it.
     ///
     /// # Errors
     ///
-    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when one of them is not what was expected.
+    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`] when one of them is not what was expected.
     pub fn confirm_expected(
         &self,
         ids: Vec<ObjectId>,
@@ -44,51 +51,162 @@ impl Tenant {
         expect: Expect,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
-        let usage = Usage {
-            last_confirmed: Some(at),
-            ..Usage::default()
-        };
-        let by = writing.author.clone();
-        self.once(
+        self.confirmed(
+            ids,
+            at,
+            (expect, Some(&|all| vec![false; all.len()])),
             writing,
-            "confirm",
-            Digest::of(named.join(" ").as_bytes()),
-            move |rows| {
-                for id in &ids {
-                    expected(rows, *id, expect)?;
-                }
-                refuse_proposed(rows, &ids)?;
-                let mut replaced = Vec::new();
-                for id in &ids {
-                    let Some(own) = held_or_waiting(rows, *id)? else {
-                        continue;
-                    };
-                    let now = rows.stamp()?.at;
-                    let stated = in_place_of(rows, &own, now)?;
-                    replaced.extend(take_place(rows, *id, &stated, by.as_deref())?);
-                }
-                let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
-                rows.count(&counted)?;
-                // What was not waiting is younger, too.
-                let standing = rows.standing(&ids)?.into_iter();
-                let younger = standing.map(|(id, held)| (id, held.place, held.name, held.head));
-                rows.change(&Change {
-                    objects: younger.collect(),
-                    ..Change::default()
-                })?;
-                let mut written = rejudge_all(rows, &ids, |row| {
-                    Some(BeliefRow {
-                        lifecycle: Lifecycle::Active,
-                        ..row.clone()
-                    })
-                })?;
-                replaced.retain(|one| !ids.contains(&one.object_id));
-                written.extend(replaced);
-                Ok(written)
-            },
         )
     }
+
+    /// The same of an object that waits for a person. Errors name what the caller may see.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`] when it does not wait; [`ErrorKind::Input`] when it is an outcome that is
+    /// only proposed.
+    pub fn confirm_waiting(
+        &self,
+        id: ObjectId,
+        at: Instant,
+        sees: Option<&Sees<'_>>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        self.confirmed(vec![id], at, (Expect::Waiting, sees), writing)
+    }
+
+    /// Says that what waits of an object does not hold: it is retracted. What is believed of the object for other times stays;
+    /// where nothing is, everything made from it is retracted, too.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when it does not wait, or is not what was expected; [`ErrorKind::Input`] when it is an outcome
+    /// that is only proposed; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn reject_waiting(
+        &self,
+        id: ObjectId,
+        expect: Expect,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = Digest::of(id.to_string().as_bytes());
+        self.once(writing, "reject", asked, move |rows| {
+            expected(rows, id, Expect::Waiting)?;
+            expected(rows, id, expect)?;
+            refuse_outcomes(rows, &[id], Expect::Waiting)?;
+            let standing = rows.standing(&[id])?.remove(&id);
+            let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+            let ids = if beliefs.iter().all(waits) {
+                let at = rows.stamp()?.at;
+                fallen(rows, &[id], at)?
+            } else {
+                vec![id]
+            };
+            rejudge_all(rows, &ids, |row| {
+                (row.object == id && !waits(row)).then(|| row.clone())
+            })
+        })
+    }
+
+    fn confirmed(
+        &self,
+        mut ids: Vec<ObjectId>,
+        at: Instant,
+        (expect, sees): (Expect, Option<&Sees<'_>>),
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let mut known = BTreeSet::new();
+        ids.retain(|id| known.insert(*id));
+        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
+        let asked = Digest::of(named.join(" ").as_bytes());
+        let by = writing.author.clone();
+        let refused = Arc::new(Mutex::new(None));
+        let tell = Arc::clone(&refused);
+        let done = self.once(writing, "confirm", asked, move |rows| {
+            for id in &ids {
+                expected(rows, *id, expect)?;
+            }
+            refuse_outcomes(rows, &ids, expect)?;
+            let now = rows.stamp()?.at;
+            let mut replaced: BTreeMap<ObjectId, Vec<Stated>> = BTreeMap::new();
+            for id in &ids {
+                // Another part of it may be believed.
+                let stated = match waiting(rows, *id)? {
+                    Some(own) => in_place_of(rows, &own, now)?,
+                    None => Vec::new(),
+                };
+                take_place(rows, *id, &stated, by.as_deref())?;
+                replaced.insert(*id, stated);
+            }
+            let mut written = believe(rows, &ids, at)?;
+            for (id, stated) in &replaced {
+                if let Some(found) = refusal(rows, *id, stated)? {
+                    *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+                    return Err(Error::new(ErrorKind::Conflict, "the decision is refused"));
+                }
+            }
+            let others = replaced.values().flatten().map(|one| one.object);
+            let others: BTreeSet<ObjectId> = others.filter(|id| !ids.contains(id)).collect();
+            written.extend(changed(rows, &others.into_iter().collect::<Vec<_>>())?);
+            Ok(written)
+        });
+        let refused = refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match (done, refused) {
+            (Err(error), Some(refused)) if error.kind == ErrorKind::Conflict => {
+                Err(self.told_of(&refused, sees)?)
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// The error of a refused confirmation, which names what the caller may see.
+    fn told_of(&self, refused: &Refused, sees: Option<&Sees<'_>>) -> Result<Error, Error> {
+        let names = self.read(|rows| {
+            let open = open_whole(rows, &self.name, &refused.decide, sees)?;
+            let open: Vec<ObjectId> = open.into_iter().collect();
+            let standing = rows.standing(&open)?.into_iter();
+            let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
+            Ok(names.collect::<BTreeMap<ObjectId, String>>())
+        })?;
+        let [one, other] = refused.decide.map(|id| names.get(&id));
+        let (what, hint) = match (one, other) {
+            (Some(one), Some(other)) => {
+                let slot = clip(&refused.slot);
+                (
+                    format!("after this confirmation no claim on `{slot}` would stand"),
+                    format!("decide between `{one}` and `{other}` first"),
+                )
+            }
+            // One sentence for all that is hidden: neither what it is nor how much is told.
+            _ => (
+                "after this confirmation nothing would stand, with what you may not see".into(),
+                "who may see more can decide between others first".into(),
+            ),
+        };
+        Ok(Error::new(ErrorKind::Conflict, what)
+            .expected("a claim that stands, or one that waits for a decision")
+            .hint(hint))
+    }
+}
+
+fn waits(row: &BeliefRow) -> bool {
+    row.lifecycle == Lifecycle::AwaitingConfirmation
+}
+
+/// Refuses outcomes that are only proposed. Who decides on what waits is told that these are decided on elsewhere.
+fn refuse_outcomes(rows: &mut dyn Write, ids: &[ObjectId], expect: Expect) -> Result<(), Error> {
+    let refused = refuse_proposed(rows, ids);
+    refused.map_err(|error| match (error.kind, expect) {
+        (ErrorKind::Conflict, Expect::Waiting) => Error {
+            kind: ErrorKind::Input,
+            ..error
+        }
+        .expected("what was inferred, or is too old")
+        .hint("`tenure outcome`, or POST /api/v1/outcomes/decision, accepts it or rejects it"),
+        _ => error,
+    })
 }
 
 /// Decides for something inferred, and against the preferences that say otherwise: a person confirmed it. It is to be believed
@@ -98,17 +216,28 @@ fn take_place(
     id: ObjectId,
     stated: &[Stated],
     by: Option<&str>,
-) -> Result<Vec<WrittenObject>, Error> {
+) -> Result<(), Error> {
     let Some(key) = rows.key()?.filter(|_| !stated.is_empty()) else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let stamp = rows.stamp()?;
     let known = rows.pairs(Some(&[id]), None)?;
-    let (mut close, mut open) = (Vec::new(), Vec::new());
+    // A preference may say so of several times: they are one pair.
+    let mut parts: BTreeMap<(ObjectId, &str), Vec<&Stated>> = BTreeMap::new();
     for one in stated {
-        let (first, second) = (id.min(one.object), id.max(one.object));
-        let slot = slot_key(&key, &one.entity, one.own.claim.slot());
-        let (ours, theirs) = ([(&*one.entity, &one.own)], [(&*one.entity, &one.their)]);
+        let of = (one.object, one.entity.as_str());
+        parts.entry(of).or_default().push(one);
+    }
+    let (mut close, mut open) = (Vec::new(), Vec::new());
+    for ((object, entity), parts) in &parts {
+        let Some(own) = parts.first().map(|one| &one.own) else {
+            continue;
+        };
+        let (first, second) = (id.min(*object), id.max(*object));
+        let slot = slot_key(&key, entity, own.claim.slot());
+        let theirs: Vec<(&str, &SlotClaim)> =
+            parts.iter().map(|one| (*entity, &one.their)).collect();
+        let ours = [(*entity, own)];
         let (loser, kept) = if first == id {
             (Loser::Second, judged(&ours, &theirs))
         } else {
@@ -133,17 +262,42 @@ fn take_place(
         close.extend(known.iter().filter(same).cloned());
         open.push(pair_row(&row, &decided)?);
     }
-    rows.change_pairs(&close, &open)?;
-    let ids: BTreeSet<ObjectId> = stated.iter().map(|one| one.object).collect();
+    rows.change_pairs(&close, &open)
+}
+
+/// Makes these objects active, and as young as what is confirmed at this instant.
+fn believe(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    at: Instant,
+) -> Result<Vec<WrittenObject>, Error> {
+    let usage = Usage {
+        last_confirmed: Some(at),
+        ..Usage::default()
+    };
+    let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
+    rows.count(&counted)?;
+    // What was not waiting is younger, too.
+    changed(rows, ids)?;
+    rejudge_all(rows, ids, |row| {
+        Some(BeliefRow {
+            lifecycle: Lifecycle::Active,
+            ..row.clone()
+        })
+    })
+}
+
+/// Says of these objects that something changed about them: whoever holds what is believed in memory reads them again.
+fn changed(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, Error> {
     let (mut change, mut written) = (Change::default(), Vec::new());
-    for (id, standing) in rows.standing(&ids.into_iter().collect::<Vec<_>>())? {
-        // Whoever holds what is believed in memory reads it again.
+    for (id, standing) in rows.standing(ids)? {
+        let name = standing.name;
         change
             .objects
-            .push((id, standing.place, standing.name.clone(), standing.head));
+            .push((id, standing.place, name.clone(), standing.head));
         written.push(WrittenObject {
             object_id: id,
-            name: Some(standing.name),
+            name: Some(name),
             revision: Some(standing.head),
             outcome: Outcome::Judged,
             note: None,
@@ -151,4 +305,100 @@ fn take_place(
     }
     rows.change(&change)?;
     Ok(written)
+}
+
+/// The reason for which a confirmation is refused: no claim on a slot would stand.
+struct Refused {
+    slot: String,
+    /// The two between which something is to be decided first.
+    decide: [ObjectId; 2],
+}
+
+/// The reason against what was just confirmed in the place of these preferences, if there is one.
+fn refusal(
+    rows: &mut dyn Write,
+    id: ObjectId,
+    stated: &[Stated],
+) -> Result<Option<Refused>, Error> {
+    let objects: BTreeSet<ObjectId> = stated.iter().map(|one| one.object).collect();
+    let slots = stated
+        .iter()
+        .map(|one| (one.entity.as_str(), one.own.claim.slot()));
+    for (entity, slot) in slots.collect::<BTreeSet<_>>() {
+        let found = left_bare(rows, id, &objects, (entity, slot))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The reason against what was just confirmed where, at an instant at which it is held, nothing of its slot stands and nothing
+/// waits: of the claims that the store compares, whoever may see them.
+fn left_bare(
+    rows: &mut dyn Write,
+    id: ObjectId,
+    stated: &BTreeSet<ObjectId>,
+    (entity, slot): (&str, &str),
+) -> Result<Option<Refused>, Error> {
+    let mut members = stated.clone();
+    members.insert(id);
+    for key in slots_of(rows, &[entity.to_owned()], slot)? {
+        members.extend(rows.on_slot(key, MOST_OPPONENTS)?);
+    }
+    let members: Vec<ObjectId> = members.into_iter().collect();
+    let mut decided = BTreeMap::new();
+    for row in rows.decided(Some(&members), None)? {
+        let kept = kept(&row)?;
+        if kept.slot == slot && kept.named() == [entity, entity] {
+            decided.insert((row.first, row.second), kept.loser);
+        }
+    }
+    let known = claims_of(rows, &members)?;
+    let on_slot = known.iter().flat_map(|(id, own)| {
+        let own = own.iter();
+        let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
+        own.map(|(_, claim)| (*id, claim))
+    });
+    let on_slot: Vec<(ObjectId, &SlotClaim)> = on_slot.collect();
+    let ends = on_slot.iter().flat_map(|(_, claim)| {
+        let valid = claim.standing.valid;
+        [valid.from, valid.until]
+    });
+    let ends: BTreeSet<Instant> = ends.flatten().collect();
+    let first = ends.first().map_or(0, |first| first.micros());
+    let before = Instant::from_micros(first.saturating_sub(1));
+    let instants = ends.into_iter().rev().take(MOST_INSTANTS);
+    for at in instants.chain([before]) {
+        let held = on_slot.iter();
+        let held = held.filter(|(_, one)| one.standing.valid.locate(at) == Position::Inside);
+        let (ids, claims): (Vec<ObjectId>, Vec<&SlotClaim>) = held.copied().unzip();
+        let mut judged = BTreeMap::new();
+        for (place, one) in ids.iter().enumerate() {
+            for (other, two) in ids.iter().enumerate().skip(place + 1) {
+                if let Some(loser) = decided.get(&(*one, *two)) {
+                    judged.insert((place, other), Judgement::decided(*loser));
+                }
+            }
+        }
+        let lost = defeats(&claims, Some(at), &judged);
+        let waits = |defeat: &Defeat| {
+            defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
+        };
+        if lost.len() < ids.len() || lost.values().any(waits) {
+            continue;
+        }
+        // It cannot be decided on yet: what it falls to can, and that falls to another.
+        let own = ids.iter().position(|one| *one == id);
+        let by = |place: usize| lost.get(&place).map(|defeat| defeat.by);
+        if let Some(wins) = own.and_then(by)
+            && let Some(over) = by(wins)
+        {
+            return Ok(Some(Refused {
+                decide: [ids[wins], ids[over]],
+                slot: slot.to_owned(),
+            }));
+        }
+    }
+    Ok(None)
 }

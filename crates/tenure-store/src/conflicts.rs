@@ -148,7 +148,7 @@ pub struct ConflictQuery<'q> {
     pub known: Option<Instant>,
     /// Who asks.
     pub sees: Option<&'q Sees<'q>>,
-    /// The id of the entity, also one that is merged into it.
+    /// The id of the entity, or of one that is merged with it.
     pub entity: Option<&'q str>,
     /// The slot.
     pub slot: Option<&'q str>,
@@ -348,8 +348,11 @@ impl ConflictQuery<'_> {
 
     fn wants(&self, merges: Option<&Merges>, kept: &Kept) -> bool {
         let is_entity = |wanted: &str| {
-            let meant = |id: &str| merges.and_then(|merges| merges.meant(id)) == Some(wanted);
-            kept.entity == wanted || kept.named().iter().any(|id| *id == wanted || meant(id))
+            let is_one = |id: &str| {
+                let joined = |merges: &Merges| merges.join(&[id.to_owned(), wanted.to_owned()]);
+                id == wanted || merges.is_some_and(joined)
+            };
+            is_one(&kept.entity) || kept.named().into_iter().any(is_one)
         };
         self.slot.is_none_or(|slot| kept.slot == slot)
             && self.entity.is_none_or(is_entity)
@@ -360,6 +363,24 @@ impl ConflictQuery<'_> {
 /// Returns whether nothing says which of the two stands.
 fn waits(kept: &Kept) -> bool {
     kept.loser == Loser::Both && kept.ground != Ground::Person
+}
+
+/// Those of these judgements that hold now which a caller is told of.
+pub(crate) fn told_of<K>(
+    rows: &mut dyn Read,
+    tenant: &str,
+    (merges, sees): (Option<Merges>, Option<&Sees<'_>>),
+    judged: Vec<(PairRow, Kept, K)>,
+) -> Result<Vec<(PairRow, Kept, K)>, Error> {
+    let mut view = View::new(tenant, merges, sees);
+    let mut told = Vec::with_capacity(judged.len());
+    for (row, kept, of) in judged {
+        let one = vec![(row.clone(), kept.clone())];
+        if view.joins(&kept) && !view.shown(rows, None, one)?.is_empty() {
+            told.push((row, kept, of));
+        }
+    }
+    Ok(told)
 }
 
 /// What a caller sees of conflicts.

@@ -9,19 +9,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
 use tenure::object::{Decision, ObjectId, clip};
-use tenure::time::{Instant, Position};
+use tenure::time::{Instant, Interval, Position};
 use tenure::{Digest, Error, ErrorKind};
 
 use crate::claims::{Kept, MOST_OPPONENTS, claims_of, kept, loser, pair_row, slots_of, swapped};
-use crate::engine::{Change, PairRow, Read, Write};
-use crate::labels::{Sees, open_objects};
+use crate::conflicts::told_of;
+use crate::engine::{Change, PairRow, Read, Standing, Write};
+use crate::labels::{Sees, open_whole};
 use crate::merged::Merges;
+use crate::resolution::LOG;
 use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
 
 /// The longest note of a decision, in bytes.
 const MOST_NOTE: usize = 8 << 10;
 /// The most objects of a circle that an error names.
 const MOST_NAMED: usize = 8;
+/// The most instants of a slot at which a decision is tried out, the last ones: a write waits for it.
+const MOST_INSTANTS: usize = 256;
+/// The most looks at what a caller may see of two objects that are written meanwhile.
+const MOST_LOOKS: usize = 8;
 
 /// The reason for which a decision is refused.
 enum Refused {
@@ -53,37 +59,72 @@ impl Tenant {
             return Err(Error::input("the note of a decision is too long")
                 .expected(format!("at most {MOST_NOTE} bytes")));
         }
-        // In the view of a caller there may be less.
-        if sees.is_some() && self.open_pairs(one, other, sees)?.is_empty() {
-            return Err(not_open(one, other));
-        }
         let asked = Digest::of(format!("{one} {other} {stands} {note:?}").as_bytes());
-        let note = note.map(str::to_owned);
-        let author = writing.author.clone();
-        let tenant = self.name.to_string();
-        let refused = Arc::new(Mutex::new(None));
-        let tell = Arc::clone(&refused);
         let (first, second) = (one.min(other), one.max(other));
         let stands = if first == one {
             stands
         } else {
             swapped(stands)
         };
+        let author = writing.author.clone();
+        let note = note.map(str::to_owned);
+        let made = move |before: &Kept| Kept {
+            loser: loser(stands),
+            ground: Ground::Person,
+            by: author.clone(),
+            note: note.clone(),
+            ..before.clone()
+        };
+        for _ in 0..MOST_LOOKS {
+            // A caller decides what they see: what that is, is found outside of the write, which sees no caller.
+            let shown = sees
+                .map(|_| self.shown((first, second), sees))
+                .transpose()?;
+            if shown.as_ref().is_some_and(|shown| shown.open.is_empty()) {
+                return Err(not_open(one, other));
+            }
+            match self.decide((first, second), shown, made.clone(), asked, writing)? {
+                Done::Written(written) => return Ok(written),
+                Done::Refused(refused) => return Err(self.told(&refused, sees)?),
+                Done::Gone => return Err(not_open(one, other)),
+                Done::Changed => {}
+            }
+        }
+        let what = format!("`{one}` and `{other}` are written all the time");
+        Err(Error::new(ErrorKind::Conflict, what).hint("try again"))
+    }
+
+    /// Decides the open judgements on two objects: those that were shown, or all.
+    fn decide(
+        &self,
+        both: (ObjectId, ObjectId),
+        shown: Option<Shown>,
+        made: impl Fn(&Kept) -> Kept + Send + 'static,
+        asked: Digest,
+        writing: &Writing,
+    ) -> Result<Done, Error> {
+        let tenant = self.name.to_string();
+        let stopped = Arc::new(Mutex::new(None));
+        let tell = Arc::clone(&stopped);
         let done = self.once(writing, "resolve", asked, move |rows| {
             let stamp = rows.stamp()?;
-            let decided = open_between(rows, &tenant, (first, second), None)?;
+            let stop = |why: Done| {
+                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                Error::new(ErrorKind::Conflict, "nothing is decided")
+            };
+            let decided = match &shown {
+                Some(shown) if shown.state != State::read(rows, both)? => {
+                    return Err(stop(Done::Changed));
+                }
+                Some(shown) => shown.open.clone(),
+                None => open_between(rows, &tenant, both, None)?,
+            };
             if decided.is_empty() {
-                return Err(not_open(one, other));
+                return Err(stop(Done::Gone));
             }
             let (close, mut open) = (stored(&decided), Vec::with_capacity(decided.len()));
             for (row, before, _) in &decided {
-                let now = Kept {
-                    loser: loser(stands),
-                    ground: Ground::Person,
-                    by: author.clone(),
-                    note: note.clone(),
-                    ..before.clone()
-                };
+                let now = made(before);
                 let row = PairRow {
                     opened: stamp,
                     ..row.clone()
@@ -91,39 +132,30 @@ impl Tenant {
                 open.push((pair_row(&row, &now)?, now));
             }
             if let Some(found) = refusal(rows, &open)? {
-                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-                return Err(Error::new(ErrorKind::Conflict, "the decision is refused"));
+                return Err(stop(Done::Refused(found)));
             }
             let open: Vec<PairRow> = open.into_iter().map(|(row, _)| row).collect();
             rows.change_pairs(&close, &open)?;
-            changed(rows, [first, second])
+            changed(rows, both.into())
         });
-        let refused = refused
+        let stopped = stopped
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        match (done, refused) {
-            (Err(error), Some(refused)) if error.kind == ErrorKind::Conflict => {
-                Err(self.told(&refused, sees)?)
-            }
-            (done, _) => done,
+        match (done, stopped) {
+            (Err(error), Some(stopped)) if error.kind == ErrorKind::Conflict => Ok(stopped),
+            (done, _) => done.map(Done::Written),
         }
     }
 
-    /// The open judgements on two objects, in the view of a caller.
-    fn open_pairs(
-        &self,
-        one: ObjectId,
-        other: ObjectId,
-        sees: Option<&Sees<'_>>,
-    ) -> Result<Vec<Judged>, Error> {
-        let both = (one.min(other), one.max(other));
+    /// The open judgements on two objects that a caller is told of.
+    fn shown(&self, both: (ObjectId, ObjectId), sees: Option<&Sees<'_>>) -> Result<Shown, Error> {
         self.read(|rows| {
-            let ids = vec![one, other];
-            if open_objects(rows, &self.name, ids.clone(), sees)? != ids {
-                return Ok(Vec::new());
-            }
-            open_between(rows, &self.name, both, sees)
+            let state = State::read(rows, both)?;
+            let open = open_between(rows, &self.name, both, sees)?;
+            let merges = Merges::read(rows, &self.name, None, sees)?;
+            let open = told_of(rows, &self.name, (merges, sees), open)?;
+            Ok(Shown { state, open })
         })
     }
 
@@ -134,46 +166,82 @@ impl Tenant {
             Refused::Bare(falls, by, ..) => vec![*falls, *by],
         };
         let names = self.read(|rows| {
-            let open = open_objects(rows, &self.name, ids.clone(), sees)?;
+            // Of what is seen in part, what is in the way may be the other part.
+            let open = open_whole(rows, &self.name, &ids, sees)?;
+            let open: Vec<ObjectId> = open.into_iter().collect();
             let standing = rows.standing(&open)?.into_iter();
             let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
             Ok(names.collect::<BTreeMap<ObjectId, String>>())
         })?;
-        let named = |id: &ObjectId| names.get(id).map(|name| format!("`{name}`"));
+        let shown = ids.iter().map(|id| Some(format!("`{}`", names.get(id)?)));
+        let Some(shown) = shown.collect::<Option<Vec<String>>>() else {
+            // One sentence for all that is hidden: neither what it is nor how much is told.
+            let what = "after this decision nothing would stand, with what you may not see";
+            return Ok(Error::new(ErrorKind::Conflict, what)
+                .expected("a claim that stands, or one that waits for a decision")
+                .hint("who may see more can decide between others first"));
+        };
         Ok(match refused {
-            Refused::Circle(chain) => {
-                let shown: Option<Vec<String>> = chain.iter().map(named).collect();
+            Refused::Circle(_) => {
                 // From the one that is to win, back to it.
-                let chain = match shown {
-                    Some(shown) if shown.len() <= MOST_NAMED => {
-                        let last = shown.last().cloned();
-                        let all: Vec<String> = last.into_iter().chain(shown).collect();
-                        format!(": {}", all.join(" over "))
-                    }
-                    _ => format!(" of {} objects", chain.len()),
+                let chain = if shown.len() <= MOST_NAMED {
+                    let last = shown.last().cloned();
+                    let all: Vec<String> = last.into_iter().chain(shown).collect();
+                    format!(": {}", all.join(" over "))
+                } else {
+                    format!(" of {} objects", shown.len())
                 };
                 let what = format!("decisions would go round in a circle{chain}");
                 Error::new(ErrorKind::Conflict, what)
                     .expected("decisions of which one, at least, stands over all others")
                     .hint("decide one of the others anew first, such as `--stands both`; `tenure conflicts list` shows them")
             }
-            Refused::Bare(falls, by, ground, slot) => {
-                let slot = clip(slot);
-                let (how, hint) = match (names.get(falls), names.get(by)) {
-                    (Some(one), Some(other)) => (
-                        format!(": `{one}` falls to `{other}` by {ground}"),
-                        format!("decide between `{one}` and `{other}` first"),
-                    ),
-                    _ => (
-                        String::new(),
-                        "decide between others of them first".to_owned(),
-                    ),
-                };
-                let what = format!("after this decision no claim on `{slot}` would stand{how}");
+            Refused::Bare(_, _, ground, slot) => {
+                let (slot, both) = (clip(slot), shown.join(" and "));
+                let falls = shown.join(" falls to ");
+                let what = format!(
+                    "after this decision no claim on `{slot}` would stand: {falls} by {ground}"
+                );
                 Error::new(ErrorKind::Conflict, what)
                     .expected("a claim that stands, or one that waits for a decision")
-                    .hint(hint)
+                    .hint(format!("decide between {both} first"))
             }
+        })
+    }
+}
+
+/// The end of a try to decide.
+enum Done {
+    Written(Written),
+    Refused(Refused),
+    /// There is nothing to decide.
+    Gone,
+    /// What was shown is not what there is.
+    Changed,
+}
+
+/// What a caller is shown of two objects, and the state that it was read in.
+struct Shown {
+    state: State,
+    open: Vec<Judged>,
+}
+
+/// What the judgements on two objects, and who sees them, follow from.
+#[derive(PartialEq, Eq)]
+struct State {
+    standing: BTreeMap<ObjectId, Standing>,
+    pairs: Vec<PairRow>,
+    merges: u64,
+}
+
+impl State {
+    fn read(rows: &mut dyn Read, both: (ObjectId, ObjectId)) -> Result<State, Error> {
+        let mut pairs = rows.pairs(Some(&[both.0]), None)?;
+        pairs.retain(|row| row.second == both.1);
+        Ok(State {
+            standing: rows.standing(&[both.0, both.1])?,
+            pairs,
+            merges: rows.last(LOG)?,
         })
     }
 }
@@ -300,6 +368,8 @@ fn chain(
 struct OnSlot {
     ids: Vec<ObjectId>,
     claims: Vec<SlotClaim>,
+    /// What was decided between them.
+    decisions: BTreeMap<(ObjectId, ObjectId), Loser>,
 }
 
 impl OnSlot {
@@ -322,60 +392,93 @@ impl OnSlot {
             ids.extend(own.iter().map(|_| id));
             claims.extend(own);
         }
-        Ok(OnSlot { ids, claims })
-    }
-
-    /// The instants at which something else may stand than before.
-    fn instants(&self) -> BTreeSet<Instant> {
-        let valid = self.claims.iter().map(|claim| claim.standing.valid);
-        let ends: BTreeSet<Instant> = valid
-            .flat_map(|valid| [valid.from, valid.until])
-            .flatten()
-            .collect();
-        let first = ends.first().map_or(0, |first| first.micros());
-        let before = Instant::from_micros(first.saturating_sub(1));
-        ends.into_iter().chain([before]).collect()
-    }
-
-    /// The claims that are held at an instant, those of both objects among them; none where these are not.
-    fn at(&self, at: Instant, both: [ObjectId; 2]) -> Option<OnSlot> {
-        let held =
-            |place: &usize| self.claims[*place].standing.valid.locate(at) == Position::Inside;
-        let held: Vec<usize> = (0..self.ids.len()).filter(held).collect();
-        let ids: Vec<ObjectId> = held.iter().map(|place| self.ids[*place]).collect();
-        both.iter().all(|id| ids.contains(id)).then(|| OnSlot {
+        let mut decided: Vec<(PairRow, Kept)> = Vec::new();
+        for row in rows.decided(Some(&members), None)? {
+            let kept = kept(&row)?;
+            let is_named = |id: &str| named.iter().any(|one| one == id);
+            if kept.slot == made.slot && kept.named().into_iter().all(is_named) {
+                decided.push((row, kept));
+            }
+        }
+        // As in a compile: what needs no merge goes before what does, and what was decided last before the rest.
+        decided.sort_by_key(|(row, kept)| (kept.merged.is_none(), row.opened));
+        let decisions = decided.into_iter();
+        let decisions = decisions.map(|(row, kept)| ((row.first, row.second), kept.loser));
+        Ok(OnSlot {
             ids,
-            claims: held
-                .iter()
-                .map(|place| self.claims[*place].clone())
-                .collect(),
+            claims,
+            decisions: decisions.collect(),
         })
     }
 
-    /// Those that do not stand under these decisions.
+    fn holds(&self, place: usize, at: Instant) -> bool {
+        self.claims[place].standing.valid.locate(at) == Position::Inside
+    }
+
+    /// The last instants at which something else may stand than before while both of these objects claim something: at most
+    /// [`MOST_INSTANTS`] of them.
+    fn instants(&self, both: [ObjectId; 2]) -> Vec<Instant> {
+        let of = |id: ObjectId| {
+            let own = self.ids.iter().zip(&self.claims);
+            let own = own.filter(|(of, _)| **of == id);
+            let own = own.map(|(_, claim)| claim.standing.valid);
+            let mut own: Vec<Interval> = own.collect();
+            own.sort_unstable_by_key(|valid| valid.from);
+            own
+        };
+        let [first, second] = both.map(of);
+        // Of one object, one part holds at a time: the last that has begun.
+        let holds = |all: &[Interval], at: Instant| {
+            let begun = all.partition_point(|valid| valid.from.is_none_or(|from| from <= at));
+            let last = all[..begun].last();
+            last.is_some_and(|valid| valid.locate(at) == Position::Inside)
+        };
+        let valid = self.claims.iter().map(|claim| claim.standing.valid);
+        let mut ends: BTreeSet<Instant> = valid
+            .flat_map(|valid| [valid.from, valid.until])
+            .flatten()
+            .collect();
+        let before = ends.first().map_or(0, |first| first.micros());
+        ends.insert(Instant::from_micros(before.saturating_sub(1)));
+        let ends = ends.into_iter().rev();
+        ends.filter(|at| holds(&first, *at) && holds(&second, *at))
+            .take(MOST_INSTANTS)
+            .collect()
+    }
+
+    /// The places of the claims that are held at an instant.
+    fn at(&self, at: Instant) -> Vec<usize> {
+        let places = 0..self.ids.len();
+        places.filter(|place| self.holds(*place, at)).collect()
+    }
+
+    /// Those of these claims that do not stand under these decisions, by their places among these.
     fn defeats(
         &self,
+        held: &[usize],
         at: Instant,
         decisions: &BTreeMap<(ObjectId, ObjectId), Loser>,
     ) -> BTreeMap<usize, Defeat> {
         let mut judged = BTreeMap::new();
-        for (place, first) in self.ids.iter().enumerate() {
-            for (other, second) in self.ids.iter().enumerate().skip(place + 1) {
-                if let Some(loser) = decisions.get(&(*first, *second)) {
+        for (place, first) in held.iter().enumerate() {
+            for (other, second) in held.iter().enumerate().skip(place + 1) {
+                let pair = (self.ids[*first], self.ids[*second]);
+                if let Some(loser) = decisions.get(&pair) {
                     judged.insert((place, other), Judgement::decided(*loser));
                 }
             }
         }
-        defeats(&self.claims, Some(at), &judged)
+        let claims: Vec<&SlotClaim> = held.iter().map(|place| &self.claims[*place]).collect();
+        defeats(&claims, Some(at), &judged)
     }
+}
 
-    /// Returns whether none of these stands and none waits.
-    fn is_bare(&self, lost: &BTreeMap<usize, Defeat>) -> bool {
-        let waits = |defeat: &Defeat| {
-            defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
-        };
-        lost.len() == self.ids.len() && !lost.values().any(waits)
-    }
+/// Returns whether none of so many claims stands and none waits.
+fn is_bare(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
+    let waits = |defeat: &Defeat| {
+        defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
+    };
+    lost.len() == held && !lost.values().any(waits)
 }
 
 /// The refusal of a decision after which nothing of its slot would stand and nothing would wait, at an instant at which something
@@ -387,33 +490,37 @@ fn left_bare(
     (wins, loses): (ObjectId, ObjectId),
 ) -> Result<Option<Refused>, Error> {
     let on_slot = OnSlot::read(rows, row, made)?;
-    let mut decisions = BTreeMap::new();
-    for known in rows.decided(Some(&on_slot.ids), None)? {
-        decisions.insert((known.first, known.second), kept(&known)?.loser);
-    }
-    let mut after = decisions.clone();
+    let mut after = on_slot.decisions.clone();
     after.insert((row.first, row.second), made.loser);
-    for at in on_slot.instants() {
-        let Some(held) = on_slot.at(at, [wins, loses]) else {
-            continue;
-        };
-        let lost = held.defeats(at, &after);
-        if !held.is_bare(&lost) || held.is_bare(&held.defeats(at, &decisions)) {
+    for at in on_slot.instants([wins, loses]) {
+        let held = on_slot.at(at);
+        let lost = on_slot.defeats(&held, at, &after);
+        let before = || on_slot.defeats(&held, at, &on_slot.decisions);
+        if !is_bare(held.len(), &lost) || is_bare(held.len(), &before()) {
             continue;
         }
-        // From the one that wins, by what somebody decided, to the first that falls to something else.
-        let mut place = held.ids.iter().position(|id| *id == wins).unwrap_or(0);
-        for _ in 0..held.ids.len() {
+        // From the one that wins, by what somebody decided, to the first that falls to something else; else what it falls to itself.
+        let id = |place: usize| on_slot.ids[held[place]];
+        let begin = (0..held.len()).find(|place| id(*place) == wins);
+        let mut place = begin.unwrap_or(0);
+        let mut found = None;
+        for _ in 0..held.len() {
             let Some(defeat) = lost.get(&place) else {
                 break;
             };
             let ground = defeat.judgement.ground;
-            if ground != Ground::Person {
-                let (falls, by) = (held.ids[place], held.ids[defeat.by]);
-                return Ok(Some(Refused::Bare(falls, by, ground, made.slot.clone())));
+            let is_last = ground != Ground::Person;
+            if is_last || found.is_none() {
+                found = Some((id(place), id(defeat.by), ground));
+            }
+            if is_last {
+                break;
             }
             place = defeat.by;
         }
+        // Nothing stands: the one that wins falls to something.
+        let (falls, by, ground) = found.unwrap_or((wins, loses, made.ground));
+        return Ok(Some(Refused::Bare(falls, by, ground, made.slot.clone())));
     }
     Ok(None)
 }

@@ -48,6 +48,14 @@ pub(crate) fn held_or_waiting(
     if let Some(own) = held(rows, &[id])?.remove(&id) {
         return Ok(Some(own));
     }
+    waiting(rows, id)
+}
+
+/// The object as it waits for a person, of the latest time for which it does.
+pub(crate) fn waiting(
+    rows: &mut dyn Read,
+    id: ObjectId,
+) -> Result<Option<Arc<ContextObject>>, Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
     let waits = |row: &&BeliefRow| {

@@ -1,17 +1,17 @@
 //! The entities that the texts of objects mention, bound as the objects were written: a log beside that of the registry.
 //!
-//! A line is about one revision, so that it holds for no other text, and has its instant, so that a compile of the past is told what
-//! was bound then.
+//! A line is about one text of one object, so that it holds for no other text and for each revision with that one, and has its
+//! instant, so that a compile of the past is told what was bound then.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::Error;
-use tenure::object::{ObjectId, RevisionId};
+use tenure::object::ObjectId;
 use tenure::time::Instant;
+use tenure::{Digest, Error};
 
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
@@ -24,7 +24,7 @@ pub(crate) const LOG: &str = "entities/mentions";
 /// The number of entries that are read at once.
 const CHUNK: u64 = 256;
 
-/// The entities that the text of a revision mentions, as everyone knows them who may see it.
+/// The entities that the text of an object mentions, as everyone knows them who may see it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
@@ -32,22 +32,22 @@ pub(crate) struct Line {
     pub(crate) at: Instant,
     /// The object.
     pub(crate) source: ObjectId,
-    /// The revision.
-    pub(crate) revision: RevisionId,
+    /// The digest of the text.
+    pub(crate) text: Digest,
     /// The ids of the entities.
     pub(crate) mentions: BTreeSet<String>,
 }
 
-/// The entities that the texts of revisions mention, as their log has it up to an entry.
+/// The entities that the texts of objects mention, as their log has it up to an entry.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentioned {
     last: u64,
     /// What was read long ago, and what was read since: the second is what is copied as the log grows.
-    older: Arc<HashMap<RevisionId, Arc<[String]>>>,
-    newer: HashMap<RevisionId, Arc<[String]>>,
+    older: Arc<BTreeMap<(ObjectId, Digest), Arc<[String]>>>,
+    newer: BTreeMap<(ObjectId, Digest), Arc<[String]>>,
 }
 
-/// The number of revisions that are copied as the log of what is mentioned grows.
+/// The number of texts that are copied as the log of what is mentioned grows.
 const MOST_NEWER: usize = 1_024;
 
 impl Mentioned {
@@ -91,15 +91,20 @@ impl Mentioned {
         known: Option<Instant>,
     ) -> Result<bool, Error> {
         let mut whole = true;
-        for (_, body) in rows.entries(LOG, entries)? {
-            let Ok(line) = serde_json::from_str::<Line>(&body) else {
-                whole = false;
-                continue;
-            };
-            if known.is_none_or(|known| line.at <= known) {
-                let mentions: Vec<String> = line.mentions.into_iter().collect();
-                self.newer.insert(line.revision, mentions.into());
+        let Range { mut start, end } = entries;
+        while start < end {
+            let next = end.min(start + CHUNK);
+            for (_, body) in rows.entries(LOG, start..next)? {
+                let Ok(line) = serde_json::from_str::<Line>(&body) else {
+                    whole = false;
+                    continue;
+                };
+                if known.is_none_or(|known| line.at <= known) {
+                    let mentions: Vec<String> = line.mentions.into_iter().collect();
+                    self.newer.insert((line.source, line.text), mentions.into());
+                }
             }
+            start = next;
         }
         Ok(whole)
     }
@@ -114,11 +119,12 @@ impl Mentioned {
         self.older.is_empty() && self.newer.is_empty()
     }
 
-    /// The ids of the entities that the text of a revision mentions.
-    pub(crate) fn of(&self, revision: RevisionId) -> &[String] {
-        let found = self.newer.get(&revision);
+    /// The ids of the entities that a text of an object mentions.
+    pub(crate) fn of(&self, object: ObjectId, text: Digest) -> &[String] {
+        let text = (object, text);
+        let found = self.newer.get(&text);
         found
-            .or_else(|| self.older.get(&revision))
+            .or_else(|| self.older.get(&text))
             .map_or(&[], |ids| &**ids)
     }
 }

@@ -45,7 +45,8 @@ pub enum WriteNote {
 }
 
 /// The note on an object that is written: of several the one that says most of what becomes of it. It waits where it was
-/// `refused`, and has less authority than was `declared` where it comes from what has less.
+/// `refused`, and has less authority than was `declared` where it comes from what has less: it shows that itself, so that this
+/// comes last.
 pub(crate) fn note_on(
     object: &ContextObject,
     refused: Option<GateRefusal>,
@@ -60,7 +61,7 @@ pub(crate) fn note_on(
         declared,
         authority,
     });
-    waits.or(lowered).or_else(|| note_on_claim(object))
+    waits.or_else(|| note_on_claim(object)).or(lowered)
 }
 
 /// The note on the claim of an object.
@@ -77,7 +78,14 @@ pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
 
 /// Notes that an object waits for a person to say which entity it names, unless there is a note that says more.
 pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
-    if matches!(note, None | Some(WriteNote::ClaimAboutNobody)) {
+    let says_less = match note {
+        None => true,
+        Some(note) => matches!(
+            note,
+            WriteNote::ClaimAboutNobody | WriteNote::AuthorityLowered { .. }
+        ),
+    };
+    if says_less {
         *note = Some(WriteNote::EntityPending);
     }
 }

@@ -13,7 +13,7 @@ use tenure::time::Instant;
 use crate::claims::kept;
 use crate::conflicts::{Conflict, ConflictQuery};
 use crate::engine::{BeliefRow, PairRow};
-use crate::held::held_or_waiting;
+use crate::held::waiting;
 use crate::labels::{Sees, open_objects};
 use crate::stated::in_place_of;
 use crate::stored::read_revision;
@@ -166,7 +166,8 @@ impl Tenant {
         let told = self.read(|rows| {
             let mut told = Vec::new();
             for (at, id) in &inferred {
-                let Some(own) = held_or_waiting(rows, *id)? else {
+                // Another part of it may be believed.
+                let Some(own) = waiting(rows, *id)? else {
                     continue;
                 };
                 let stated = in_place_of(rows, &own, now)?.into_iter();

@@ -158,8 +158,7 @@ impl Tenant {
             );
             let declared = document.authority_level;
             let declared = declared.or_else(|| commands.then_some(Authority::Developer));
-            document.distrust_the_web();
-            document.distrust_agents();
+            document.distrust();
             let object = document
                 .complete()
                 .and_then(|()| document.check_provenance())
@@ -386,7 +385,7 @@ pub(crate) fn put(
 fn spoken(drafts: &[Draft]) -> Fresh {
     let inferred = |draft: &Draft| is_inferred(&draft.object);
     if !drafts.iter().any(inferred) {
-        return Fresh::new();
+        return Fresh::default();
     }
     let stands = |draft: &&Draft| {
         let judged = draft.judged.contradiction;
@@ -394,7 +393,7 @@ fn spoken(drafts: &[Draft]) -> Fresh {
             && draft.lifecycle == Lifecycle::Active
             && judged.unwrap_or(ContradictionStatus::Clean) == ContradictionStatus::Clean
     };
-    let mut fresh = Fresh::new();
+    let mut fresh = Fresh::default();
     for draft in drafts.iter().filter(stands) {
         let object = &draft.object;
         fresh.insert(object.revision().object_id(), Arc::clone(object));

@@ -86,15 +86,17 @@ impl Resident {
         &self.registry.entities
     }
 
-    /// Returns whether the text of no revision mentions an entity.
+    /// Returns whether no text mentions an entity.
     pub fn mentions_none(&self) -> bool {
         self.mentioned.is_empty()
     }
 
-    /// The ids of the entities that the text of a revision mentions, as it was bound when it was written: known to everyone who could
-    /// see the revision then.
-    pub fn mentions(&self, revision: RevisionId) -> &[String] {
-        self.mentioned.of(revision)
+    /// The ids of the entities that the text of an object mentions, as it was bound when it was written: known to everyone who
+    /// could see the object then.
+    pub fn mentions(&self, object: &ContextObject) -> &[String] {
+        let revision = object.revision();
+        self.mentioned
+            .of(revision.object_id(), revision.content_digest())
     }
 
     /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the

@@ -617,7 +617,7 @@ pub(crate) fn resolve_written(
             mentioning.push(Line {
                 at,
                 source,
-                revision: object.revision().id(),
+                text: object.revision().content_digest(),
                 mentions,
             });
         }
@@ -700,6 +700,7 @@ fn operations(
             _ => continue,
         };
         let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
+        let is_full = operations.len() >= MOST_ADDED;
         if is_question {
             if let Some(meant) = audience.decided(&id)? {
                 // Of several, another text may mean another one.
@@ -709,10 +710,10 @@ fn operations(
                 continue;
             }
             waits = true;
-        } else {
+        } else if is_known || !is_full {
             mentions.insert(id.clone());
         }
-        if !is_known && operations.len() < MOST_ADDED {
+        if !is_known && !is_full {
             operations.push(EntityOp::Create {
                 id,
                 name: mention.name,

@@ -30,7 +30,7 @@ on_both_engines!(
 );
 
 /// Alters what is stored past all that refuses it.
-fn alter(home: &Home, sql: &str) {
+pub(crate) fn alter(home: &Home, sql: &str) {
     if home.is_postgresql() {
         home.sql(&format!(
             "ALTER TABLE revisions DISABLE TRIGGER USER; ALTER TABLE beliefs DISABLE TRIGGER USER; {sql}; \

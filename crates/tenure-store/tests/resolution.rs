@@ -643,7 +643,7 @@ fn what_texts_mention_is_known_with_the_beliefs(home: &Home) {
     let of = |resident: &tenure_store::Resident, name: &str| {
         let mut objects = resident.candidates().objects().iter();
         let object = objects.find(|object| object.name() == name).unwrap();
-        resident.mentions(object.revision().id()).to_vec()
+        resident.mentions(object).to_vec()
     };
     put(&acme, vec![document("old", "Project Nova was young.")]);
     let empty = std::sync::Arc::new(acme.load().unwrap());
@@ -676,6 +676,21 @@ fn what_texts_mention_is_known_with_the_beliefs(home: &Home) {
     assert_eq!(of(&later, "both"), ["nova"]);
     let then = acme.load_as_of(written.at).unwrap();
     assert_eq!(of(&then, "both"), ["ada", "nova"]);
+    // Another confidence is another revision of the same text.
+    let claims = |name: &str, text: &str| ObjectDocument {
+        normalized_claim: Some("lead == ada".into()),
+        canonical_entity_ids: vec!["nova".into()],
+        ..document(name, text)
+    };
+    let lead = claims("lead", "Ada Lovelace leads.");
+    let lead = put(&acme, vec![lead, claims("also", "She does.")]).objects[0].object_id;
+    let now = "2026-07-01T00:00:00Z".parse().unwrap();
+    acme.revise_belief(lead, now, None, &Writing::default())
+        .unwrap();
+    assert_eq!(acme.history(lead).unwrap().len(), 2);
+    let revised = acme.refresh(&later).unwrap();
+    assert_eq!(of(&revised, "lead"), ["ada"]);
+    acme.erase(vec![lead], &Writing::default()).unwrap();
     // What is erased is mentioned by nothing, and mentions nothing.
     acme.erase(vec![written.objects[0].object_id], &Writing::default())
         .unwrap();
@@ -733,7 +748,7 @@ fn an_erased_person_is_in_no_log_of_what_was_spoken(home: &Home) {
     assert_eq!(logs("nova").len(), 3);
     let fresh = acme.refresh(&resident).unwrap();
     let all = fresh.candidates().objects().iter();
-    let mentions = all.flat_map(|object| fresh.mentions(object.revision().id()));
+    let mentions = all.flat_map(|object| fresh.mentions(object));
     assert_eq!(mentions.collect::<Vec<_>>(), ["nova"]);
     // An entity that came from an object goes with it, and out of what others spoke of it.
     put(&acme, vec![of("c", "Ask ann.lee@acme.example.")]);
@@ -745,5 +760,29 @@ fn an_erased_person_is_in_no_log_of_what_was_spoken(home: &Home) {
     let id = acme.named("c").unwrap()[0];
     acme.erase(vec![id], &Writing::default()).unwrap();
     assert_eq!(logs(&ann), [].into());
+    // So do the words by which a name of it was taken away, but not those of a name that another one gives.
+    let renames = |name: &str, aliases: &[&str]| ObjectDocument {
+        canonical_entity_ids: vec!["nova".into()],
+        aliases: aliases.iter().map(|one| (*one).to_owned()).collect(),
+        ..document(name, "It has another name now.")
+    };
+    put(
+        &acme,
+        vec![renames("e", &["Helix", "Orbit"]), renames("f", &["Orbit"])],
+    );
+    change(
+        &acme,
+        &[
+            r#"{"op": "remove_alias", "id": "nova", "alias": "HELIX"}"#,
+            r#"{"op": "remove_alias", "id": "nova", "alias": "orbit"}"#,
+        ],
+    );
+    let id = acme.named("e").unwrap()[0];
+    acme.erase(vec![id], &Writing::default()).unwrap();
+    assert_eq!(logs("helix"), [].into());
+    let nova = |one: &tenure::belief::entity::SeenEntity| {
+        one.id == "nova" && one.profile.aliases.is_empty()
+    };
+    assert!(acme.entities(None).unwrap().iter().any(nova));
     assert!(acme.check().unwrap().is_empty());
 }

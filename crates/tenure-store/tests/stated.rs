@@ -1,10 +1,15 @@
 //! What was inferred and says otherwise than a stated preference: it waits, and takes its place once a person confirms it.
 
-use tenure::ErrorKind;
-use tenure::ObjectDocument;
+use std::sync::Arc;
+
 use tenure::belief::{GateRefusal, Ground};
-use tenure::object::{AuthorKind, Authority, Lifecycle, ObjectId, ObjectType};
-use tenure_store::{Expect, Outcome, Tenant, Waiting, WaitingKind, WriteNote, Writing};
+use tenure::object::{
+    AuthorKind, Authority, Decision, Lifecycle, ObjectId, ObjectType, OutcomeKind,
+};
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure_store::{
+    Expect, Outcome, Proposal, Sees, Tenant, Waiting, WaitingKind, WriteNote, Writing,
+};
 
 use crate::common::{Home, compiled_for, document, now, put};
 
@@ -15,6 +20,11 @@ on_both_engines!(
     in_one_write_the_order_decides_nothing,
     what_not_all_may_see_makes_nothing_wait,
     what_asks_for_more_authority_than_it_gets_is_told_so,
+    a_confirmation_after_which_nothing_stands_waits_for_a_decision,
+    what_is_stated_of_several_times_is_one_pair,
+    what_is_rejected_leaves_what_was_confirmed,
+    a_proposed_outcome_is_not_decided_on_as_what_waits,
+    a_lowered_authority_hides_no_other_note,
 );
 
 fn stated(name: &str, value: &str) -> ObjectDocument {
@@ -270,4 +280,184 @@ fn what_asks_for_more_authority_than_it_gets_is_told_so(home: &Home) {
         ..document("summary", "In short.")
     };
     assert_eq!(note(&acme, summary), None);
+}
+
+fn a_confirmation_after_which_nothing_stands_waits_for_a_decision(home: &Home) {
+    let acme = home.tenant("acme");
+    let fact = ObjectDocument {
+        object_type: Some(ObjectType::IdentityFact),
+        authority_level: Some(Authority::User),
+        canonical_entity_ids: vec!["ada".into()],
+        ..stated("fact", "brief")
+    };
+    put(&acme, vec![fact]);
+    put(&acme, vec![stated("stated", "long")]);
+    assert_eq!(note(&acme, guessed("guess", "short")), waits());
+    let [guess, fact, said] = ["guess", "fact", "stated"].map(|name| id(&acme, name));
+    let writing = Writing::default();
+    // It would go before what was stated, that before the fact, and the fact before it.
+    let refused = acme.confirm(vec![guess], now(), &writing).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict);
+    let hint = refused.hint.unwrap();
+    assert_eq!(hint, "decide between `fact` and `stated` first");
+    assert_eq!(lifecycle(&acme, "guess"), Lifecycle::AwaitingConfirmation);
+    assert_eq!(preferences(&acme), ["stated"]);
+    // Who may not see the fact is not told of it.
+    let sees = |all: &[Arc<ContextObject>]| {
+        let open = all.iter();
+        let open = open.map(|one| one.revision().object_type() == ObjectType::Preference);
+        open.collect::<Vec<bool>>()
+    };
+    let sees: &Sees<'_> = &sees;
+    let hidden = [
+        acme.confirm_waiting(guess, now(), Some(sees), &writing),
+        acme.confirm_expected(vec![guess], now(), Expect::Waiting, &writing),
+    ];
+    for hidden in hidden {
+        let hidden = hidden.unwrap_err();
+        assert_eq!(hidden.kind, ErrorKind::Conflict);
+        assert!(!format!("{hidden} {:?}", hidden.hint).contains("fact"));
+    }
+    acme.resolve_conflict(fact, said, Decision::First, None, None, &writing)
+        .unwrap();
+    acme.confirm_waiting(guess, now(), None, &writing).unwrap();
+    assert_eq!(lifecycle(&acme, "guess"), Lifecycle::Active);
+    assert_eq!(preferences(&acme), ["fact"]);
+}
+
+fn what_is_stated_of_several_times_is_one_pair(home: &Home) {
+    let acme = home.tenant("acme");
+    put(&acme, vec![stated("stated", "long")]);
+    let then = ObjectDocument {
+        valid_from: Some("2024-01-01".parse().unwrap()),
+        valid_until: Some("2025-01-01".parse().unwrap()),
+        ..stated("stated", "brief")
+    };
+    put(&acme, vec![then]);
+    assert_eq!(note(&acme, guessed("guess", "short")), waits());
+    let guess = id(&acme, "guess");
+    // Named twice, it is confirmed once.
+    let written = acme.confirm(vec![guess, guess], now(), &Writing::default());
+    assert_eq!(written.unwrap().objects.len(), 2);
+    assert_eq!(preferences(&acme), ["guess"]);
+    let conflicts = acme.conflicts(None, None).unwrap();
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    assert_eq!(conflicts[0].ground, Ground::Person);
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn what_is_rejected_leaves_what_was_confirmed(home: &Home) {
+    let later = || ObjectDocument {
+        valid_from: Some("2099-01-01".parse().unwrap()),
+        ..guessed("guess", "brief")
+    };
+    let writing = Writing::default();
+    let partly = |name: &str| {
+        let acme = home.tenant(name);
+        put(&acme, vec![stated("stated", "long")]);
+        put(&acme, vec![guessed("guess", "short")]);
+        let guess = id(&acme, "guess");
+        acme.confirm(vec![guess], now(), &writing).unwrap();
+        assert_eq!(note(&acme, later()), waits());
+        let waiting = proposed(&acme);
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        assert_eq!(waiting[0].other_id, Some(id(&acme, "stated")));
+        (acme, guess)
+    };
+    let claims = |tenant: &Tenant| {
+        let held = tenant.get(id(tenant, "guess")).unwrap().into_iter();
+        let each = held.map(|one| {
+            let claim = one.object.revision().normalized_claim().unwrap().to_owned();
+            (one.lifecycle, claim)
+        });
+        each.collect::<Vec<(Lifecycle, String)>>()
+    };
+    let short = (Lifecycle::Active, "answers == short".to_owned());
+    let (acme, guess) = partly("rejected");
+    acme.reject_waiting(guess, Expect::Any, &writing).unwrap();
+    assert_eq!(claims(&acme), [short.clone()]);
+    assert!(proposed(&acme).is_empty());
+    eprintln!(
+        "PROBE {:?} {:?}",
+        preferences(&acme),
+        acme.conflicts(None, None).unwrap()
+    );
+    let again = acme
+        .reject_waiting(guess, Expect::Any, &writing)
+        .unwrap_err();
+    assert_eq!(again.kind, ErrorKind::Conflict);
+    // What waits as a whole goes as a whole, and what was made from it.
+    put(&acme, vec![guessed("other", "terse")]);
+    let other = id(&acme, "other");
+    let made = ObjectDocument {
+        derived_from: vec![other],
+        ..document("made", "In short.")
+    };
+    put(&acme, vec![made]);
+    acme.reject_waiting(other, Expect::Waiting, &writing)
+        .unwrap();
+    for gone in [other, id(&acme, "made")] {
+        assert_eq!(acme.get(gone).unwrap().len(), 0);
+    }
+    // Confirmed, the other part takes the place of what is stated, too.
+    let (acme, guess) = partly("confirmed");
+    acme.confirm_waiting(guess, now(), None, &writing).unwrap();
+    let brief = (Lifecycle::Active, "answers == brief".to_owned());
+    assert_eq!(claims(&acme), [short, brief]);
+    let conflicts = acme.conflicts(None, None).unwrap();
+    let grounds: Vec<Ground> = conflicts.iter().map(|one| one.ground).collect();
+    assert_eq!(grounds, [Ground::Person]);
+    assert!(acme.check().unwrap().is_empty());
+}
+
+fn a_proposed_outcome_is_not_decided_on_as_what_waits(home: &Home) {
+    let acme = home.tenant("acme");
+    let writing = Writing::default();
+    let proposal = Proposal {
+        document: document("pumps", "Pumps are slow."),
+        kind: OutcomeKind::Correction,
+        record: None,
+        mistake: None,
+    };
+    acme.propose_outcome(proposal, &writing).unwrap();
+    let pumps = id(&acme, "pumps");
+    for refused in [
+        acme.confirm_waiting(pumps, now(), None, &writing),
+        acme.reject_waiting(pumps, Expect::Waiting, &writing),
+    ] {
+        assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+    }
+    assert_eq!(lifecycle(&acme, "pumps"), Lifecycle::AwaitingConfirmation);
+}
+
+fn a_lowered_authority_hides_no_other_note(home: &Home) {
+    let acme = home.tenant("acme");
+    let same = ["chen-1", "chen-2"].map(|id| {
+        let op =
+            format!(r#"{{"op": "create", "id": "{id}", "name": "Mei Chen", "kind": "person"}}"#);
+        (serde_json::from_str(&op).unwrap(), None)
+    });
+    acme.change_entities(same.into(), &Writing::default())
+        .unwrap();
+    let rule = |name: &str, text: &str| ObjectDocument {
+        object_type: Some(ObjectType::PolicyRule),
+        author: Some(AuthorKind::Agent),
+        ..document(name, text)
+    };
+    let unread = ObjectDocument {
+        normalized_claim: Some("whenever it rains".into()),
+        ..rule("unread", "Stay in.")
+    };
+    let found = note(&acme, unread);
+    assert!(
+        matches!(found, Some(WriteNote::ClaimNotParsed { .. })),
+        "{found:?}"
+    );
+    let about_nobody = ObjectDocument {
+        normalized_claim: Some("port == 80".into()),
+        ..rule("nobody", "Listen on 80.")
+    };
+    assert_eq!(note(&acme, about_nobody), Some(WriteNote::ClaimAboutNobody));
+    let pending = rule("pending", "Mei Chen is asked first.");
+    assert_eq!(note(&acme, pending), Some(WriteNote::EntityPending));
 }

@@ -8,7 +8,7 @@ use tenure::belief::about;
 use tenure::belief::entity::{
     Entities, Identity, NameHit, NamedEntities, Neighbour, RelationType, SeesObject,
 };
-use tenure::object::ObjectId;
+use tenure::object::{ObjectId, RevisionId};
 use tenure::{Candidates, ContextObject, Policy, Request};
 use tenure_store::Resident;
 
@@ -52,7 +52,7 @@ fn mentioned(
         return;
     }
     let entities = resident.entities();
-    let mentions = |object: &ContextObject| resident.mentions(object.revision().id());
+    let mentions = |object: &ContextObject| resident.mentions(object);
     let mut open: Vec<bool> = candidates.which_are_said().collect();
     for at in tenure::admitted(policy, &request.principal, candidates) {
         open[at] = true;
@@ -63,21 +63,19 @@ fn mentioned(
     let ids = speakers.iter().flat_map(|object| mentions(object));
     let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
     let mut sources = BTreeSet::new();
-    for id in ids {
-        entities.sources_of(id, &mut sources);
-    }
+    entities.sources_of_all(ids.iter().copied(), &mut sources);
     let view = View::of(resident, policy, request, Vec::new(), sources);
     let sees = |source: ObjectId| view.seen.contains(&source);
-    let mut by: BTreeMap<&str, BTreeSet<ObjectId>> = BTreeMap::new();
+    let known = entities.seen_by(&sees);
+    let mut by: BTreeMap<&str, BTreeSet<RevisionId>> = BTreeMap::new();
     for object in speakers {
-        let known = mentions(object).iter();
-        for id in known.filter_map(|id| entities.decided(id, &sees)) {
-            let objects = by.entry(id).or_default();
-            objects.insert(object.revision().object_id());
+        for id in mentions(object).iter().filter_map(|id| known.decided(id)) {
+            let revisions = by.entry(id).or_default();
+            revisions.insert(object.revision().id());
         }
     }
-    for (id, objects) in by {
-        entry(all, id).mentioned_by = objects.into_iter().collect();
+    for (id, revisions) in by {
+        entry(all, id).mentioned_by = revisions.into_iter().collect();
     }
 }
 

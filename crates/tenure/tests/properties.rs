@@ -715,13 +715,19 @@ fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseErro
             let mut reasons = named.map(|other| &other.reason);
             prop_assert!(reasons.any(stands_or_waits), "{:?}", verdict);
         }
-        let protected = !object.is_removable() && !revision.is_optional();
+        // A rule that is data binds nobody, whoever may not remove it.
+        let is_rule = matches!(
+            revision.object_type(),
+            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        );
+        let binds = !is_rule || revision.authority_level() != Authority::Data;
+        let protected = binds && !object.is_removable() && !revision.is_optional();
         prop_assert!(!doubled || !protected, "{:?}", verdict);
         if !settled(&verdict.reason) || standing {
             continue;
         }
         // A turn out of its exchange is no turn; anything else would have failed the compile.
-        let fixed = verdict.section.tier().is_fixed() || !revision.is_removable();
+        let fixed = verdict.section.tier().is_fixed() || (binds && !revision.is_removable());
         let torn = matches!(
             verdict.reason,
             Reason::OrphanToolResult | Reason::UnansweredToolCall

@@ -1278,7 +1278,14 @@ fn a_decision_goes_before_what_claims_stand_on() {
         let case = Case::new(&objects, json!({}), PLAIN);
         let other = case.candidates.objects()[1].revision().object_id();
         let sealed = case.candidates.objects().iter().map(|object| {
-            let decisions = (object.name() == "x").then(|| [Decided { other, stands }].into());
+            let decisions = (object.name() == "x").then(|| {
+                [Decided {
+                    other,
+                    stands,
+                    merged: None,
+                }]
+                .into()
+            });
             let status = Status {
                 decisions,
                 ..object.status().clone()
@@ -1289,6 +1296,80 @@ fn a_decision_goes_before_what_claims_stand_on() {
         let compiled = Case { candidates, ..case }.compile().unwrap();
         let stood = ["x", "rule"].map(|name| tokens_in(&compiled, name).is_some());
         assert_eq!(stood, [x, rule], "{stands}");
+    }
+}
+
+// One that a merge makes acts where the caller knows of the merge, and gives way to one that needs none: in whatever order.
+#[test]
+fn a_decision_acts_with_its_merge() {
+    let of = |name: &str, claim: &str, entities: Value| {
+        let mut made = claims(name, claim, json!({}));
+        merge(&mut made, json!({ "canonical_entity_ids": entities }));
+        made
+    };
+    let merged = json!({ "identities": [{ "id": "table", "means": "desk" }] });
+    let resting = (Decision::First, true);
+    let live = (Decision::Second, false);
+    for (rule, request, decisions, x, other) in [
+        (
+            json!(["desk", "table"]),
+            json!({}),
+            vec![live, resting],
+            false,
+            true,
+        ),
+        (
+            json!(["desk", "table"]),
+            json!({}),
+            vec![resting, live],
+            false,
+            true,
+        ),
+        (
+            json!(["desk", "table"]),
+            merged.clone(),
+            vec![live, resting],
+            false,
+            true,
+        ),
+        (
+            json!(["desk", "table"]),
+            merged.clone(),
+            vec![resting, live],
+            false,
+            true,
+        ),
+        // Of the one that rests nothing is left without the merge: both wait.
+        (
+            json!(["desk", "table"]),
+            json!({}),
+            vec![resting],
+            false,
+            false,
+        ),
+        (json!(["table"]), merged.clone(), vec![resting], true, false),
+        (json!(["table"]), json!({}), vec![resting], true, true),
+    ] {
+        let x_claims = of("x", "port == 80", json!(["desk"]));
+        let objects = json!([x_claims, of("rule", "port == 443", rule)]);
+        let case = Case::new(&objects, request, PLAIN);
+        let id = case.candidates.objects()[1].revision().object_id();
+        let sealed = case.candidates.objects().iter().map(|object| {
+            let each = decisions.iter().map(|(stands, is_merged)| Decided {
+                other: id,
+                stands: *stands,
+                merged: is_merged.then(|| Arc::new(["desk".to_owned(), "table".to_owned()])),
+            });
+            let status = Status {
+                decisions: (object.name() == "x").then(|| each.collect()),
+                ..object.status().clone()
+            };
+            Arc::new(object.judged(status, *object.usage()))
+        });
+        let candidates = Candidates::new(sealed.collect());
+        let compiled = Case { candidates, ..case }.compile().unwrap();
+        let stood = ["x", "rule"].map(|name| tokens_in(&compiled, name).is_some());
+        assert_eq!(stood, [x, other], "{decisions:?} {objects}");
     }
 }
 
@@ -1353,6 +1434,35 @@ fn stale() {
     check(on_other, json!({}), PLAIN, &[("x", of("other"))]);
     let on_other = two(disputed, "inferred_belief");
     check(on_other, json!({}), PLAIN, &[("x", Reason::Fits)]);
+    // Each of these updates takes the place of the one that it was made from: only the last stands, however many there are.
+    for count in [2, 3, 10] {
+        let update = |at: usize| {
+            let mut update = claims(
+                &format!("u{at}"),
+                &format!("port == {at}"),
+                json!({ "object_id": format!("11111111-1111-8111-8111-1111111111{at:02}"), "tx_start": START }),
+            );
+            merge(
+                &mut update,
+                json!({ "valid_from": format!("2026-01-{:02}", at + 1) }),
+            );
+            if at > 0 {
+                let from = format!("11111111-1111-8111-8111-1111111111{:02}", at - 1);
+                merge(&mut update, json!({ "derived_from": [from] }));
+            }
+            update
+        };
+        let updates: Vec<Value> = (0..count).map(update).collect();
+        let names: Vec<String> = (0..count).map(|at| format!("u{at}")).collect();
+        let last = names[count - 1].as_str();
+        let fell = |name| (name, Reason::Superseded { by: last.into() });
+        let mut all: Vec<_> = names[..count - 1]
+            .iter()
+            .map(|name| fell(name.as_str()))
+            .collect();
+        all.push((last, Reason::Fits));
+        check(json!(updates), json!({}), PLAIN, &all);
+    }
     let over = json!({ "valid_until": "2026-01-01" });
     let at = json!({ "as_of": { "valid": START } });
     check(
@@ -2411,6 +2521,26 @@ fn obligation_fixed_tier() {
 fn obligation_not_removable() {
     let fixed = rule(json!({ "removable": false }));
     obliged(json!([fixed]), json!({}), Obligation::NotRemovable);
+}
+
+// Else whoever may write into a store, or is read on the web, would oblige every compile.
+#[test]
+fn a_rule_that_is_data_obliges_nobody() {
+    let agents = json!({ "author": "agent" });
+    let webs = json!({ "source_origin": "https://a.example/x" });
+    for object_type in ["policy_rule", "actionable_constraint"] {
+        for from in [&agents, &webs] {
+            let mut found = rule(json!({ "object_type": object_type, "removable": false }));
+            merge(&mut found, from.clone());
+            let mut found: ObjectDocument = serde_json::from_value(found).unwrap();
+            // As a write to a store does.
+            found.distrust();
+            let fits = [("x", Reason::Fits)];
+            let with = check(json!([found]), json!({}), STANDARD, &fits);
+            let section = with.trace.verdict("x").unwrap().section;
+            assert_eq!(section, Section::Evidence, "{object_type} {from}");
+        }
+    }
 }
 
 #[test]

@@ -120,7 +120,8 @@ pub(crate) struct AddEntityArgs {
 
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)
-    .args(["alias", "mail", "path", "document_id", "record_id", "relation", "role"])))]
+    .args(["alias", "mail", "path", "document_id", "record_id", "relation", "role"])),
+    override_usage = "tenure entity remove [OPTIONS] <ID>")]
 pub(crate) struct RemoveEntityArgs {
     /// The entity's id
     #[arg(value_name = "ID")]

@@ -59,6 +59,9 @@ const GROUPS: &[(&str, &[&str])] = &[
             "tokens",
             "limit",
             "conflicts list after",
+            "conflicts list unresolved",
+            "conflicts list entity",
+            "conflicts list slot",
             "condense to",
             "floor",
             "lossless",
@@ -101,11 +104,15 @@ const GROUPS: &[(&str, &[&str])] = &[
             "of_project",
             "mail",
             "entity add path",
+            "entity remove path",
             "document_id",
             "record_id",
             "entity add relation",
+            "entity remove relation",
             "entity add to",
+            "entity remove to",
             "entity add role",
+            "entity remove role",
             "since",
             "until",
         ],
@@ -273,6 +280,13 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// The options that `-h` shows of a page that would not fit a screen otherwise; `--help` shows all.
 const SHOWN: &[(&str, &[&str])] = &[
+    (
+        "entity remove",
+        &[
+            "alias", "mail", "relation", "to", "role", "author", "store", "tenant", "format",
+            "help",
+        ],
+    ),
     (
         "entity add",
         &[

@@ -111,13 +111,7 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "entity remove",
-        &[
-            (
-                "tenure entity add ada --alias 'Ada L.' --mail ada@acme.example",
-                "",
-            ),
-            ("tenure entity remove ada --alias 'Ada L.' --mail", ""),
-        ],
+        &[("tenure entity remove ada --alias 'Ada L.'", "")],
     ),
     ("entity split", &[("tenure entity split countess", "")]),
     (

@@ -5,7 +5,7 @@ use tenure::belief::entity::{
     Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolution, Resolved, SeenEntity,
 };
 use tenure::object::ObjectId;
-use tenure::{Digest, Error};
+use tenure::{Digest, Error, ErrorKind};
 use tenure_store::{Tenant, Written};
 use tenure_workspace::object_id;
 
@@ -39,7 +39,7 @@ fn list(args: &ListEntitiesArgs) -> Result<(), Failure> {
     entities.retain(|one| kind.is_none() || one.profile.kind == kind);
     entities.retain(|one| !args.pending || one.pending);
     if entities.is_empty() && all > 0 && args.tenant.format == Format::Text {
-        return print(&format!("none of {all} entities is so\n"));
+        return print(&format!("none of the {all} entities matches\n"));
     }
     print_entities(&entities, args.tenant.format)
 }
@@ -440,6 +440,25 @@ fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
 
 fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
+    if let Some(id) = args
+        .id
+        .as_ref()
+        .filter(|_| args.new || args.same_as.is_some())
+    {
+        let one = entity(&tenant, id)?;
+        if one.id != *id || !one.pending {
+            let what = format!("`{}` waits for no decision", cell(id));
+            let merged = format!("it was merged: `tenure entity split {}` first", cell(id));
+            return Err(Error::new(ErrorKind::Conflict, what)
+                .expected("an entity of `tenure entity list --pending`")
+                .hint(if one.id == *id {
+                    "`tenure entity merge` joins two that are known".to_owned()
+                } else {
+                    merged
+                })
+                .into());
+        }
+    }
     let does = match (&args.id, &args.same_as) {
         (Some(id), Some(into)) => EntityOp::Merge {
             id: id.clone(),

@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::object::{OutcomeDecision, OutcomeKind, OutcomeState, clip};
+use tenure::object::{OutcomeDecision, OutcomeKind, clip};
 use tenure::{Error, ObjectDocument};
-use tenure_store::{Expect, OutcomeLine, Proposal, Sees, Writing, Written};
+use tenure_store::{Expect, Proposal, Sees, Writing, Written};
 
 use super::call::{Asked, Json, Said, tenant, writing};
 use super::fields::InField;
@@ -184,23 +184,11 @@ pub(super) async fn confirm(
         let id = id.ok_or_else(|| missing().at("object", None))?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let outcomes = tenant.outcomes(sees)?;
-        let is_proposed =
-            |one: &OutcomeLine| one.object_id == id && one.state == OutcomeState::Proposed;
-        if outcomes.iter().any(is_proposed) {
-            let what = format!("`{}` is a proposed outcome", clip(&confirming.object));
-            return Err(Error::input(what)
-                .at("object", None)
-                .expected("what was inferred, or is too old")
-                .hint("POST /api/v1/outcomes/decision accepts it or rejects it")
-                .into());
-        }
-        Ok(match confirming.decision {
-            Confirmation::Confirm => {
-                tenant.confirm_expected(vec![id], app.now(), Expect::Waiting, &writing)?
-            }
-            Confirmation::Retract => tenant.retract(id, Expect::Waiting, &writing)?,
-        })
+        let done = match confirming.decision {
+            Confirmation::Confirm => tenant.confirm_waiting(id, app.now(), sees, &writing),
+            Confirmation::Retract => tenant.reject_waiting(id, Expect::Waiting, &writing),
+        };
+        Ok(done.in_field("object")?)
     });
     Ok(Said(written.await?))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tenure::belief::folded;
 use tenure::object::ObjectId;
 use tenure::wire::{self, Format};
 use tenure::{ContextObject, Error, ObjectDocument};
@@ -201,6 +202,8 @@ impl Logged {
             forgotten.iter().filter_map(|log| session_of(log)).collect();
         // The entities that came from what is gone.
         let mut entities = BTreeSet::new();
+        // The names that it gave to entities.
+        let mut forgotten_names = BTreeSet::new();
         for (at, log) in self.logs.iter().enumerate() {
             if forgotten.contains(log) {
                 continue;
@@ -224,6 +227,7 @@ impl Logged {
                     by_source.contains(&log.as_str()) || log.starts_with(crate::mentioned::SPOKEN);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
                     entities.extend(created(&value));
+                    forgotten_names.extend(named(&value, &["alias", "role"]));
                     changed.push((number, NOTICE.to_owned()));
                     return Ok(());
                 }
@@ -250,6 +254,7 @@ impl Logged {
         if !entities.is_empty() {
             unmention(rows, &entities)?;
         }
+        forget_removed(rows, forgotten_names)?;
         for log in self.logs.iter().filter(|log| log.starts_with(CHAIN)) {
             each_entry(rows, log, &mut |_, value| {
                 let session = value.get("session").and_then(Value::as_str);
@@ -269,6 +274,48 @@ fn created(entry: &Value) -> Option<String> {
     let is_new = does.get("op").and_then(Value::as_str) == Some("create");
     let id = does.get("id").and_then(Value::as_str);
     id.filter(|_| is_new).map(str::to_owned)
+}
+
+/// The entity that an entry about a name is about, and the name.
+fn named(entry: &Value, ops: &[&str]) -> Option<(String, String)> {
+    let does = entry.get("does")?;
+    let op = does.get("op").and_then(Value::as_str)?;
+    if !ops.contains(&op) {
+        return None;
+    }
+    let id = does.get("id").and_then(Value::as_str)?;
+    let name = ["alias", "role"].iter().find_map(|field| does.get(*field));
+    Some((id.to_owned(), folded(name?.as_str()?)))
+}
+
+/// Erases the entries by which these names were taken away again, but for those that another entry still gives.
+fn forget_removed(
+    rows: &mut dyn Write,
+    mut names: BTreeSet<(String, String)>,
+) -> Result<(), Error> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut removed = Vec::new();
+    each_entry(rows, crate::resolution::LOG, &mut |number, entry| {
+        if let Some(name) = named(&entry, &["alias", "role"]) {
+            names.remove(&name);
+        }
+        if let Some(name) = named(&entry, &["remove_alias", "remove_role"]) {
+            removed.push((number, name));
+        }
+        Ok(())
+    })?;
+    let gone = removed.into_iter().filter(|(_, name)| names.contains(name));
+    let gone: Vec<(u64, String)> = gone
+        .map(|(number, _)| (number, NOTICE.to_owned()))
+        .collect();
+    if !gone.is_empty() {
+        rows.rewrite(crate::resolution::LOG, &gone)?;
+        let last = rows.last(crate::resolution::LOG)?;
+        rows.append(crate::resolution::LOG, last, &[NOTICE.to_owned()])?;
+    }
+    Ok(())
 }
 
 /// A message of a session.

@@ -813,10 +813,11 @@ impl Read for Rows<'_> {
         let sql = format!(
             "SELECT {PAIR}, sum = row_sum({}) FROM pairs \
              WHERE tenant = ?1 AND ?2 IS NOT NULL AND (first, second) > (?3, ?4) AND {} \
-             AND instr(body, ?5) AND instr(body, ?6) AND instr(body, ?7) \
+             AND (instr(body, ?5) AND instr(body, ?6) AND instr(body, ?7) OR {damaged}) \
              ORDER BY first, second, slot, tx_start LIMIT ?8",
             sum::PAIR,
-            held_pairs(run.known)
+            held_pairs(run.known),
+            damaged = damaged_pair(),
         );
         let none = ObjectId::from_bits(0);
         let (first, second) = run.after.unwrap_or((none, none));
@@ -863,8 +864,9 @@ impl Rows<'_> {
         let tenant = self.number()?;
         let select = format!("SELECT {PAIR}, sum = row_sum({})", sum::PAIR);
         let held = format!(
-            "?2 IS NOT NULL AND {} AND instr(body, ?3)",
-            held_pairs(known)
+            "?2 IS NOT NULL AND {} AND (instr(body, ?3) OR {})",
+            held_pairs(known),
+            damaged_pair()
         );
         let at = known.map_or(0, Instant::micros);
         let Some(ids) = of else {
@@ -884,6 +886,11 @@ impl Rows<'_> {
         }
         Ok(found.into_values().collect())
     }
+}
+
+/// The condition that a judgement on a pair is damaged: what it says then is nothing to choose it by.
+fn damaged_pair() -> String {
+    format!("sum IS NOT row_sum({})", sum::PAIR)
 }
 
 /// The condition that a judgement on a pair is held now, or was at the instant `?2`.

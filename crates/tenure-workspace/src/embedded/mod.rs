@@ -512,7 +512,7 @@ fn outside(mut document: ObjectDocument, tenant: &str) -> Result<ObjectDocument,
     document.tenant_id.get_or_insert_with(|| tenant.to_owned());
     document.complete()?;
     document.untyped_is_data();
-    document.distrust_the_web();
+    document.distrust();
     document.check_provenance()?;
     Ok(document)
 }

@@ -310,13 +310,15 @@ impl<'de> Deserialize<'de> for ContextObject {
 
 impl ContextObject {
     /// The published form, without a registry's overrides: what [`ObjectDocument::seal`] makes the
-    /// same object of. What comes from the web, or states the kind of its source, states its authority, so that it keeps it
-    /// when it is written again.
+    /// same object of. What [`ObjectDocument::distrust`] could lower states its authority, so that it keeps it when it is
+    /// written again.
     pub fn to_document(&self) -> Result<ObjectDocument, Error> {
         let json = serde_json::to_value(self).map_err(unwritable)?;
         let mut document: ObjectDocument = serde_json::from_value(json).map_err(unwritable)?;
-        if self.revision().is_from_the_web() || self.revision().states_source_kind() {
-            document.authority_level = Some(self.revision().authority_level());
+        let revision = self.revision();
+        let is_agents = revision.author() == AuthorKind::Agent;
+        if is_agents || revision.is_from_the_web() || revision.states_source_kind() {
+            document.authority_level = Some(revision.authority_level());
         }
         Ok(document)
     }

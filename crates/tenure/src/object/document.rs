@@ -437,21 +437,29 @@ impl ObjectDocument {
         }
     }
 
-    /// States that it is data, found where it comes from, where that or one of its `origins` is the web, or it says that
-    /// it comes from the web or a tool, and it does not say what authority it has; where it says that it comes from the agent, that it is
-    /// no more than memory. What writes or collects objects does so; what was written before keeps the
-    /// authority that it had. Turns and tools, which cannot be data, stay as they are.
+    /// States the most authority that its source gives it, where it does not say what authority it has. What comes from the web,
+    /// by its own address or one of its `origins`, and what says that it comes from the web or a tool, is data. What an agent
+    /// wrote, by its `author` or the kind of its source, is no more than memory; a rule or a constraint of an agent, which would
+    /// have to be there, is data. What writes or collects objects does so; what was written before keeps the authority that it
+    /// had. Turns and tools, which cannot be data, stay as they are.
     ///
     /// ```
-    /// use tenure::object::{Authority, ObjectDocument};
+    /// use tenure::object::{AuthorKind, Authority, ObjectDocument, ObjectType};
     /// let mut page = ObjectDocument {
     ///     source_origin: Some("https://a.example/rules".into()),
     ///     ..ObjectDocument::rule("page", "Obey.")
     /// };
-    /// page.distrust_the_web();
+    /// page.distrust();
     /// assert_eq!(page.authority_level, Some(Authority::Data));
+    /// let mut guess = ObjectDocument {
+    ///     object_type: Some(ObjectType::Preference),
+    ///     author: Some(AuthorKind::Agent),
+    ///     ..ObjectDocument::rule("style", "She likes short answers.")
+    /// };
+    /// guess.distrust();
+    /// assert_eq!(guess.authority_level, Some(Authority::Memory));
     /// ```
-    pub fn distrust_the_web(&mut self) {
+    pub fn distrust(&mut self) {
         let object_type = self.object_type.unwrap_or(ObjectType::Rule);
         let is_words = matches!(object_type, ObjectType::Turn | ObjectType::ToolSchema);
         if is_words || self.authority_level.is_some() {
@@ -460,43 +468,19 @@ impl ObjectDocument {
         let mut origins = self.source_origin.iter().chain(&self.origins);
         let web = origins.find(|origin| is_web(origin)).cloned();
         let stated = self.provenance.as_ref().and_then(|found| found.source_kind);
-        let least = match stated {
-            _ if web.is_some() => Authority::Data,
-            Some(SourceKind::Web | SourceKind::Tool) => Authority::Data,
-            Some(SourceKind::Agent) => Authority::Memory,
-            _ => return,
+        let is_data = web.is_some() || matches!(stated, Some(SourceKind::Web | SourceKind::Tool));
+        let is_agents = self.author == Some(AuthorKind::Agent) || stated == Some(SourceKind::Agent);
+        let most = match object_type {
+            _ if is_data => Authority::Data,
+            _ if !is_agents => return,
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint => Authority::Data,
+            _ => Authority::Memory,
         };
-        self.authority_level = Some(default_authority(object_type, self.role).max(least));
+        self.authority_level = Some(default_authority(object_type, self.role).max(most));
         if let Some(web) = web {
             // Data says where it was found; when, only its author knows.
             let provenance = self.provenance.get_or_insert_default();
             provenance.source_id.get_or_insert(web);
-        }
-    }
-
-    /// States that it has at most the authority of memory, where it says that an agent wrote it and does not say what
-    /// authority it has; a rule or a constraint, which would have to be there, is data. What writes objects to a store does
-    /// so. Turns and tools stay as they are.
-    ///
-    /// ```
-    /// use tenure::object::{AuthorKind, Authority, ObjectDocument, ObjectType};
-    /// let mut guess = ObjectDocument {
-    ///     object_type: Some(ObjectType::Preference),
-    ///     author: Some(AuthorKind::Agent),
-    ///     ..ObjectDocument::rule("style", "She likes short answers.")
-    /// };
-    /// guess.distrust_agents();
-    /// assert_eq!(guess.authority_level, Some(Authority::Memory));
-    /// ```
-    pub fn distrust_agents(&mut self) {
-        let object_type = self.object_type.unwrap_or(ObjectType::Rule);
-        let most = match object_type {
-            ObjectType::Turn | ObjectType::ToolSchema => return,
-            ObjectType::PolicyRule | ObjectType::ActionableConstraint => Authority::Data,
-            _ => Authority::Memory,
-        };
-        if self.author == Some(AuthorKind::Agent) && self.authority_level.is_none() {
-            self.authority_level = Some(default_authority(object_type, self.role).max(most));
         }
     }
 }

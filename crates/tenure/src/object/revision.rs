@@ -534,17 +534,20 @@ pub struct Status {
     /// The revision that should stand here, where its row was damaged: the object is a stand-in that says who might
     /// see it and whether it must go in, and nothing of its content.
     pub damaged: Option<RevisionId>,
-    /// The decisions between its claims and those of other objects, by which they hold where a compile has both.
+    /// The decisions between its claims and those of other objects, by which they hold where a compile has both. Of two that act on
+    /// one pair, the first holds; one that a merge makes gives way to one that needs none.
     pub decisions: Option<Arc<[Decided]>>,
 }
 
 /// A decision between the claims of two objects.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Decided {
     /// The other object.
     pub other: ObjectId,
     /// The one of both that stands.
     pub stands: Decision,
+    /// The ids that this object and the other one name, where only a merge makes them one: the decision acts where they mean one.
+    pub merged: Option<Arc<[String; 2]>>,
 }
 
 /// The conditions for seeing a revision.

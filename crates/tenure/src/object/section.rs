@@ -169,7 +169,7 @@ pub fn section_of(revision: &Revision) -> Section {
         ObjectType::Outcome => Section::Karma,
         ObjectType::Artifact => Section::Codex,
         ObjectType::TaskState => Section::Task,
-        // What is data is evidence, whatever it calls itself: it never has to be there.
+        // A rule that is data binds nobody: it is evidence.
         ObjectType::PolicyRule | ObjectType::ActionableConstraint
             if revision.authority_level() == Authority::Data =>
         {

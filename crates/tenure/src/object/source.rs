@@ -32,10 +32,8 @@ impl Revision {
     pub fn source_kind(&self) -> SourceKind {
         let found = self.provenance();
         let stated = found.and_then(|found| found.source_kind);
-        let has_address = |id: &str| is_web(id);
         let id = found.and_then(|found| found.source_id.as_deref());
-        if self.is_from_the_web() || id.is_some_and(has_address) || stated == Some(SourceKind::Web)
-        {
+        if self.is_from_the_web() || id.is_some_and(is_web) || stated == Some(SourceKind::Web) {
             return SourceKind::Web;
         }
         match self.object_type() {
@@ -171,11 +169,11 @@ mod tests {
     fn a_kind_lowers_what_states_no_authority_and_raises_nothing() {
         let level = |fields: Value| {
             let mut document = document(fields);
-            document.distrust_the_web();
+            document.distrust();
             let object = document.seal_stored().unwrap();
             // It keeps its authority when it is written again.
             let mut again = object.to_document().unwrap();
-            again.distrust_the_web();
+            again.distrust();
             let again = again.seal_stored().unwrap();
             assert_eq!(again.revision().id(), object.revision().id());
             object.revision().authority_level()
@@ -189,18 +187,36 @@ mod tests {
             };
             assert_eq!(level(json!({ "provenance": found })), least, "{said}");
             for object_type in [
+                "actionable_constraint",
                 "artifact",
                 "inferred_belief",
                 "outcome",
+                "policy_rule",
                 "preference",
                 "task_state",
             ] {
-                let plain = level(json!({ "object_type": object_type }));
-                let stated = level(json!({ "object_type": object_type, "provenance": found }));
-                assert!(stated >= plain, "{object_type} {said}");
+                for author in ["seed", "agent"] {
+                    let of = json!({ "object_type": object_type, "author": author });
+                    let plain = level(of.clone());
+                    let mut stated = of;
+                    stated["provenance"] = found.clone();
+                    let stated = level(stated);
+                    assert!(stated >= plain, "{object_type} {author} {said}");
+                    let is_rule =
+                        object_type == "policy_rule" || object_type == "actionable_constraint";
+                    let is_agents = author == "agent" || *said == SourceKind::Agent;
+                    assert!(
+                        !is_rule || !is_agents || stated == Authority::Data,
+                        "{object_type} {author} {said}"
+                    );
+                }
             }
+            // What an author states holds, and goes on holding where it is that of the type.
             let own = json!({ "provenance": found, "authority_level": 1 });
             assert_eq!(level(own), Authority::Developer, "{said}");
+            let own =
+                json!({ "object_type": "preference", "author": "agent", "authority_level": 2 });
+            assert_eq!(level(own), Authority::User);
         }
     }
 

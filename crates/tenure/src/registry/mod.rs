@@ -374,7 +374,7 @@ impl Registries {
         mut document: ObjectDocument,
         at: Place,
     ) -> Result<Applied, Error> {
-        document.distrust_the_web();
+        document.distrust();
         let object = self.authored(by, document)?.seal()?;
         self.apply(by, label, Op::Write { object, at })
     }

@@ -9,7 +9,7 @@ use super::{MAX_ALIAS, RelationType};
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::belief::claim::folded;
-use crate::object::ObjectId;
+use crate::object::RevisionId;
 
 /// The most names by which a task names entities.
 const MOST_NAMED: usize = 4_096;
@@ -44,9 +44,10 @@ pub struct Identity {
     /// The entities that it is next to. One that means another names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<Neighbour>,
-    /// The objects whose texts mention it, as that was bound when they were stored. It changes nothing but what their verdicts say.
+    /// The revisions whose texts mention it, as that was bound when they were stored. It changes nothing but what their verdicts
+    /// say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mentioned_by: Vec<ObjectId>,
+    pub mentioned_by: Vec<RevisionId>,
 }
 
 /// The meanings of ids, ready to be asked for. What is not among them means itself.
@@ -58,8 +59,8 @@ pub struct Identities {
     named: BTreeMap<String, BTreeSet<String>>,
     /// The relation of each id to each that it is next to, in both directions.
     near: BTreeMap<String, BTreeMap<String, RelationType>>,
-    /// The ids that the text of an object mentions.
-    mentions: BTreeMap<ObjectId, BTreeSet<String>>,
+    /// The ids that the text of a revision mentions.
+    mentions: BTreeMap<RevisionId, BTreeSet<String>>,
 }
 
 impl Identities {
@@ -90,8 +91,8 @@ impl Identities {
                 let near = all.near.entry(to).or_default();
                 near.entry(id.clone()).or_insert(other.relation.inverse());
             }
-            for object in &one.mentioned_by {
-                let mentions = all.mentions.entry(*object).or_default();
+            for revision in &one.mentioned_by {
+                let mentions = all.mentions.entry(*revision).or_default();
                 mentions.insert(id.clone());
             }
         }
@@ -110,9 +111,9 @@ impl Identities {
         near.map(|(id, relation)| (id.as_str(), *relation))
     }
 
-    /// The canonical ids of the entities that the text of an object mentions.
-    pub fn mentions(&self, object: ObjectId) -> impl Iterator<Item = &str> {
-        let mentions = self.mentions.get(&object).into_iter().flatten();
+    /// The canonical ids of the entities that the text of a revision mentions.
+    pub fn mentions(&self, revision: RevisionId) -> impl Iterator<Item = &str> {
+        let mentions = self.mentions.get(&revision).into_iter().flatten();
         mentions.map(String::as_str)
     }
 
@@ -218,6 +219,7 @@ impl Identities {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::ObjectDocument;
 
     fn means(id: &str, means: &str) -> Identity {
         Identity {
@@ -243,10 +245,13 @@ mod tests {
 
     #[test]
     fn what_texts_mention_is_known_by_its_canonical_id_and_moves_nothing() {
-        let object = ObjectId::from_bits(1);
+        let [revision, other] = ["a", "b"].map(|text| {
+            let object = ObjectDocument::rule("note", text).seal().unwrap();
+            object.revision().id()
+        });
         let mentioned = |id: &str| Identity {
             id: id.into(),
-            mentioned_by: vec![object],
+            mentioned_by: vec![revision],
             ..Identity::default()
         };
         let mut all = vec![mentioned("c"), mentioned("x")];
@@ -258,8 +263,8 @@ mod tests {
         });
         Identities::check(&all).unwrap();
         let of = Identities::of(&all);
-        assert_eq!(of.mentions(object).collect::<Vec<_>>(), ["c", "x"]);
-        assert_eq!(of.mentions(ObjectId::from_bits(2)).count(), 0);
+        assert_eq!(of.mentions(revision).collect::<Vec<_>>(), ["c", "x"]);
+        assert_eq!(of.mentions(other).count(), 0);
     }
 
     #[test]

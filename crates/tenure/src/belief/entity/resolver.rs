@@ -17,6 +17,10 @@ use crate::belief::claim::folded;
 
 /// The most entities that share a word for which that word makes them candidates: a word that many share says nothing.
 const MOST_OF_A_WORD: usize = 64;
+
+/// The entities of a view that share each word that was asked for.
+type Sharing<'r> = BTreeMap<String, Vec<Cow<'r, SeenEntity>>>;
+
 /// The number of entities that a view is told of at once.
 const BATCH: usize = 256;
 
@@ -265,14 +269,15 @@ impl Resolver {
     /// Resolves a mention among those that share a whole name, a word, initials or a mark with it, and those that its
     /// session spoke of.
     pub fn resolve(&self, mention: &Profile, weights: &PartWeights) -> Resolved {
-        self.resolve_in(mention, weights, &mut whole)
+        self.resolve_in(mention, weights, &mut whole, &mut BTreeMap::new())
     }
 
-    fn resolve_in(
-        &self,
+    fn resolve_in<'r>(
+        &'r self,
         mention: &Profile,
         weights: &PartWeights,
         view: &mut dyn EntityView,
+        known: &mut Sharing<'r>,
     ) -> Resolved {
         let (base, changed) = (
             self.base.candidates(mention),
@@ -286,7 +291,11 @@ impl Resolver {
         // No one of these is left out.
         let _ = self.at(base, changed, view, &mut takes);
         for word in words(&folded(&mention.name)) {
-            candidates.extend(self.sharing(word, view));
+            // Many names of a text have a word in common, which many that the view does not know may share.
+            if !known.contains_key(word) {
+                known.insert(word.to_owned(), self.sharing(word, view));
+            }
+            candidates.extend(known.get(word).into_iter().flatten().cloned());
         }
         candidates.sort_by(|one, other| one.id.cmp(&other.id));
         candidates.dedup_by(|one, other| one.id == other.id);
@@ -316,6 +325,7 @@ impl Resolver {
     ) -> (Vec<ResolvedMention>, bool) {
         let (mentions, is_cut) = self.mentions(text, view);
         let mut named = BTreeSet::new();
+        let mut known = Sharing::new();
         let distinct = mentions
             .into_iter()
             .filter(|mention| named.insert(mention.name.clone()));
@@ -323,7 +333,7 @@ impl Resolver {
             .map(|mention| {
                 let profile = mention.profile(around.clone());
                 ResolvedMention {
-                    resolved: self.resolve_in(&profile, weights, view),
+                    resolved: self.resolve_in(&profile, weights, view, &mut known),
                     name: mention.name,
                     sign: mention.sign,
                     mention: profile,
@@ -339,7 +349,7 @@ impl Resolver {
         let waits = |one: &&mut ResolvedMention| one.resolved.outcome == Resolution::Review;
         for mention in resolved.iter_mut().filter(waits) {
             mention.mention.neighbours.extend(bound.iter().cloned());
-            mention.resolved = self.resolve_in(&mention.mention, weights, view);
+            mention.resolved = self.resolve_in(&mention.mention, weights, view, &mut known);
         }
         (resolved, is_cut)
     }

@@ -244,6 +244,12 @@ pub struct Similarity {
     pub limits: Vec<&'static str>,
     /// The score.
     pub score: Score,
+    /// The score, were its name not one that many have.
+    #[serde(skip)]
+    likeness: Score,
+    /// True if more than its name says that it is meant.
+    #[serde(skip)]
+    is_told: bool,
 }
 
 /// The comparison of two names.
@@ -550,10 +556,14 @@ pub fn similarity(
     );
     let elsewhere = scope < millionths(500_000);
     limit(!identified && elsewhere, BELOW_BIND, "another project");
-    let vague = is_person && names.partial && !earlier && !near;
-    limit(!identified && vague, BELOW_BIND, "a name that many have");
     let apart = around == Some(Score::ZERO);
     limit(!identified && apart, BELOW_BIND, "no neighbour in common");
+    let likeness = score;
+    let vague = !identified && is_person && names.partial && !earlier && !near;
+    if vague && score > BELOW_BIND {
+        score = BELOW_BIND;
+        limits.push("a name that many have");
+    }
     Similarity {
         parts: known
             .into_iter()
@@ -561,6 +571,8 @@ pub fn similarity(
             .collect(),
         limits,
         score,
+        likeness,
+        is_told: identified || earlier || near,
     }
 }
 
@@ -589,12 +601,16 @@ pub fn resolve<'e>(
     alike.sort_by(|(one_id, one), (other_id, other)| {
         (other.score, one_id).cmp(&(one.score, other_id))
     });
-    let next = alike
-        .get(1)
-        .map_or(0, |(_, found)| found.score.millionths());
+    // A name that many have says no less of the next one than of the best, where the name is all that tells.
+    let is_told = alike.first().is_some_and(|(_, best)| best.is_told);
+    let next = alike.iter().skip(1).map(|(_, found)| match is_told {
+        true => found.score.millionths(),
+        false => found.likeness.millionths(),
+    });
+    let next = next.max().unwrap_or(0);
     let outcome = match alike.first() {
         None => Resolution::New,
-        Some((_, best)) if best.score >= BIND && best.score.millionths() - next >= LEAD => {
+        Some((_, best)) if best.score >= BIND && best.score.millionths() >= next + LEAD => {
             alike.truncate(1);
             Resolution::Bind
         }

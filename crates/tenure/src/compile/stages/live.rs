@@ -132,7 +132,7 @@ impl<'a> Live<'a> {
         if reason.ruling() == Ruling::Denied {
             return Vec::new();
         }
-        let id = self.set.object(row).revision().object_id();
+        let id = self.set.object(row).revision().id();
         self.meanings.of.mentions(id).map(str::to_owned).collect()
     }
 

@@ -21,7 +21,7 @@ use crate::input::request::Request;
 use crate::input::served::{EpochCause, Form, ServedLedger};
 use crate::input::task::TaskState;
 use crate::object::section::Section;
-use crate::object::{Authority, ObjectType, RevisionId};
+use crate::object::{ObjectType, RevisionId};
 use crate::write::world::World;
 
 pub(crate) use late::Late;
@@ -296,13 +296,7 @@ fn obligations(live: &Live<'_>, epoch: &EpochPlan<'_>) -> Vec<Option<Obligation>
     let mut obligations = vec![None; set.rows.len()];
     for &at in &live.rows {
         let row = set.row(at);
-        let is_rule = matches!(
-            row.object_type,
-            ObjectType::PolicyRule | ObjectType::ActionableConstraint
-        );
-        // A rule that is data binds nobody, whoever may not remove it.
-        let binds = !is_rule || row.authority != Authority::Data;
-        obligations[at as usize] = if row.optional || !binds {
+        obligations[at as usize] = if row.optional {
             None
         } else if epoch.section(at).tier().is_fixed() {
             Some(Obligation::FixedTier)
@@ -413,12 +407,11 @@ fn keep(
     }
     let set = live.set;
     if ledger.settings.is_some_and(|served| served != settings) {
-        // Facts that wait for a person count among the settings: one that was served and is gone is gone.
+        // Some facts count among the settings. What was served and is gone is gone, whatever else changed.
         let there = live.rows.iter().map(|row| set.row(*row).revision.key());
         let there: BTreeSet<u128> = there.collect();
         let is_gone = |served: &RevisionId| !there.contains(&served.key());
-        let waits = !request.identities.is_empty();
-        return Err(if waits && ledger.floor.iter().any(is_gone) {
+        return Err(if ledger.floor.iter().any(is_gone) {
             EpochCause::FrozenGone
         } else {
             EpochCause::SettingsChanged

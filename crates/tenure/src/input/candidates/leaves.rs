@@ -120,6 +120,10 @@ pub(crate) fn leaves_of<'a>(
         for decided in status.decisions.iter().flat_map(|all| all.iter()) {
             leaves.extend_from_slice(&decided.other.bits().to_le_bytes());
             leaves.extend_from_slice(&[decided.stands as u8, b'j']);
+            for id in decided.merged.iter().flat_map(|ids| ids.iter()) {
+                leaves.extend_from_slice(Digest::of(id.as_bytes()).bytes());
+                leaves.push(b'm');
+            }
         }
         if said {
             leaves.push(b's');

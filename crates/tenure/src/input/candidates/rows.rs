@@ -614,14 +614,16 @@ fn row(object: &ContextObject, scope: u32) -> Row {
     let since = valid
         .from
         .or(provenance.and_then(|found| found.retrieved_at));
-    let anonymous = match revision.object_type() {
-        ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
-        _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
-    };
     let rules = matches!(
         revision.object_type(),
         ObjectType::PolicyRule | ObjectType::ActionableConstraint
     );
+    let anonymous = match revision.object_type() {
+        ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
+        // A rule that is data is evidence by what it is allowed, and no passage that somebody found.
+        _ if rules => false,
+        _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
+    };
     Row {
         section,
         object_type: revision.object_type(),
@@ -629,7 +631,10 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         classification: revision.classification(),
         protection: object.protection(),
         contradiction: status.contradiction,
-        removable: object.is_removable(),
+        // A rule that is data binds nobody, whoever may not remove it.
+        removable: object.is_removable()
+            || (rules || revision.object_type() == ObjectType::Rule)
+                && revision.authority_level() == Authority::Data,
         optional: revision.is_optional(),
         rare: revision.has_rare(),
         origin: revision.origins().next().is_some(),

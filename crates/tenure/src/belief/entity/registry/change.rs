@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Entities, EntityEntry, EntityOp, check_alias, conflict};
 use crate::base::error::Error;
-use crate::base::text::clip;
+use crate::base::text::{clip, is_invisible};
 use crate::belief::claim::folded;
 use crate::belief::entity::similarity::{Bound, Mark, Metadata};
 use crate::belief::entity::{MAX_ALIAS, RelationType};
@@ -24,15 +24,15 @@ impl EntityOp {
                 metadata,
                 ..
             } => {
-                check_alias(name)?;
+                check_name(name)?;
                 if let Some(project) = project {
                     check_mark("project", project)?;
                 }
                 check_marks(metadata)
             }
-            EntityOp::Alias { alias: name, .. } => check_alias(name),
+            EntityOp::Alias { alias: name, .. } => check_name(name),
             EntityOp::Role { role, held, .. } => {
-                check_alias(role)?;
+                check_name(role)?;
                 check_time(role, held)
             }
             EntityOp::Mark {
@@ -72,6 +72,22 @@ impl EntityEntry {
             return Err(Error::input(what).hint("somebody says so: leave the source out"));
         }
         self.does.check()
+    }
+}
+
+/// Checks that a text can be a name, all of which is seen.
+fn check_name(name: &str) -> Result<(), Error> {
+    check_alias(name)?;
+    match name.chars().find(|c| is_invisible(*c)) {
+        None => Ok(()),
+        Some(hidden) => {
+            let what = format!(
+                "`{}` has a character that is not seen (U+{:04X})",
+                clip(name),
+                u32::from(hidden)
+            );
+            Err(Error::input(what).expected("a name, all of which is seen"))
+        }
     }
 }
 

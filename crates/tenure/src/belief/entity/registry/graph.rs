@@ -439,6 +439,12 @@ impl<'e> KnownEntities<'e> {
         Some(meant)
     }
 
+    /// The entity that an id means, where that waits for nobody.
+    pub fn decided(&self, id: &'e str) -> Option<&'e str> {
+        let meant = self.meant(id);
+        meant.filter(|meant| !self.entities.waiting.contains(*meant))
+    }
+
     /// The ids that mean this one, itself among them; none where it means another.
     fn meaning(&self, id: &'e str) -> Vec<&'e str> {
         let mut all = Vec::new();

@@ -8,7 +8,7 @@ use crate::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::policy::Contradictions;
-use crate::object::{Decision, ObjectId};
+use crate::object::{Decided, Decision, ObjectId};
 
 /// The claims of the rows that are in and whole, by entity and slot: of those slots that have several.
 #[derive(Default)]
@@ -139,23 +139,34 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
         let id = set.object(*row).revision().object_id();
         places.entry(id).or_default().push(place);
     }
-    for (place, row) in rows.iter().enumerate() {
-        let decisions = set.object(*row).status().decisions.iter();
-        for decided in decisions.flat_map(|all| all.iter()) {
-            for other in places.get(&decided.other).into_iter().flatten() {
-                let judgement = Judgement::decided(match decided.stands {
-                    Decision::First => Loser::Second,
-                    Decision::Second => Loser::First,
-                    Decision::Both => Loser::Neither,
-                    Decision::Neither => Loser::Both,
-                });
-                let (pair, judgement) = if place < *other {
-                    ((place, *other), judgement)
-                } else {
-                    ((*other, place), judgement.swapped())
-                };
-                judged.insert(pair, judgement);
-            }
+    let acts = |decided: &Decided| {
+        let merged = decided.merged.as_deref();
+        let of = &live.meanings.of;
+        merged.is_none_or(|[own, their]| of.canonical(own) == of.canonical(their))
+    };
+    let decisions = rows.iter().enumerate().flat_map(|(place, row)| {
+        let own = set.object(*row).status().decisions.iter();
+        own.flat_map(|all| all.iter())
+            .map(move |decided| (place, decided))
+    });
+    let mut decisions: Vec<(usize, &Decided)> =
+        decisions.filter(|(_, decided)| acts(decided)).collect();
+    // What was decided without a merge goes before what comes back with one.
+    decisions.sort_by_key(|(_, decided)| decided.merged.is_some());
+    for (place, decided) in decisions {
+        for other in places.get(&decided.other).into_iter().flatten() {
+            let judgement = Judgement::decided(match decided.stands {
+                Decision::First => Loser::Second,
+                Decision::Second => Loser::First,
+                Decision::Both => Loser::Neither,
+                Decision::Neither => Loser::Both,
+            });
+            let (pair, judgement) = if place < *other {
+                ((place, *other), judgement)
+            } else {
+                ((*other, place), judgement.swapped())
+            };
+            judged.entry(pair).or_insert(judgement);
         }
     }
     judged

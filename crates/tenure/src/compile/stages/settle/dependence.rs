@@ -3,6 +3,7 @@
 //! one way or another, is looked at again, as long as something changes; a row that changes its mind [`TURNS`] times goes
 //! round and round, and does not stand.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::stale::{Opened, Parents};
@@ -45,6 +46,8 @@ struct Answers<'s, 'a> {
     /// Of each slot, the rows that do not stand, each with the row that it falls to.
     defeated: BTreeMap<usize, BTreeMap<u32, u32>>,
     turns: BTreeMap<u32, u8>,
+    /// The objects that the row that was last asked about was made from, one way or another.
+    origins: RefCell<Option<(u32, BTreeSet<ObjectId>)>>,
 }
 
 /// The rows that are stale.
@@ -97,6 +100,7 @@ impl<'s, 'a> Answers<'s, 'a> {
             superseded: BTreeMap::new(),
             defeated: BTreeMap::new(),
             turns: BTreeMap::new(),
+            origins: RefCell::default(),
         }
     }
 
@@ -232,8 +236,8 @@ impl<'s, 'a> Answers<'s, 'a> {
                     return false;
                 };
                 let id = |row: u32| self.live.set.object(row).revision().object_id();
-                // What a row itself took the place of does not make it stale.
-                let is_other = |by: u32| id(by) != id(row);
+                // What a row itself took the place of does not make it stale, nor does what something made from it did.
+                let is_other = |by: u32| id(by) != id(row) && !self.is_made_from(by, id(row));
                 let fell = |parent: u32| {
                     self.stale.contains_key(&parent) || self.falls_to(parent).is_some_and(is_other)
                 };
@@ -281,6 +285,24 @@ impl<'s, 'a> Answers<'s, 'a> {
                 }
             }
         }
+    }
+
+    /// Returns whether a row was made from an object, one way or another.
+    fn is_made_from(&self, row: u32, object: ObjectId) -> bool {
+        let mut origins = self.origins.borrow_mut();
+        if origins.as_ref().is_none_or(|(of, _)| *of != row) {
+            let rows = |row: u32| self.parents.get(&row).into_iter().flat_map(Parents::rows);
+            let mut all = BTreeSet::new();
+            let mut open: Vec<u32> = rows(row).collect();
+            while let Some(row) = open.pop() {
+                if all.insert(self.live.set.object(row).revision().object_id()) {
+                    open.extend(rows(row));
+                }
+            }
+            *origins = Some((row, all));
+        }
+        let origins = origins.as_ref();
+        origins.is_some_and(|(_, all)| all.contains(&object))
     }
 
     /// The last row of an object that is not stale.
