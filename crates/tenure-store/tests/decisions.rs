@@ -21,6 +21,7 @@ on_both_engines!(
     who_decides_closes_what_they_see,
     a_decision_after_which_all_fall_to_persons_is_refused,
     a_decision_after_which_nothing_stands_waits_for_another,
+    a_decision_is_tried_out_at_the_last_instants,
     a_claim_that_comes_late_may_leave_nothing,
     a_decision_ends_when_one_says_something_else,
     a_history_says_what_was_claimed_then,
@@ -348,6 +349,31 @@ fn a_decision_after_which_nothing_stands_waits_for_another(home: &Home) {
         )
         .unwrap_err();
     assert_eq!(refused.what, HIDDEN);
+}
+
+// A write waits while a decision is tried out, so that is done for so many instants alone.
+fn a_decision_is_tried_out_at_the_last_instants(home: &Home) {
+    let acme = home.tenant("acme");
+    let until = ObjectDocument {
+        valid_until: Some(Instant::from_micros(5)),
+        ..since("b", 2, "port == 2")
+    };
+    let (first, last) = (since("a", 1, "port == 1"), since("c", 3, "port == 3"));
+    let all = ids(&acme, vec![first, until, last]);
+    let refused = decide(&acme, all[0], all[2]).unwrap_err();
+    assert!(
+        refused.what.ends_with("`a` falls to `b` by valid_from"),
+        "{refused}"
+    );
+    for part in 0..256 {
+        let part = ObjectDocument {
+            object_id: Some(all[2]),
+            content: format!("Part {part}."),
+            ..since("c", 10 + part, "port == 3")
+        };
+        put(&acme, vec![part]);
+    }
+    decide(&acme, all[0], all[2]).unwrap();
 }
 
 // No write is refused for what was decided before: where a claim comes late that goes before the one that was decided for, and

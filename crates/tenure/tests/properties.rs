@@ -1340,31 +1340,43 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
         let alone = object.revision().keep_with().is_empty()
             && ![Section::History, Section::Tools].contains(&verdict.section);
         let opens = real.envelope.section(verdict.section).is_none();
-        let document = object.to_document().unwrap();
-        let shortens = cascades
-            && (document.abstract_text.is_some()
-                || document.overview.is_some()
-                || run.policy.document().condense_above > 0);
+        let shortens = |object: &tenure::ContextObject| {
+            let document = object.to_document().unwrap();
+            let has_forms = document.abstract_text.is_some() || document.overview.is_some();
+            cascades && (has_forms || run.policy.document().condense_above > 0)
+        };
         // What is new in an epoch may bring a message of its own.
         let late = real.trace.plan.cause == EpochCause::Kept && run.policy.freezes(verdict.section);
         // It may be the first under its authority's mark.
         let document = run.policy.document();
         let marks = document.guidance.blocks && document.headings;
-        if by_rank && alone && !opens && !shortens && !late && !marks {
+        if by_rank && alone && !opens && !shortens(object) && !late && !marks {
             // A unit that is attached brings what it is attached to, where that is not in, with what that is kept with
             // and the heading that it opens. Nothing else costs more than its own tokens.
-            let mut objects = run.candidates.objects().iter();
-            let keeps = objects.any(|object| !object.revision().keep_with().is_empty());
-            let brings = |host: &Verdict| {
-                let rest = needed.checked_sub(verdict.tokens.saturating_add(host.tokens));
+            let objects = run.candidates.objects();
+            let mut all = objects.iter();
+            let keeps = all.any(|object| !object.revision().keep_with().is_empty());
+            // What has shorter forms comes in the shortest, and its verdict has the tokens of the full one: what it says
+            // that it needs is the cost of that form, but what is near to another says none.
+            let shorter = |host: &Verdict, own: u32| match host.reason {
+                Reason::NoRoom { needed, .. }
+                | Reason::OverShare { needed, .. }
+                | Reason::NotWorthItsCost { needed, .. } => own == needed,
+                Reason::NearDuplicate { .. } => (1..host.tokens).contains(&own),
+                _ => false,
+            };
+            let brings = |(host, object): (&Verdict, &Arc<tenure::ContextObject>)| {
+                let own = needed.checked_sub(verdict.tokens);
+                let rest = own.and_then(|own| own.checked_sub(host.tokens));
                 let opens = real.envelope.section(host.section).is_none();
+                let whole = rest.is_some_and(|rest| rest == 0 || opens || keeps);
                 host.verdict != Ruling::Included
                     && !std::ptr::eq(host, verdict)
                     && host.tokens > 0
-                    && rest.is_some_and(|rest| rest == 0 || opens || keeps)
+                    && (whole || shortens(object) && own.is_some_and(|own| shorter(host, own)))
             };
             let may_bring = run.policy.document().rescue.most > 0;
-            let brings = may_bring && real.trace.verdicts.iter().any(brings);
+            let brings = may_bring && real.trace.verdicts.iter().zip(objects).any(brings);
             prop_assert!(*needed == verdict.tokens || brings, "{:?}", verdict);
         }
         prop_assert!(*needed >= verdict.tokens || cascades);
