@@ -129,7 +129,7 @@ pub(crate) fn weigh(
     let asked = Asked {
         claim: Some((&entities[..], &claim)),
         without,
-        fresh: &Fresh::new(),
+        fresh: &Fresh::default(),
         at,
         view,
     };

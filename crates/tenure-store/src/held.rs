@@ -80,11 +80,6 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// Nothing.
-    pub(crate) fn new() -> Fresh {
-        Fresh::default()
-    }
-
     /// Adds an object.
     pub(crate) fn insert(&mut self, id: ObjectId, object: Arc<ContextObject>) {
         if let Some((entities, claim)) = SlotClaim::of(&object) {

@@ -38,13 +38,16 @@ pub(crate) struct Line {
     pub(crate) mentions: BTreeSet<String>,
 }
 
+/// The ids of entities, by objects and the digests of their texts.
+type Texts = BTreeMap<(ObjectId, Digest), Arc<[String]>>;
+
 /// The entities that the texts of objects mention, as their log has it up to an entry.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentioned {
     last: u64,
     /// What was read long ago, and what was read since: the second is what is copied as the log grows.
-    older: Arc<BTreeMap<(ObjectId, Digest), Arc<[String]>>>,
-    newer: BTreeMap<(ObjectId, Digest), Arc<[String]>>,
+    older: Arc<Texts>,
+    newer: Texts,
 }
 
 /// The number of texts that are copied as the log of what is mentioned grows.

@@ -375,13 +375,8 @@ fn what_is_rejected_leaves_what_was_confirmed(home: &Home) {
     let short = (Lifecycle::Active, "answers == short".to_owned());
     let (acme, guess) = partly("rejected");
     acme.reject_waiting(guess, Expect::Any, &writing).unwrap();
-    assert_eq!(claims(&acme), [short.clone()]);
+    assert_eq!(claims(&acme), std::slice::from_ref(&short));
     assert!(proposed(&acme).is_empty());
-    eprintln!(
-        "PROBE {:?} {:?}",
-        preferences(&acme),
-        acme.conflicts(None, None).unwrap()
-    );
     let again = acme
         .reject_waiting(guess, Expect::Any, &writing)
         .unwrap_err();

@@ -603,9 +603,9 @@ pub fn resolve<'e>(
     });
     // A name that many have says no less of the next one than of the best, where the name is all that tells.
     let is_told = alike.first().is_some_and(|(_, best)| best.is_told);
-    let next = alike.iter().skip(1).map(|(_, found)| match is_told {
-        true => found.score.millionths(),
-        false => found.likeness.millionths(),
+    let next = alike.iter().skip(1).map(|(_, found)| {
+        let likeness = if is_told { found.score } else { found.likeness };
+        likeness.millionths()
     });
     let next = next.max().unwrap_or(0);
     let outcome = match alike.first() {

@@ -112,7 +112,7 @@ impl<'a> Slots<'a> {
 
     fn reason(&self, by: Arc<str>, defeat: &Defeat) -> Reason {
         let judgement = &defeat.judgement;
-        if judgement.loser == Loser::Both {
+        if judgement.loser == Loser::Both && judgement.ground != Ground::Person {
             return Reason::ConflictingClaimUnresolved { with: by };
         }
         match judgement.ground {
