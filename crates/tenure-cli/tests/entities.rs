@@ -308,7 +308,7 @@ fn a_list_is_of_a_kind_or_of_those_that_wait() {
     run("entity add mei-1 --name Mei --kind person");
     let of = |command: &str| run(command).lines().count();
     assert_eq!((of("entity list"), of("entity list --kind person")), (2, 1));
-    assert!(run("entity list --pending").starts_with("none of 2 entities"));
+    assert!(run("entity list --pending").starts_with("none of the 2 entities matches"));
     assert_eq!(run("entity list --pending --format json").trim(), "[]");
     let wrong = bench.refused(1, &["entity", "list", "--kind", "robot"]);
     assert!(

@@ -177,6 +177,7 @@ fn folder() -> Bench {
         ],
         &["outcome", "accept", "psi", "--by", "ada"],
         &["entity", "add", "ada", "--name", "Ada Lovelace"],
+        &["entity", "add", "ada", "--alias", "Ada L."],
         &["entity", "add", "lovelace", "--name", "A. Lovelace"],
         &["entity", "add", "countess", "--name", "The Countess"],
         &["entity", "merge", "countess", "ada"],
