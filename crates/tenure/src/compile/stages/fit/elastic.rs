@@ -209,24 +209,32 @@ impl<'p> Elastic<'p> {
     ) -> (Account<'c, 'a>, Shares) {
         // When everything fits, the order of ranks decides nothing, and all that anything brings along stands anyway.
         if self.allocation.tokens == self.demands && !self.parted {
-            // A demand has the most that opening its section may cost: what is then left is known once all stand.
+            // A demand has the most that opening its section may cost. Where more waits for what is left, that is counted.
+            let counts = !self.left_over.is_empty();
             let (before, mut opened) = (account.present, account.opened);
             let mut spent = 0u32;
             for row in std::mem::take(&mut self.queues).into_iter().flatten() {
                 if !account.chosen[row as usize] {
-                    spent = spent
-                        .saturating_add(account.tokens(row))
-                        .saturating_add(account.open(row, &mut opened));
+                    if counts {
+                        spent = spent
+                            .saturating_add(account.tokens(row))
+                            .saturating_add(account.open(row, &mut opened));
+                    }
                     account.stand(row);
                     verdicts.push((row, Reason::Fits));
                 }
             }
-            spent = spent.saturating_add(account.around.more(&before, &account.present));
-            account.left = account.left.saturating_sub(spent);
             for section in Section::ALL {
                 self.used[section.index()] = self.demands[section.index()];
             }
             self.own = self.used;
+            spent = if counts {
+                spent.saturating_add(account.around.more(&before, &account.present))
+            } else {
+                let used = self.used.iter();
+                used.fold(0u32, |sum, used| sum.saturating_add(*used))
+            };
+            account.left = account.left.saturating_sub(spent);
             self.leave_over(&mut account, verdicts);
             self.judge_near(&account, verdicts);
             self.judge_rest(&account, verdicts);
