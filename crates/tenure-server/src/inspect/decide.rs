@@ -341,7 +341,7 @@ pub(super) async fn confirmation(
         if holds {
             tenant.confirm_expected(vec![id], visit.app.now(), expect, &writing)?;
         } else {
-            tenant.retract(id, expect, &writing)?;
+            tenant.reject_waiting(id, expect, &writing)?;
         }
         Ok(Step::Done)
     })
