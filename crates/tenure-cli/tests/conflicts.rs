@@ -50,6 +50,8 @@ fn a_conflict_is_listed_left_out_and_decided() {
     assert_eq!(strict.status.code(), Some(2));
     let listed = bench.ok(&["conflicts", "list", "--unresolved"]);
     assert!(listed.starts_with("office of ada\n"), "{listed}");
+    let named = bench.ok(&["conflicts", "list", "--slot", "OFFICE"]);
+    assert!(named.starts_with("office of ada\n"), "{named}");
     assert!(
         listed.contains("  out     badge  office == \"chicago\"\n"),
         "{listed}"

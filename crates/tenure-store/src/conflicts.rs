@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use tenure::Error;
-use tenure::belief::{Ground, Judgement, Loser};
+use tenure::belief::{Ground, Judgement, Loser, slot_name};
 use tenure::object::{ContradictionStatus, ObjectId, clip};
 use tenure::time::{Instant, Interval};
 
@@ -243,6 +243,11 @@ fn page(
     query: &ConflictQuery<'_>,
     most: usize,
 ) -> Result<ConflictPage, Error> {
+    let slot = query.slot.map(slot_name);
+    let query = &ConflictQuery {
+        slot: slot.as_deref(),
+        ..*query
+    };
     let merges = Merges::read(rows, tenant, query.known, query.sees)?;
     let mut made = match &merges {
         Some(merges) => made(rows, tenant, merges, query, most)?.into_iter(),

@@ -136,7 +136,9 @@ pub(crate) fn weigh(
     let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
     let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
-        None if !in_place_of(rows, &own, at)?.is_empty() => Some(GateRefusal::StatedOtherwise),
+        None if in_place_of(rows, &own, at)?.iter().any(|one| one.stands) => {
+            Some(GateRefusal::StatedOtherwise)
+        }
         refused => refused,
     };
     Ok(BeliefWithEvidence {
@@ -209,7 +211,8 @@ pub(crate) fn gate(
         return Ok(Some(refused));
     }
     let stated = stated_otherwise(rows, own, fresh, at)?;
-    Ok((!stated.is_empty()).then_some(GateRefusal::StatedOtherwise))
+    let stands = stated.iter().any(|one| one.stands);
+    Ok(stands.then_some(GateRefusal::StatedOtherwise))
 }
 
 /// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no

@@ -171,7 +171,8 @@ impl Tenant {
                     continue;
                 };
                 let stated = in_place_of(rows, &own, now)?.into_iter();
-                let ids = stated.map(|one| one.object).collect();
+                let ids = stated.filter(|one| one.stands).map(|one| one.object);
+                let ids = ids.collect();
                 let open = open_objects(rows, &self.name, ids, sees)?;
                 told.extend(open.into_iter().map(|other| (*at, other)));
             }

@@ -31,6 +31,8 @@ pub(crate) struct Stated {
     pub(crate) their: SlotClaim,
     /// The claim of what was inferred, as if the user had said it.
     pub(crate) own: SlotClaim,
+    /// False where the user took it back by another statement: then it is not what they prefer.
+    pub(crate) stands: bool,
 }
 
 /// The preferences of a user, as they are believed now or `fresh` in the same write, that say otherwise than something
@@ -68,7 +70,7 @@ pub(crate) fn stated_otherwise(
     let ids: Vec<ObjectId> = ids.into_iter().collect();
     let known = held(rows, &ids)?;
     let claims = claims_of(rows, &ids)?;
-    let mut found = Vec::new();
+    let mut stated: Vec<(ObjectId, String, SlotClaim)> = Vec::new();
     let mut add = |object: &ContextObject, entity: &str, their: &SlotClaim| {
         let is_stated = object.revision().object_type() == ObjectType::Preference
             && their.standing.authority == Authority::User;
@@ -76,15 +78,8 @@ pub(crate) fn stated_otherwise(
         if !is_stated || !is_same || !object.flows_to(own) {
             return;
         }
-        let judgement = claim.against(their);
-        if judgement.is_some_and(|judgement| judgement.loser == Loser::Second) {
-            found.push(Stated {
-                object: object.revision().object_id(),
-                entity: entity.to_owned(),
-                their: their.clone(),
-                own: claim.clone(),
-            });
-        }
+        let id = object.revision().object_id();
+        stated.push((id, entity.to_owned(), their.clone()));
     };
     for (id, object) in &known {
         if fresh.get(id).is_none() {
@@ -105,7 +100,29 @@ pub(crate) fn stated_otherwise(
             }
         }
     }
-    Ok(found)
+    let stands = |(id, entity, their): &(ObjectId, String, SlotClaim)| {
+        !stated.iter().any(|(other, of, later)| {
+            let judgement = later.against(their).filter(|_| other != id && of == entity);
+            judgement.is_some_and(|judgement| {
+                judgement.loser == Loser::Second && judgement.window.until.is_none()
+            })
+        })
+    };
+    let loses = |(_, _, their): &&(ObjectId, String, SlotClaim)| {
+        let judgement = claim.against(their);
+        judgement.is_some_and(|judgement| judgement.loser == Loser::Second)
+    };
+    let found = stated.iter().filter(loses).map(|one| {
+        let (object, entity, their) = one.clone();
+        Stated {
+            object,
+            entity,
+            their,
+            own: claim.clone(),
+            stands: stands(one),
+        }
+    });
+    Ok(found.collect())
 }
 
 /// The preferences that an object would take the place of, if a person confirmed it now: where it was inferred, waits, and was

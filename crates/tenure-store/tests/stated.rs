@@ -25,6 +25,7 @@ on_both_engines!(
     what_is_rejected_leaves_what_was_confirmed,
     a_proposed_outcome_is_not_decided_on_as_what_waits,
     a_lowered_authority_hides_no_other_note,
+    what_agrees_with_what_she_prefers_now_waits_for_nobody,
 );
 
 fn stated(name: &str, value: &str) -> ObjectDocument {
@@ -455,4 +456,16 @@ fn a_lowered_authority_hides_no_other_note(home: &Home) {
     assert_eq!(note(&acme, about_nobody), Some(WriteNote::ClaimAboutNobody));
     let pending = rule("pending", "Mei Chen is asked first.");
     assert_eq!(note(&acme, pending), Some(WriteNote::EntityPending));
+}
+
+fn what_agrees_with_what_she_prefers_now_waits_for_nobody(home: &Home) {
+    let acme = home.tenant("acme");
+    put(&acme, vec![stated("before", "long")]);
+    put(&acme, vec![stated("now", "short")]);
+    assert_eq!(note(&acme, guessed("same", "short")), None);
+    assert!(proposed(&acme).is_empty());
+    // What says otherwise than both waits in the place of the one that stands.
+    assert_eq!(note(&acme, guessed("other", "brief")), waits());
+    assert_eq!(proposed(&acme)[0].other_id, Some(id(&acme, "now")));
+    assert!(acme.check().unwrap().is_empty());
 }

@@ -172,7 +172,7 @@ impl std::str::FromStr for Claim {
             return Err(refused("the slot is no name".into())
                 .expected("a name without white space, such as `office` or `billing.plan`"));
         }
-        let slot = folded(&skeleton(&folded(slot)).0);
+        let slot = slot_name(slot);
         if slot.contains(['=', '!', '<', '>', '"']) {
             return Err(
                 refused("the slot has a sign of an operator in its name".into())
@@ -247,6 +247,11 @@ pub fn folded(text: &str) -> String {
         folded.push_str(word);
     }
     folded
+}
+
+/// The slot that a name means: in lower case, with the letters that it looks like.
+pub fn slot_name(text: &str) -> String {
+    folded(&skeleton(&folded(text)).0)
 }
 
 /// The first character of a claim that is not seen, and where it is.

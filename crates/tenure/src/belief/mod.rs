@@ -16,7 +16,7 @@ mod scope;
 mod slot;
 
 pub use crate::object::claim::Op;
-pub use claim::{Claim, MAX_VALUES, Value, folded};
+pub use claim::{Claim, MAX_VALUES, Value, folded, slot_name};
 pub use confidence::{
     Direction, Evidence, GateRefusal, Weight, confidence, may_persist, origin_site, votes,
 };
