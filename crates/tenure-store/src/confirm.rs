@@ -1,26 +1,23 @@
 //! Confirming and rejecting what waits for a person: what a person says still holds, holds after all, or does not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use tenure::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
+use tenure::belief::{Ground, Loser, SlotClaim};
 use tenure::object::{Lifecycle, ObjectId, Usage, clip};
-use tenure::time::{Instant, Position};
+use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::claims::{Kept, MOST_OPPONENTS, claims_of, judged, kept, pair_row, slot_key, slots_of};
-use crate::engine::{BeliefRow, Change, PairRow, Write};
+use crate::bare::{OnSlot, is_bare, nothing_would_stand};
+use crate::claims::{Kept, judged, pair_row, slot_key};
+use crate::engine::{BeliefRow, PairRow, Write};
 use crate::evidence::fallen;
 use crate::held::waiting;
-use crate::judge::rejudge_all;
-use crate::labels::{Sees, open_whole};
+use crate::judge::{rejudge_all, touched};
+use crate::labels::Sees;
 use crate::outcomes::refuse_proposed;
 use crate::stated::{Stated, in_place_of};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
-
-/// The most instants of a slot at which a confirmation is tried out, the last ones: a write waits for it.
-const MOST_INSTANTS: usize = 256;
+use crate::written::{Expect, Writing, Written, WrittenObject, expected};
 
 impl Tenant {
     /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What was inferred, and
@@ -119,9 +116,7 @@ impl Tenant {
         let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
         let asked = Digest::of(named.join(" ").as_bytes());
         let by = writing.author.clone();
-        let refused = Arc::new(Mutex::new(None));
-        let tell = Arc::clone(&refused);
-        let done = self.once(writing, "confirm", asked, move |rows| {
+        let done = self.once_unless(writing, "confirm", asked, move |rows| {
             for id in &ids {
                 expected(rows, *id, expect)?;
             }
@@ -140,54 +135,32 @@ impl Tenant {
             let mut written = believe(rows, &ids, at)?;
             for (id, stated) in &replaced {
                 if let Some(found) = refusal(rows, *id, stated)? {
-                    *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-                    return Err(Error::new(ErrorKind::Conflict, "the decision is refused"));
+                    return Ok(Err(found));
                 }
             }
             let others = replaced.values().flatten().map(|one| one.object);
             let others: BTreeSet<ObjectId> = others.filter(|id| !ids.contains(id)).collect();
-            written.extend(changed(rows, &others.into_iter().collect::<Vec<_>>())?);
-            Ok(written)
-        });
-        let refused = refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match (done, refused) {
-            (Err(error), Some(refused)) if error.kind == ErrorKind::Conflict => {
-                Err(self.told_of(&refused, sees)?)
-            }
-            (done, _) => done,
+            written.extend(touched(rows, &others.into_iter().collect::<Vec<_>>())?);
+            Ok(Ok(written))
+        })?;
+        match done {
+            Ok(written) => Ok(written),
+            Err(refused) => Err(self.told_of(&refused, sees)?),
         }
     }
 
     /// The error of a refused confirmation, which names what the caller may see.
     fn told_of(&self, refused: &Refused, sees: Option<&Sees<'_>>) -> Result<Error, Error> {
-        let names = self.read(|rows| {
-            let open = open_whole(rows, &self.name, &refused.decide, sees)?;
-            let open: Vec<ObjectId> = open.into_iter().collect();
-            let standing = rows.standing(&open)?.into_iter();
-            let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
-            Ok(names.collect::<BTreeMap<ObjectId, String>>())
-        })?;
+        let names = self.names_seen(&refused.decide, sees)?;
         let [one, other] = refused.decide.map(|id| names.get(&id));
-        let (what, hint) = match (one, other) {
-            (Some(one), Some(other)) => {
-                let slot = clip(&refused.slot);
-                (
-                    format!("after this confirmation no claim on `{slot}` would stand"),
-                    format!("decide between `{one}` and `{other}` first"),
-                )
-            }
-            // One sentence for all that is hidden: neither what it is nor how much is told.
-            _ => (
-                "after this confirmation nothing would stand, with what you may not see".into(),
-                "who may see more can decide between others first".into(),
-            ),
+        let (Some(one), Some(other)) = (one, other) else {
+            return Ok(nothing_would_stand("confirmation"));
         };
+        let slot = clip(&refused.slot);
+        let what = format!("after this confirmation no claim on `{slot}` would stand");
         Ok(Error::new(ErrorKind::Conflict, what)
             .expected("a claim that stands, or one that waits for a decision")
-            .hint(hint))
+            .hint(format!("decide between `{one}` and `{other}` first")))
     }
 }
 
@@ -278,33 +251,13 @@ fn believe(
     let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
     rows.count(&counted)?;
     // What was not waiting is younger, too.
-    changed(rows, ids)?;
+    touched(rows, ids)?;
     rejudge_all(rows, ids, |row| {
         Some(BeliefRow {
             lifecycle: Lifecycle::Active,
             ..row.clone()
         })
     })
-}
-
-/// Says of these objects that something changed about them: whoever holds what is believed in memory reads them again.
-fn changed(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, Error> {
-    let (mut change, mut written) = (Change::default(), Vec::new());
-    for (id, standing) in rows.standing(ids)? {
-        let name = standing.name;
-        change
-            .objects
-            .push((id, standing.place, name.clone(), standing.head));
-        written.push(WrittenObject {
-            object_id: id,
-            name: Some(name),
-            revision: Some(standing.head),
-            outcome: Outcome::Judged,
-            note: None,
-        });
-    }
-    rows.change(&change)?;
-    Ok(written)
 }
 
 /// The reason for which a confirmation is refused: no claim on a slot would stand.
@@ -333,8 +286,8 @@ fn refusal(
     Ok(None)
 }
 
-/// The reason against what was just confirmed where, at an instant at which it is held, nothing of its slot stands and nothing
-/// waits: of the claims that the store compares, whoever may see them.
+/// The refusal of what was just confirmed if, at an instant at which it holds, nothing of its slot stands and nothing waits: of
+/// the claims that the store compares, whoever may see them.
 fn left_bare(
     rows: &mut dyn Write,
     id: ObjectId,
@@ -343,59 +296,21 @@ fn left_bare(
 ) -> Result<Option<Refused>, Error> {
     let mut members = stated.clone();
     members.insert(id);
-    for key in slots_of(rows, &[entity.to_owned()], slot)? {
-        members.extend(rows.on_slot(key, MOST_OPPONENTS)?);
-    }
-    let members: Vec<ObjectId> = members.into_iter().collect();
-    let mut decided = BTreeMap::new();
-    for row in rows.decided(Some(&members), None)? {
-        let kept = kept(&row)?;
-        if kept.slot == slot && kept.named() == [entity, entity] {
-            decided.insert((row.first, row.second), kept.loser);
-        }
-    }
-    let known = claims_of(rows, &members)?;
-    let on_slot = known.iter().flat_map(|(id, own)| {
-        let own = own.iter();
-        let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
-        own.map(|(_, claim)| (*id, claim))
-    });
-    let on_slot: Vec<(ObjectId, &SlotClaim)> = on_slot.collect();
-    let ends = on_slot.iter().flat_map(|(_, claim)| {
-        let valid = claim.standing.valid;
-        [valid.from, valid.until]
-    });
-    let ends: BTreeSet<Instant> = ends.flatten().collect();
-    let first = ends.first().map_or(0, |first| first.micros());
-    let before = Instant::from_micros(first.saturating_sub(1));
-    let instants = ends.into_iter().rev().take(MOST_INSTANTS);
-    for at in instants.chain([before]) {
-        let held = on_slot.iter();
-        let held = held.filter(|(_, one)| one.standing.valid.locate(at) == Position::Inside);
-        let (ids, claims): (Vec<ObjectId>, Vec<&SlotClaim>) = held.copied().unzip();
-        let mut judged = BTreeMap::new();
-        for (place, one) in ids.iter().enumerate() {
-            for (other, two) in ids.iter().enumerate().skip(place + 1) {
-                if let Some(loser) = decided.get(&(*one, *two)) {
-                    judged.insert((place, other), Judgement::decided(*loser));
-                }
-            }
-        }
-        let lost = defeats(&claims, Some(at), &judged);
-        let waits = |defeat: &Defeat| {
-            defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
-        };
-        if lost.len() < ids.len() || lost.values().any(waits) {
+    let on_slot = OnSlot::read(rows, &[entity.to_owned()], slot, members)?;
+    for at in on_slot.instants(&[id]) {
+        let held = on_slot.at(at);
+        let lost = on_slot.defeats(&held, at, &on_slot.decisions);
+        if !is_bare(held.len(), &lost) {
             continue;
         }
         // It cannot be decided on yet: what it falls to can, and that falls to another.
-        let own = ids.iter().position(|one| *one == id);
+        let own = (0..held.len()).find(|place| on_slot.ids[held[*place]] == id);
         let by = |place: usize| lost.get(&place).map(|defeat| defeat.by);
         if let Some(wins) = own.and_then(by)
             && let Some(over) = by(wins)
         {
             return Ok(Some(Refused {
-                decide: [ids[wins], ids[over]],
+                decide: [wins, over].map(|place| on_slot.ids[held[place]]),
                 slot: slot.to_owned(),
             }));
         }

@@ -313,7 +313,7 @@ fn pair(row: &PairRow) -> PairMark {
     PairMark(row.first, row.second)
 }
 
-/// The judgements on pairs that a merge makes and nobody has decided, behind the mark of a page: as many as it may show, and one.
+/// The undecided judgements that only a merge makes, after the mark of a page: at most one more than the page shows.
 fn made(
     rows: &mut dyn Read,
     tenant: &str,

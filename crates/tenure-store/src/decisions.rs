@@ -4,28 +4,26 @@
 //! would wait for anyone. For the same reason a decision waits for another one, where all that is left of a slot
 //! would fall to each other by decisions and protocols together.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
 
-use tenure::belief::{Defeat, Ground, Judgement, Loser, SlotClaim, defeats};
+use tenure::belief::{Ground, Loser};
 use tenure::object::{Decision, ObjectId, clip};
-use tenure::time::{Instant, Interval, Position};
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::claims::{Kept, MOST_OPPONENTS, claims_of, kept, loser, pair_row, slots_of, swapped};
+use crate::bare::{OnSlot, is_bare, nothing_would_stand};
+use crate::claims::{Kept, kept, loser, pair_row, swapped};
 use crate::conflicts::told_of;
-use crate::engine::{Change, PairRow, Read, Standing, Write};
-use crate::labels::{Sees, open_whole};
+use crate::engine::{PairRow, Read, Standing, Write};
+use crate::judge::touched;
+use crate::labels::Sees;
 use crate::merged::Merges;
 use crate::resolution::LOG;
-use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
+use crate::tenant::{Tenant, Writing, Written};
 
 /// The longest note of a decision, in bytes.
 const MOST_NOTE: usize = 8 << 10;
 /// The most objects of a circle that an error names.
 const MOST_NAMED: usize = 8;
-/// The most instants of a slot at which a decision is tried out, the last ones: a write waits for it.
-const MOST_INSTANTS: usize = 256;
 /// The most looks at what a caller may see of two objects that are written meanwhile.
 const MOST_LOOKS: usize = 8;
 
@@ -104,23 +102,17 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Done, Error> {
         let tenant = self.name.to_string();
-        let stopped = Arc::new(Mutex::new(None));
-        let tell = Arc::clone(&stopped);
-        let done = self.once(writing, "resolve", asked, move |rows| {
+        let done = self.once_unless(writing, "resolve", asked, move |rows| {
             let stamp = rows.stamp()?;
-            let stop = |why: Done| {
-                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-                Error::new(ErrorKind::Conflict, "nothing is decided")
-            };
             let decided = match &shown {
                 Some(shown) if shown.state != State::read(rows, both)? => {
-                    return Err(stop(Done::Changed));
+                    return Ok(Err(Done::Changed));
                 }
                 Some(shown) => shown.open.clone(),
                 None => open_between(rows, &tenant, both, None)?,
             };
             if decided.is_empty() {
-                return Err(stop(Done::Gone));
+                return Ok(Err(Done::Gone));
             }
             let (close, mut open) = (stored(&decided), Vec::with_capacity(decided.len()));
             for (row, before, _) in &decided {
@@ -132,20 +124,13 @@ impl Tenant {
                 open.push((pair_row(&row, &now)?, now));
             }
             if let Some(found) = refusal(rows, &open)? {
-                return Err(stop(Done::Refused(found)));
+                return Ok(Err(Done::Refused(found)));
             }
             let open: Vec<PairRow> = open.into_iter().map(|(row, _)| row).collect();
             rows.change_pairs(&close, &open)?;
-            changed(rows, both.into())
-        });
-        let stopped = stopped
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match (done, stopped) {
-            (Err(error), Some(stopped)) if error.kind == ErrorKind::Conflict => Ok(stopped),
-            (done, _) => done.map(Done::Written),
-        }
+            touched(rows, &[both.0, both.1]).map(Ok)
+        })?;
+        Ok(done.map_or_else(|stopped| stopped, Done::Written))
     }
 
     /// The open judgements on two objects that a caller is told of.
@@ -165,21 +150,10 @@ impl Tenant {
             Refused::Circle(chain) => chain.clone(),
             Refused::Bare(falls, by, ..) => vec![*falls, *by],
         };
-        let names = self.read(|rows| {
-            // Of what is seen in part, what is in the way may be the other part.
-            let open = open_whole(rows, &self.name, &ids, sees)?;
-            let open: Vec<ObjectId> = open.into_iter().collect();
-            let standing = rows.standing(&open)?.into_iter();
-            let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
-            Ok(names.collect::<BTreeMap<ObjectId, String>>())
-        })?;
+        let names = self.names_seen(&ids, sees)?;
         let shown = ids.iter().map(|id| Some(format!("`{}`", names.get(id)?)));
         let Some(shown) = shown.collect::<Option<Vec<String>>>() else {
-            // One sentence for all that is hidden: neither what it is nor how much is told.
-            let what = "after this decision nothing would stand, with what you may not see";
-            return Ok(Error::new(ErrorKind::Conflict, what)
-                .expected("a claim that stands, or one that waits for a decision")
-                .hint("who may see more can decide between others first"));
+            return Ok(nothing_would_stand("decision"));
         };
         Ok(match refused {
             Refused::Circle(_) => {
@@ -286,27 +260,6 @@ fn stored(judged: &[Judged]) -> Vec<PairRow> {
     stored.map(|(row, ..)| row.clone()).collect()
 }
 
-/// Says of these objects that something was decided: whoever holds what is believed in memory reads them again.
-fn changed(rows: &mut dyn Write, ids: [ObjectId; 2]) -> Result<Vec<WrittenObject>, Error> {
-    let mut change = Change::default();
-    let mut written = Vec::new();
-    for (id, standing) in rows.standing(&ids)? {
-        let name = standing.name;
-        change
-            .objects
-            .push((id, standing.place, name.clone(), standing.head));
-        written.push(WrittenObject {
-            object_id: id,
-            name: Some(name),
-            revision: Some(standing.head),
-            outcome: Outcome::Judged,
-            note: None,
-        });
-    }
-    rows.change(&change)?;
-    Ok(written)
-}
-
 /// The reason against these decisions on two objects, if there is one.
 fn refusal(rows: &mut dyn Write, decided: &[(PairRow, Kept)]) -> Result<Option<Refused>, Error> {
     let Some((row, made)) = decided.first() else {
@@ -364,123 +317,6 @@ fn chain(
     Ok(None)
 }
 
-/// The claims on one slot that are compared, by their objects.
-struct OnSlot {
-    ids: Vec<ObjectId>,
-    claims: Vec<SlotClaim>,
-    /// What was decided between them.
-    decisions: BTreeMap<(ObjectId, ObjectId), Loser>,
-}
-
-impl OnSlot {
-    /// The strongest claims on the slot of a judgement, and those of the two objects that it is on.
-    fn read(rows: &mut dyn Write, row: &PairRow, made: &Kept) -> Result<OnSlot, Error> {
-        let named: Vec<String> = made.named().map(str::to_owned).to_vec();
-        let mut members = BTreeSet::from([row.first, row.second]);
-        for slot in slots_of(rows, &named, &made.slot)? {
-            members.extend(rows.on_slot(slot, MOST_OPPONENTS)?);
-        }
-        let members: Vec<ObjectId> = members.into_iter().collect();
-        let (mut ids, mut claims) = (Vec::new(), Vec::new());
-        for (id, own) in claims_of(rows, &members)? {
-            let mut own: Vec<SlotClaim> = own
-                .into_iter()
-                .filter(|(entity, claim)| named.contains(entity) && claim.claim.slot() == made.slot)
-                .map(|(_, claim)| claim)
-                .collect();
-            own.dedup();
-            ids.extend(own.iter().map(|_| id));
-            claims.extend(own);
-        }
-        let mut decided: Vec<(PairRow, Kept)> = Vec::new();
-        for row in rows.decided(Some(&members), None)? {
-            let kept = kept(&row)?;
-            let is_named = |id: &str| named.iter().any(|one| one == id);
-            if kept.slot == made.slot && kept.named().into_iter().all(is_named) {
-                decided.push((row, kept));
-            }
-        }
-        // As in a compile: what needs no merge goes before what does, and what was decided last before the rest.
-        decided.sort_by_key(|(row, kept)| (kept.merged.is_none(), row.opened));
-        let decisions = decided.into_iter();
-        let decisions = decisions.map(|(row, kept)| ((row.first, row.second), kept.loser));
-        Ok(OnSlot {
-            ids,
-            claims,
-            decisions: decisions.collect(),
-        })
-    }
-
-    fn holds(&self, place: usize, at: Instant) -> bool {
-        self.claims[place].standing.valid.locate(at) == Position::Inside
-    }
-
-    /// The last instants at which something else may stand than before while both of these objects claim something: at most
-    /// [`MOST_INSTANTS`] of them.
-    fn instants(&self, both: [ObjectId; 2]) -> Vec<Instant> {
-        let of = |id: ObjectId| {
-            let own = self.ids.iter().zip(&self.claims);
-            let own = own.filter(|(of, _)| **of == id);
-            let own = own.map(|(_, claim)| claim.standing.valid);
-            let mut own: Vec<Interval> = own.collect();
-            own.sort_unstable_by_key(|valid| valid.from);
-            own
-        };
-        let [first, second] = both.map(of);
-        // Of one object, one part holds at a time: the last that has begun.
-        let holds = |all: &[Interval], at: Instant| {
-            let begun = all.partition_point(|valid| valid.from.is_none_or(|from| from <= at));
-            let last = all[..begun].last();
-            last.is_some_and(|valid| valid.locate(at) == Position::Inside)
-        };
-        let valid = self.claims.iter().map(|claim| claim.standing.valid);
-        let mut ends: BTreeSet<Instant> = valid
-            .flat_map(|valid| [valid.from, valid.until])
-            .flatten()
-            .collect();
-        let before = ends.first().map_or(0, |first| first.micros());
-        ends.insert(Instant::from_micros(before.saturating_sub(1)));
-        let ends = ends.into_iter().rev();
-        ends.filter(|at| holds(&first, *at) && holds(&second, *at))
-            .take(MOST_INSTANTS)
-            .collect()
-    }
-
-    /// The places of the claims that are held at an instant.
-    fn at(&self, at: Instant) -> Vec<usize> {
-        let places = 0..self.ids.len();
-        places.filter(|place| self.holds(*place, at)).collect()
-    }
-
-    /// Those of these claims that do not stand under these decisions, by their places among these.
-    fn defeats(
-        &self,
-        held: &[usize],
-        at: Instant,
-        decisions: &BTreeMap<(ObjectId, ObjectId), Loser>,
-    ) -> BTreeMap<usize, Defeat> {
-        let mut judged = BTreeMap::new();
-        for (place, first) in held.iter().enumerate() {
-            for (other, second) in held.iter().enumerate().skip(place + 1) {
-                let pair = (self.ids[*first], self.ids[*second]);
-                if let Some(loser) = decisions.get(&pair) {
-                    judged.insert((place, other), Judgement::decided(*loser));
-                }
-            }
-        }
-        let claims: Vec<&SlotClaim> = held.iter().map(|place| &self.claims[*place]).collect();
-        defeats(&claims, Some(at), &judged)
-    }
-}
-
-/// Returns whether none of so many claims stands and none waits.
-fn is_bare(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
-    let waits = |defeat: &Defeat| {
-        defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
-    };
-    lost.len() == held && !lost.values().any(waits)
-}
-
 /// The refusal of a decision after which nothing of its slot would stand and nothing would wait, at an instant at which something
 /// did: of the claims that the store compares, whoever may see them.
 fn left_bare(
@@ -489,10 +325,11 @@ fn left_bare(
     made: &Kept,
     (wins, loses): (ObjectId, ObjectId),
 ) -> Result<Option<Refused>, Error> {
-    let on_slot = OnSlot::read(rows, row, made)?;
+    let named: Vec<String> = made.named().map(str::to_owned).to_vec();
+    let on_slot = OnSlot::read(rows, &named, &made.slot, [wins, loses].into())?;
     let mut after = on_slot.decisions.clone();
     after.insert((row.first, row.second), made.loser);
-    for at in on_slot.instants([wins, loses]) {
+    for at in on_slot.instants(&[wins, loses]) {
         let held = on_slot.at(at);
         let lost = on_slot.defeats(&held, at, &after);
         let before = || on_slot.defeats(&held, at, &on_slot.decisions);

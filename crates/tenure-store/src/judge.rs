@@ -185,6 +185,25 @@ pub(crate) fn age_all(
     })
 }
 
+/// Makes whoever holds these objects in memory read them again: something was decided on them, or counted.
+pub(crate) fn touched(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, Error> {
+    let (mut change, mut written) = (Change::default(), Vec::new());
+    for (id, standing) in rows.standing(ids)? {
+        let name = standing.name;
+        let object = (id, standing.place, name.clone(), standing.head);
+        change.objects.push(object);
+        written.push(WrittenObject {
+            object_id: id,
+            name: Some(name),
+            revision: Some(standing.head),
+            outcome: Outcome::Judged,
+            note: None,
+        });
+    }
+    rows.change(&change)?;
+    Ok(written)
+}
+
 /// Judges what is believed of these objects.
 pub(crate) fn rejudge_all(
     rows: &mut dyn Write,

@@ -135,6 +135,32 @@ impl Tenant {
         })
     }
 
+    /// The same for a job that may find a reason not to write: then nothing is written, and the reason is given.
+    pub(crate) fn once_unless<S: Send + 'static>(
+        &self,
+        writing: &Writing,
+        verb: &'static str,
+        asked: Digest,
+        mut job: impl FnMut(&mut dyn Write) -> Result<Result<Vec<WrittenObject>, S>, Error>
+        + Send
+        + 'static,
+    ) -> Result<Result<Written, S>, Error> {
+        let found = Arc::new(Mutex::new(None));
+        let tell = Arc::clone(&found);
+        let done = self.once(writing, verb, asked, move |rows| {
+            let done = job(rows)?;
+            done.map_err(|reason| {
+                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+                Error::new(ErrorKind::Conflict, "nothing is written")
+            })
+        });
+        let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (done, found) {
+            (Err(error), Some(reason)) if error.kind == ErrorKind::Conflict => Ok(Err(reason)),
+            (done, _) => done.map(Ok),
+        }
+    }
+
     /// Adds to the counters of objects. Counters are no part of any history; those of unknown objects are
     /// dropped.
     ///
