@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-/// What the caller that the arguments name may see; none where they name nobody: then all is shown.
+/// Returns the view of the caller that the arguments name, or none if they name nobody: then everything is shown.
 fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Box<Sees<'static>>>, Error> {
     if !caller.names_somebody() {
         return Ok(None);

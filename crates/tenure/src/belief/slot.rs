@@ -377,6 +377,18 @@ mod tests {
         ]
     }
 
+    /// The decisions between two of these claims, the lower place first.
+    fn judged(
+        claims: &[SlotClaim],
+        decisions: BTreeMap<(usize, usize), Loser>,
+    ) -> BTreeMap<(usize, usize), Judgement> {
+        let decisions = decisions.into_iter();
+        let known = decisions.filter(|((a, b), _)| a < b && *b < claims.len());
+        known
+            .map(|(pair, loser)| (pair, Judgement::decided(loser)))
+            .collect()
+    }
+
     proptest! {
         #[test]
         fn what_stands_is_what_no_pair_defeats(
@@ -385,11 +397,7 @@ mod tests {
             decisions in prop::collection::btree_map((0usize..9, 0usize..9), any_decision(), 0..3),
         ) {
             let at = at.map(Instant::from_micros);
-            let judged: BTreeMap<(usize, usize), Judgement> = decisions
-                .into_iter()
-                .filter(|((a, b), _)| a < b && *b < claims.len())
-                .map(|(pair, loser)| (pair, Judgement::decided(loser)))
-                .collect();
+            let judged = judged(&claims, decisions);
             let found = defeats(&claims, at, &judged);
             prop_assert_eq!(found.keys().copied().collect::<Vec<_>>(), oracle(&claims, at, &judged));
         }
@@ -402,11 +410,7 @@ mod tests {
             decisions in prop::collection::btree_map((0usize..40, 0usize..40), any_decision(), 0..4),
         ) {
             let at = at.map(Instant::from_micros);
-            let judged: BTreeMap<(usize, usize), Judgement> = decisions
-                .into_iter()
-                .filter(|((a, b), _)| a < b && *b < claims.len())
-                .map(|(pair, loser)| (pair, Judgement::decided(loser)))
-                .collect();
+            let judged = judged(&claims, decisions);
             let order = order(&claims);
             prop_assert_eq!(
                 defeats_by_index(&claims, &order, at, &judged),

@@ -416,19 +416,23 @@ impl Entities {
     /// The entity that an id means for somebody who may see these objects; none where the entity came from an object that
     /// they may not see.
     pub fn meant<'e>(&'e self, id: &'e str, sees: &SeesObject<'_>) -> Option<&'e str> {
-        let open = |source: Option<ObjectId>| source.is_none_or(sees);
         let (mut id, mut entity) = (id, self.all.get(id)?);
-        if !open(entity.source) {
+        if !entity.source.is_none_or(sees) {
             return None;
         }
         // The log holds no ring.
-        while let Some(means) = entity.means.as_ref().filter(|means| open(means.source)) {
-            match self.all.get_key_value(&means.value) {
-                Some((next, other)) if open(other.source) => (id, entity) = (next.as_str(), other),
-                _ => break,
-            }
+        while let Some(next) = self.next(entity, sees) {
+            (id, entity) = next;
         }
         Some(id)
+    }
+
+    /// The entity that this one was merged into, for somebody who may see these objects.
+    fn next(&self, entity: &Entity, sees: &SeesObject<'_>) -> Option<(&str, &Entity)> {
+        let means = entity.means.as_ref();
+        let means = means.filter(|means| means.source.is_none_or(sees))?;
+        let (id, other) = self.all.get_key_value(&means.value)?;
+        other.source.is_none_or(sees).then_some((id, other))
     }
 
     /// Returns whether there is an id that means another or waits for a person, in whosever view.
@@ -448,14 +452,7 @@ impl Entities {
 
     /// Adds the objects that the meaning of an id came from, whoever may see them.
     pub fn sources_of(&self, id: &str, sources: &mut BTreeSet<ObjectId>) {
-        let mut next = Some(id);
-        // The log holds no ring.
-        while let Some(entity) = next.and_then(|id| self.all.get(id)) {
-            let means = entity.means.as_ref();
-            sources.extend(entity.source);
-            sources.extend(means.and_then(|means| means.source));
-            next = means.map(|means| means.value.as_str());
-        }
+        self.sources_of_all([id], sources);
     }
 
     /// The ids of the entities that mean this one by all that is known, itself among them.

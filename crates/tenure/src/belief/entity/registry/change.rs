@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_marks_and_times_without_an_instant_are_refused() {
+    fn empty_marks_hidden_characters_and_times_without_an_instant_are_refused() {
         let mut entities = made(&["a"]);
         for does in [
             r#"{"op": "create", "id": "b", "name": "B", "metadata": {"path": ""}}"#,
@@ -323,6 +323,8 @@ mod tests {
             r#"{"op": "create", "id": "b", "name": "B", "metadata": {"record_id": ""}}"#,
             r#"{"op": "create", "id": "b", "name": "B", "metadata": {"role": ""}}"#,
             r#"{"op": "create", "id": "b", "name": "B", "project": ""}"#,
+            r#"{"op": "create", "id": "b", "name": "B\u200b"}"#,
+            r#"{"op": "alias", "id": "a", "alias": "A\u202e"}"#,
             r#"{"op": "mark", "id": "a", "mark": "path", "value": ""}"#,
             r#"{"op": "role", "id": "a", "role": "CFO", "held": {"from": "2026-02-01", "until": "2026-01-01"}}"#,
             r#"{"op": "role", "id": "a", "role": "CFO", "held": {"from": "2026-02-01", "until": "2026-02-01"}}"#,

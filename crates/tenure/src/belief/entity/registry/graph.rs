@@ -416,21 +416,19 @@ impl<'e> KnownEntities<'e> {
     pub fn meant(&self, id: &'e str) -> Option<&'e str> {
         let all = &self.entities.all;
         let mut known = self.known.borrow_mut();
-        let (mut id, mut entity) = all.get_key_value(id)?;
+        let (id, mut entity) = all.get_key_value(id)?;
         if !self.is_open(entity.source) {
             return None;
         }
+        let mut id = id.as_str();
         let mut way: Vec<&str> = Vec::new();
         // The log holds no ring.
         let meant = loop {
-            if let Some(meant) = known.get(id.as_str()) {
+            if let Some(meant) = known.get(id) {
                 break *meant;
             }
             way.push(id);
-            let means = entity.means.as_ref();
-            let means = means.filter(|means| self.is_open(means.source));
-            let next = means.and_then(|means| all.get_key_value(&means.value));
-            match next.filter(|(_, other)| self.is_open(other.source)) {
+            match self.entities.next(entity, self.sees) {
                 Some(next) => (id, entity) = next,
                 None => break id,
             }
