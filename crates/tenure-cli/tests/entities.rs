@@ -310,6 +310,12 @@ fn a_list_is_of_a_kind_or_of_those_that_wait() {
     assert_eq!((of("entity list"), of("entity list --kind person")), (2, 1));
     assert!(run("entity list --pending").starts_with("none of the 2 entities matches"));
     assert_eq!(run("entity list --pending --format json").trim(), "[]");
+    // What waits for no decision is decided on by other verbs.
+    for decided in [&["--new"][..], &["--same-as", "nova"]] {
+        let review = [&["entity", "review", "mei-1"][..], decided].concat();
+        let said = bench.refused(5, &review);
+        assert!(said.contains("`mei-1` waits for no decision"), "{said}");
+    }
     let wrong = bench.refused(1, &["entity", "list", "--kind", "robot"]);
     assert!(
         wrong.contains("--kind") && wrong.contains("person"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use tenure::belief::entity::{
-    PartWeights, Profile, Resolution, SimilarityPart, resolve, similarity,
+    EntityType, PartWeights, Profile, Resolution, SimilarityPart, resolve, similarity,
 };
 use tenure::num::Score;
 
@@ -100,6 +100,27 @@ fn two_alike_entities_wait_for_a_person() {
     assert_eq!(both.candidates.len(), 2);
     let nobody = resolve(&mention, [], &PartWeights::default());
     assert_eq!(nobody.outcome, Resolution::New);
+    // One word of which a person and something else are called says as little of either; what the session spoke of tells.
+    let of = |kind| Profile {
+        name: "Mercury".into(),
+        tenant: "acme".into(),
+        kind,
+        ..Profile::default()
+    };
+    let (person, system) = (of(Some(EntityType::Person)), of(Some(EntityType::System)));
+    let both = |mention: &Profile| {
+        let all = [("person", &person), ("system", &system)];
+        resolve(mention, all, &PartWeights::default())
+    };
+    let plain = both(&of(None));
+    assert_eq!(plain.outcome, Resolution::Review);
+    assert_eq!(plain.candidates.len(), 2);
+    let spoken = both(&Profile {
+        earlier: ["system".to_owned()].into(),
+        ..of(None)
+    });
+    assert_eq!(spoken.outcome, Resolution::Bind);
+    assert_eq!(spoken.candidates[0].0, "system");
 }
 
 #[test]

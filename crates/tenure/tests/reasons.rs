@@ -1311,6 +1311,10 @@ fn a_decision_goes_before_what_claims_stand_on() {
         let compiled = Case { candidates, ..case }.compile().unwrap();
         let stood = ["x", "rule"].map(|name| tokens_in(&compiled, name).is_some());
         assert_eq!(stood, [x, rule], "{stands}");
+        // It is a person's decision that neither stands, and no open question.
+        let codes = ["x", "rule"].map(|name| compiled.trace.verdict(name).unwrap().reason.code());
+        let code = |stands| if stands { "fits" } else { "overridden" };
+        assert_eq!(codes, [code(x), code(rule)], "{stands}");
     }
 }
 
