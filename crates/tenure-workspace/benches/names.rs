@@ -1,6 +1,6 @@
 //! What names cost in a whole compile: a small request over a store whose registry knows so many entities.
 //!
-//! `cargo bench -p tenure-workspace --bench names`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench names`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
