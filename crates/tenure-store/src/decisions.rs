@@ -210,14 +210,19 @@ struct State {
 
 impl State {
     fn read(rows: &mut dyn Read, both: (ObjectId, ObjectId)) -> Result<State, Error> {
-        let mut pairs = rows.pairs(Some(&[both.0]), None)?;
-        pairs.retain(|row| row.second == both.1);
         Ok(State {
             standing: rows.standing(&[both.0, both.1])?,
-            pairs,
+            pairs: pairs_of(rows, both)?,
             merges: rows.last(LOG)?,
         })
     }
+}
+
+/// The open judgements on two objects; none on one and itself.
+fn pairs_of(rows: &mut dyn Read, both: (ObjectId, ObjectId)) -> Result<Vec<PairRow>, Error> {
+    let mut pairs = rows.pairs(Some(&[both.0]), None)?;
+    pairs.retain(|row| (row.first, row.second) == both);
+    Ok(pairs)
 }
 
 /// A judgement that can be decided, and whether the store keeps it.
@@ -237,8 +242,7 @@ fn open_between(
     both: (ObjectId, ObjectId),
     sees: Option<&Sees<'_>>,
 ) -> Result<Vec<Judged>, Error> {
-    let mut known = rows.pairs(Some(&[both.0]), None)?;
-    known.retain(|row| row.second == both.1);
+    let mut known = pairs_of(rows, both)?;
     let count = known.len();
     let merges = Merges::read(rows, tenant, None, sees)?;
     if let Some(merges) = &merges {

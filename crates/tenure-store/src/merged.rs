@@ -64,9 +64,7 @@ impl Merges {
             return Ok(None);
         }
         let mut sources = BTreeSet::new();
-        for id in at.keys() {
-            entities.sources_of(id, &mut sources);
-        }
+        entities.sources_of_all(at.keys().map(String::as_str), &mut sources);
         // What came from an object acts while that is believed.
         let mut held = Vec::with_capacity(sources.len());
         for source in sources {

@@ -284,9 +284,7 @@ impl Audience<'_, '_> {
         answer: impl FnOnce(&Entities, &SeesObject<'_>) -> A,
     ) -> Result<A, Error> {
         let mut sources = BTreeSet::new();
-        for id in ids {
-            self.entities.sources_of(id, &mut sources);
-        }
+        self.entities.sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
         let sees = |source| self.sources.is_open(source, &self.readers);
         Ok(answer(self.entities, &sees))

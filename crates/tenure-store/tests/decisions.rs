@@ -71,6 +71,14 @@ fn decisions_do_not_go_round_in_a_circle(home: &Home) {
         "{refused}"
     );
     assert!(refused.hint.unwrap().contains("--stands both"));
+    // Nothing is in conflict with itself.
+    let before = conflicts(&acme);
+    let refused = decide(&acme, all[2], all[2]).unwrap_err();
+    assert!(
+        refused.what.starts_with("there is no open conflict"),
+        "{refused}"
+    );
+    assert_eq!(conflicts(&acme), before);
     // What was decided can be decided anew, and then the other way is free.
     let both = Decision::Both;
     acme.resolve_conflict(all[0], all[1], both, None, None, &Writing::default())

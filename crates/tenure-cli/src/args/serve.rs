@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl, origin};
@@ -57,7 +58,7 @@ pub(crate) struct ServeArgs {
     /// A role whose users decide between claims (may be repeated): `POST /api/v1/conflicts`, as far as they may see both
     ///
     /// Without it only an operator's key decides.
-    #[arg(long = "resolver", value_name = "ROLE")]
+    #[arg(long = "resolver", value_name = "ROLE", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) resolvers: Vec<String>,
     /// The tenant while there are no keys; that of an agent which `tenure run` starts
     #[arg(long, value_name = "T", default_value = "local")]
