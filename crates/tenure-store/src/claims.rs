@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{Claim, Ground, Loser, SlotClaim};
-use tenure::object::{ContradictionStatus, Decided, Decision, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::object::{
+    ContradictionStatus, Decided, Decision, Lifecycle, ObjectId, RevisionId, Sealer, Usage,
+};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
@@ -55,14 +57,25 @@ impl Kept {
 /// The claims of one object that hold in the view of all, each with its entity.
 pub(crate) type Claims = Vec<(String, SlotClaim)>;
 
+/// What a write has at hand of the revisions that it stores, so that it reads none of them back.
+pub(crate) type AtHand = BTreeMap<RevisionId, Arc<ContextObject>>;
+
 /// The claims of these objects that take part in settlement: those of beliefs that are active and clean.
 pub(crate) fn claims_of(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Claims>, Error> {
+    claims_with(rows, ids, &AtHand::new())
+}
+
+fn claims_with(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    at_hand: &AtHand,
+) -> Result<BTreeMap<ObjectId, Claims>, Error> {
     let standing = rows.standing(ids)?.into_values();
     let beliefs: Vec<BeliefRow> = standing.flat_map(|standing| standing.beliefs).collect();
-    let mut held = claiming(rows, &beliefs)?;
+    let mut held = claiming(rows, &beliefs, at_hand)?;
     for (at, row, object) in with_recorded(rows, held.clone())? {
         held[at as usize] = (at, row, object);
     }
@@ -95,31 +108,41 @@ pub(crate) fn claiming_seen(
             }
         }
     }
-    claiming(rows, &beliefs)
+    claiming(rows, &beliefs, &AtHand::new())
 }
 
 /// Those of these beliefs that make a claim and take part in settlement, as they are believed.
-fn claiming(rows: &mut dyn Read, beliefs: &[BeliefRow]) -> Result<Vec<Placed>, Error> {
+fn claiming(
+    rows: &mut dyn Read,
+    beliefs: &[BeliefRow],
+    at_hand: &AtHand,
+) -> Result<Vec<Placed>, Error> {
     let beliefs = beliefs.iter().filter(|row| {
         row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
     });
     let beliefs: Vec<&BeliefRow> = beliefs.collect();
-    let bodies = rows.bodies(&beliefs)?;
+    let stored = beliefs.iter().copied();
+    let stored = stored.filter(|row| !at_hand.contains_key(&row.revision));
+    let bodies = rows.bodies(&stored.collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();
+    // What is damaged claims nothing; a compile says of it that it is.
+    let mut read = |revision| {
+        let body = bodies.get(&revision)?;
+        let claims = body.contains("\"normalized_claim\"");
+        claims
+            .then(|| read_revision(&mut sealer, revision, body).ok())
+            .flatten()
+    };
     let mut held: Vec<Placed> = Vec::new();
     for row in beliefs {
-        let Some(body) = bodies.get(&row.revision) else {
+        let at_hand = at_hand.get(&row.revision).cloned();
+        let Some(object) = at_hand.or_else(|| read(row.revision)) else {
             continue;
         };
-        if !body.contains("\"normalized_claim\"") {
-            continue;
+        if object.revision().normalized_claim().is_some() {
+            let object = believed(&object, row, Usage::default(), None);
+            held.push((held.len() as u64, row.clone(), object));
         }
-        // What is damaged claims nothing; a compile says of it that it is.
-        let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
-            continue;
-        };
-        let object = believed(&object, row, Usage::default(), None);
-        held.push((held.len() as u64, row.clone(), object));
     }
     Ok(held)
 }
@@ -174,13 +197,22 @@ pub(crate) fn slots_of(
 
 /// Judges the claims of these objects, which this transaction has changed, against all others on their slots.
 pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Result<(), Error> {
+    settle_written(rows, touched, &AtHand::new())
+}
+
+/// The same, of a write that has at hand what it stores.
+pub(crate) fn settle_written(
+    rows: &mut dyn Write,
+    touched: &[ObjectId],
+    at_hand: &AtHand,
+) -> Result<(), Error> {
     if touched.is_empty() {
         return Ok(());
     }
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    let own = claims_of(rows, touched)?;
+    let own = claims_with(rows, touched, at_hand)?;
     let index: Vec<(ObjectId, Vec<ClaimKey>)> = touched
         .iter()
         .map(|id| {
@@ -198,6 +230,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
         })
         .collect();
     rows.set_claims(&index)?;
+    let changed: BTreeSet<ObjectId> = touched.iter().copied().collect();
     let slots = index.iter().flat_map(|(_, keys)| keys);
     let slots: BTreeSet<i64> = slots.map(|claim| claim.slot).collect();
     let known = rows.pairs(Some(touched), None)?;
@@ -213,7 +246,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
     let others: BTreeSet<ObjectId> = opponents.values().flatten().copied().collect();
     let others: Vec<ObjectId> = others
         .into_iter()
-        .filter(|id| !own.contains_key(id) && !touched.contains(id))
+        .filter(|id| !changed.contains(id))
         .collect();
     let mut all = claims_of(rows, &others)?;
     all.extend(own);
@@ -238,7 +271,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
         let before: Option<Kept> = serde_json::from_str(&row.body).ok();
         let decided = match &before {
             Some(kept) if kept.ground == Ground::Person => {
-                as_decided(rows, &row, kept, &all, touched)?
+                as_decided(rows, &row, kept, &all, &changed)?
             }
             _ => false,
         };
@@ -314,7 +347,7 @@ fn as_decided(
     row: &PairRow,
     kept: &Kept,
     all: &BTreeMap<ObjectId, Claims>,
-    touched: &[ObjectId],
+    changed: &BTreeSet<ObjectId>,
 ) -> Result<bool, Error> {
     let none = Claims::new();
     for (id, entity) in [row.first, row.second].into_iter().zip(kept.named()) {
@@ -322,11 +355,11 @@ fn as_decided(
         if now.is_empty() {
             return Ok(false);
         }
-        if !touched.contains(&id) {
+        if !changed.contains(&id) {
             continue;
         }
         let held = rows.held(id, row.opened.at)?;
-        let then = by_object(claiming(rows, &held)?);
+        let then = by_object(claiming(rows, &held, &AtHand::new())?);
         if words(then.get(&id).unwrap_or(&none), entity, &kept.slot) != now {
             return Ok(false);
         }

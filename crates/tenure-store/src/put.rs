@@ -14,7 +14,7 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::blobs::Blobs;
 use crate::buried::buried;
-use crate::claims::settle_claims;
+use crate::claims::settle_written;
 use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
 use crate::evidence::gate;
 use crate::held::Fresh;
@@ -376,7 +376,11 @@ pub(crate) fn put(
         .map(|one| one.object_id)
         .filter(|id| claiming.contains(id))
         .collect();
-    settle_claims(rows, &changed)?;
+    let at_hand = stored
+        .iter()
+        .filter(|object| object.revision().normalized_claim().is_some());
+    let at_hand = at_hand.map(|object| (object.revision().id(), Arc::clone(object)));
+    settle_written(rows, &changed, &at_hand.collect())?;
     Ok((written, stored))
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result};
 use tenure::{Error, ErrorKind};
 
@@ -131,6 +132,9 @@ pub(super) fn connect(path: &Path, access: FileAccess) -> Result<Connection> {
         "PRAGMA cache_size = -65536; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; \
          PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 8192;",
     )?;
+    // The plan of a statement follows from its text alone. Otherwise each value that is compared with what a partial index
+    // holds prepares it anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     sum::register(&connection)?;
     Ok(connection)
