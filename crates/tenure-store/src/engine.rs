@@ -268,6 +268,10 @@ pub trait Read {
     fn held_labels(&mut self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
     /// The ids of what was made from any of these.
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;
+    /// The ids of what was made from others, and of what once was.
+    fn made(&mut self) -> Result<Vec<ObjectId>, Error>;
+    /// The beliefs held now that are at this stage of their life, by place, then valid time. No other is read.
+    fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error>;
     /// The ids of what is about this person.
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error>;
     /// The bodies of the revisions that these beliefs are about.

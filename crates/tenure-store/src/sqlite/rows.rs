@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
-use tenure::object::{ObjectId, RevisionId, Usage, clip};
+use tenure::object::{Lifecycle, ObjectId, RevisionId, Usage, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
@@ -323,6 +323,22 @@ impl Read for Rows<'_> {
             children.append(&mut self.ids(sql, params![self.tenant, blob(*id)])?);
         }
         Ok(children)
+    }
+
+    fn made(&mut self) -> Result<Vec<ObjectId>, Error> {
+        let sql = "SELECT DISTINCT child FROM links INDEXED BY links_by_child WHERE tenant = ?1 \
+                   ORDER BY child";
+        self.ids(sql, [self.tenant])
+    }
+
+    fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
+             WHERE b.tenant = ?1 AND b.tx_end IS NULL AND b.lifecycle = ?2 \
+             ORDER BY b.place, b.valid_from"
+        );
+        self.all(&sql, params![tenant, stage.term()], held_belief)
     }
 
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error> {
