@@ -372,6 +372,9 @@ pub trait Read {
         of: Option<&[ObjectId]>,
         known: Option<Instant>,
     ) -> Result<Vec<PairRow>, Error>;
+    /// The judgements on pairs that a person made and that are held now, of which both objects are among these: whatever else
+    /// they are in is not read.
+    fn decided_among(&mut self, ids: &[ObjectId]) -> Result<Vec<PairRow>, Error>;
     /// A run of judgements on pairs.
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error>;
     /// Every judgement on two objects, the oldest first.

@@ -631,20 +631,28 @@ fn what_is_made_follows(run: &Run, real: &Compiled) -> Result<(), TestCaseError>
         let is_down = |parts: &Vec<(&Verdict, _)>| {
             let mut each = parts.iter();
             each.all(|(verdict, _)| {
-                matches!(verdict.reason, Reason::Contradicted { .. } | Reason::Stale { .. })
+                matches!(
+                    verdict.reason,
+                    Reason::Contradicted { .. } | Reason::Stale { .. }
+                )
             })
         };
         let is_inferred = revision.object_type() == ObjectType::InferredBelief;
         let is_over = |parts: &Vec<(&Verdict, _)>| {
             let mut each = parts.iter();
             each.all(|(verdict, _)| {
-                matches!(verdict.reason, Reason::ExpiredValidTime { .. } | Reason::Decayed { .. })
+                matches!(
+                    verdict.reason,
+                    Reason::ExpiredValidTime { .. } | Reason::Decayed { .. }
+                )
             })
         };
         let holds = |parts: &Vec<_>| !is_down(parts) && !is_over(parts);
         let is_held = is_inferred && parents.clone().any(holds);
         for parts in parents.clone() {
-            let mut written = parts.iter().map(|(_, object)| object.status().transaction.from);
+            let mut written = parts
+                .iter()
+                .map(|(_, object)| object.status().transaction.from);
             let is_later = written.any(|from| from.is_some_and(|from| own < from));
             prop_assert!(is_held || !is_down(parts), "{:?}", verdict);
             prop_assert!(is_held || !is_later, "{:?}", verdict);
@@ -668,7 +676,9 @@ fn the_undecided_stays_low(run: &Run, real: &Compiled) -> Result<(), TestCaseErr
             prop_assert!(verdict.mentions.is_empty());
             continue;
         }
-        let mentioned = identities.iter().filter(|one| one.mentioned_by.contains(&revision.id()));
+        let mentioned = identities
+            .iter()
+            .filter(|one| one.mentioned_by.contains(&revision.id()));
         let mentioned = mentioned.map(|one| one.means.as_ref().unwrap_or(&one.id).clone());
         let mentioned: BTreeSet<String> = mentioned.collect();
         prop_assert!(verdict.mentions.iter().eq(&mentioned), "{:?}", verdict);

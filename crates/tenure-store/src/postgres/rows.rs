@@ -842,6 +842,14 @@ impl Read for Rows<'_> {
         self.all(sql, &[&at, &of, &DECIDED], pair)
     }
 
+    fn decided_among(&mut self, of: &[ObjectId]) -> Result<Vec<PairRow>, Error> {
+        let sql = pair!(
+            "first = ANY($2) AND second = ANY($2) AND tx_end IS NULL AND position($3::text IN body) > 0 \
+             ORDER BY first, second, slot, tx_start"
+        );
+        self.all(sql, &[&ids(of), &DECIDED], pair)
+    }
+
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error> {
         let sql = pair!(
             "(first, second) > ($3, $4) AND (CASE WHEN $2::bigint IS NULL THEN tx_end IS NULL \

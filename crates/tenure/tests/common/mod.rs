@@ -563,8 +563,8 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
             rarely(9, 0usize..3),
         ),
     );
-    let numbered =
-        (group, marks).prop_map(|(mut group, (id, superseded_by, seen_before, said, more))| {
+    let numbered = (group, marks).prop_map(
+        |(mut group, (id, superseded_by, seen_before, said, more))| {
             let (made, mentions) = more;
             let (derived_from, at) = made.unzip();
             let derived_from = derived_from.unwrap_or_default();
@@ -593,7 +593,8 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
                 said,
             };
             group.into_iter().enumerate().map(draft).collect::<Vec<_>>()
-        });
+        },
+    );
     prop::collection::vec(numbered, 0..14)
         .prop_map(|groups| groups.concat())
         .boxed()
