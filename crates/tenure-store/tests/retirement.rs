@@ -263,11 +263,11 @@ fn what_took_the_place_of_what_it_was_made_from_is_not_stale(home: &Home) {
 /// Random histories of what was made from what, of claims, judgements, decisions and retractions.
 fn proposals_have_for_stale_what_a_compile_leaves_out(home: &Home) {
     let mut seen = 0;
-    for seed in 0..u64::from(rounds(6, 200)) {
+    for seed in 0..u64::from(rounds(8, 200)) {
         let (name, mut dice) = (format!("t{seed}"), Dice(seed));
         let tenant = home.tenant(&name);
         let mut ids: Vec<ObjectId> = Vec::new();
-        for _ in 0..24 {
+        for _ in 0..32 {
             step(&tenant, &mut dice, &mut ids);
         }
         for at in ["2026-02-15".parse().unwrap(), now(), later()] {
@@ -281,12 +281,12 @@ fn proposals_have_for_stale_what_a_compile_leaves_out(home: &Home) {
 }
 
 fn step(tenant: &Tenant, dice: &mut Dice, ids: &mut Vec<ObjectId>) {
-    let number = dice.roll(9);
+    let (number, parents) = (dice.roll(9), dice.roll(4));
     let mut any = |ids: &[ObjectId]| ids[dice.roll(ids.len().max(1) as u64) as usize];
     if ids.len() < 4 || number < 5 {
         let made: Vec<ObjectId> = match ids.len() {
             0 => Vec::new(),
-            _ => (0..number % 3).map(|_| any(ids)).collect(),
+            _ => (0..parents).map(|_| any(ids)).collect(),
         };
         let claim = format!("port == {}", dice.roll(3));
         let types = [
