@@ -242,9 +242,9 @@ mod tests {
             let beliefs = [Belief::of(&stored).unwrap()];
             page("id", &beliefs, false, &AsOf::default(), &Then::default()).into_string()
         };
-        let said = |kind: &str| format!("source <span class=\"chip\">{kind}</span>, from manual");
-        assert!(shown(Some(SourceKind::Tool)).contains(&said("tool")));
-        let none = shown(None);
-        assert!(!none.contains(&said("tool")), "{none}");
+        let said = |kind: &str| format!("source <span class=\"chip\">{kind}</span>, from ");
+        let of_a_tool = shown(Some(SourceKind::Tool));
+        assert!(of_a_tool.contains(&said("tool")), "{of_a_tool}");
+        assert!(!shown(None).contains(&said("tool")));
     }
 }
