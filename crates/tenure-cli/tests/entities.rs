@@ -358,6 +358,8 @@ fn objects_are_listed_by_the_kind_of_their_source() {
     .unwrap();
     assert_eq!(json["objects"][0]["source_kind"], "tool");
     // What comes from a tool is data, unless whoever names it says otherwise.
+    let shown = bench.ok(&["store", "get", "call"]);
+    assert!(shown.contains("\n  source    tool, crm\n"), "{shown}");
     let got = bench.ok(&["store", "get", "call", "--format", "json"]);
     assert!(
         got.contains("\"authority_level\": 4") || got.contains("\"authority_level\":4"),

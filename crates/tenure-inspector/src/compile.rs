@@ -400,6 +400,7 @@ fn lineage(compile: &Compile<'_>, at: usize, object: &ContextObject, links: Link
             dt { "Revision" } dd.mono { (revision.id()) }
             dt { "Type" } dd { (revision.object_type()) ", authority " (revision.authority_level()) }
             dt { "Layer" } dd { (revision.layer()) }
+            dt { "Source kind" } dd { (revision.source_kind()) }
             @if let Some(origin) = revision.source_origin() { dt { "Origin" } dd { (name(origin)) } }
             @if !found_by.is_empty() { dt { "Found by" } dd { @for subquery in &found_by { code { (name(subquery)) } " " } } }
             @if let Some(provenance) = revision.provenance() {

@@ -152,7 +152,8 @@ fn content(belief: &Belief) -> Markup {
             p.origin {
                 @if let Some(kind) = object.object_type { span.chip { (kind) } " " }
                 @if let Some(claim) = &object.normalized_claim { "claims " code { (clipped(&claim.to_string(), 300)) } " " }
-                @if let Some(source) = object.provenance.as_ref().and_then(|provenance| provenance.source_id.as_ref()) { "from " (name(source)) }
+                "source " span.chip { (belief.source_kind) }
+                @if let Some(source) = object.provenance.as_ref().and_then(|provenance| provenance.source_id.as_ref()) { ", from " (name(source)) }
             }
             (payload::body(&object.content, 20_000))
             @if !object.derived_from.is_empty() {
@@ -210,4 +211,40 @@ fn axes(beliefs: &[Belief], holds: &impl Fn(&Belief) -> bool) -> Markup {
 
 fn range(instants: &[i64]) -> Option<(i64, i64)> {
     Some((*instants.iter().min()?, *instants.iter().max()?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tenure::ObjectDocument;
+    use tenure::object::{Lifecycle, Provenance, SourceKind};
+    use tenure_store::StoredObject;
+
+    use super::*;
+
+    #[test]
+    fn the_page_says_what_kind_of_source_an_object_comes_from() {
+        let shown = |kind| {
+            let document = ObjectDocument {
+                provenance: Some(Provenance {
+                    source_id: Some("manual".into()),
+                    source_kind: kind,
+                    ..Provenance::default()
+                }),
+                ..ObjectDocument::named("limit", "At most 40 bar.")
+            };
+            let stored = StoredObject {
+                object: document.seal().unwrap(),
+                opened: 1,
+                closed: None,
+                lifecycle: Lifecycle::Active,
+            };
+            let beliefs = [Belief::of(&stored).unwrap()];
+            page("id", &beliefs, false, &AsOf::default(), &Then::default()).into_string()
+        };
+        let said = |kind: &str| format!("source <span class=\"chip\">{kind}</span>, from ");
+        let of_a_tool = shown(Some(SourceKind::Tool));
+        assert!(of_a_tool.contains(&said("tool")), "{of_a_tool}");
+        assert!(!shown(None).contains(&said("tool")));
+    }
 }

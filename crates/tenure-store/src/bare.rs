@@ -47,7 +47,7 @@ impl OnSlot {
             claims.extend(own);
         }
         let mut decided: Vec<(PairRow, Kept)> = Vec::new();
-        for row in rows.decided(Some(&members), None)? {
+        for row in rows.decided_among(&members)? {
             let kept = kept(&row)?;
             let is_named = |id: &str| entities.iter().any(|one| one == id);
             if kept.slot == slot && kept.named().into_iter().all(is_named) {

@@ -223,7 +223,7 @@ impl Tenant {
             if let Some(merges) = &merges {
                 judged = merges.with_made(rows, &self.name, sees, (first, second), judged)?;
             }
-            let mut view = View::new(&self.name, merges, sees);
+            let mut view = Told::new(&self.name, merges, sees);
             let mut history = Vec::with_capacity(judged.len());
             for row in judged {
                 let then = row.closed.map(|_| row.opened.at);
@@ -255,7 +255,7 @@ fn page(
     }
     .peekable();
     let having = query.having(merges.is_some())?;
-    let mut view = View::new(tenant, merges, query.sees);
+    let mut view = Told::new(tenant, merges, query.sees);
     let mut found = ConflictPage {
         conflicts: Vec::new(),
         next: None,
@@ -377,7 +377,7 @@ pub(crate) fn told_of<K>(
     (merges, sees): (Option<Merges>, Option<&Sees<'_>>),
     judged: Vec<(PairRow, Kept, K)>,
 ) -> Result<Vec<(PairRow, Kept, K)>, Error> {
-    let mut view = View::new(tenant, merges, sees);
+    let mut view = Told::new(tenant, merges, sees);
     let mut told = Vec::with_capacity(judged.len());
     for (row, kept, of) in judged {
         let one = vec![(row.clone(), kept.clone())];
@@ -388,8 +388,8 @@ pub(crate) fn told_of<K>(
     Ok(told)
 }
 
-/// What a caller sees of conflicts.
-struct View<'v> {
+/// What a caller is told of conflicts.
+struct Told<'v> {
     tenant: &'v str,
     merges: Option<Merges>,
     sees: Option<&'v Sees<'v>>,
@@ -405,9 +405,9 @@ struct Speaker {
     actions: BTreeSet<ResolverAction>,
 }
 
-impl<'v> View<'v> {
-    fn new(tenant: &'v str, merges: Option<Merges>, sees: Option<&'v Sees<'v>>) -> View<'v> {
-        View {
+impl<'v> Told<'v> {
+    fn new(tenant: &'v str, merges: Option<Merges>, sees: Option<&'v Sees<'v>>) -> Told<'v> {
+        Told {
             tenant,
             merges,
             sees,

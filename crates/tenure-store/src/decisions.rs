@@ -220,8 +220,9 @@ impl State {
 
 /// The open judgements on two objects; none on one and itself.
 fn pairs_of(rows: &mut dyn Read, both: (ObjectId, ObjectId)) -> Result<Vec<PairRow>, Error> {
-    let mut pairs = rows.pairs(Some(&[both.0]), None)?;
-    pairs.retain(|row| (row.first, row.second) == both);
+    let mut pairs = rows.pair_history(both.0, both.1)?;
+    pairs.retain(|row| row.closed.is_none());
+    pairs.sort_by_key(|row| (row.slot, row.opened));
     Ok(pairs)
 }
 

@@ -268,6 +268,10 @@ pub trait Read {
     fn held_labels(&mut self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
     /// The ids of what was made from any of these.
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;
+    /// The ids of what was made from others, and of what once was.
+    fn made(&mut self) -> Result<Vec<ObjectId>, Error>;
+    /// The beliefs held now that are at this stage of their life, by place, then valid time. No other is read.
+    fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error>;
     /// The ids of what is about this person.
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error>;
     /// The bodies of the revisions that these beliefs are about.
@@ -368,6 +372,9 @@ pub trait Read {
         of: Option<&[ObjectId]>,
         known: Option<Instant>,
     ) -> Result<Vec<PairRow>, Error>;
+    /// The judgements on pairs that a person made and that are held now, of which both objects are among these: whatever else
+    /// they are in is not read.
+    fn decided_among(&mut self, ids: &[ObjectId]) -> Result<Vec<PairRow>, Error>;
     /// A run of judgements on pairs.
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error>;
     /// Every judgement on two objects, the oldest first.

@@ -6,7 +6,7 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
 use crate::claims::settle_claims;
-use crate::engine::{BeliefRow, Change, Stamp, Write};
+use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::evidence::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
@@ -15,25 +15,65 @@ use crate::settle::{apply, rejudge};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
 
-/// The objects that are believed now and say that they were found in any of these sources.
-fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<Vec<ObjectId>, Error> {
-    let mut found = BTreeSet::new();
-    rows.each_held(None, &mut |_, row, body| {
-        // Most say nothing like it, and are not read.
-        if !body.contains("\"source_id\"") {
-            return Ok(());
+/// Returns whether the body of a revision says that it was found in any of these sources.
+fn names_any(body: &str, sources: &BTreeSet<String>) -> bool {
+    // Most say nothing like it, and are not read.
+    if !body.contains("\"source_id\"") {
+        return false;
+    }
+    // What is damaged names no source.
+    let document = serde_json::from_str::<ObjectDocument>(body).ok();
+    let own = document.and_then(|document| document.provenance?.source_id);
+    // What was made of several names them all.
+    let mut named = own.iter().flat_map(|own| own.split(", "));
+    named.any(|named| sources.contains(named.trim()))
+}
+
+/// The objects that are believed at a version and say that they were found in any of these sources.
+#[derive(Clone)]
+struct FoundIn {
+    version: u64,
+    found: BTreeSet<ObjectId>,
+}
+
+impl FoundIn {
+    /// Looks at all that is believed: no index has the sources.
+    fn read(rows: &mut dyn Read, sources: &BTreeSet<String>) -> Result<FoundIn, Error> {
+        let version = rows.version()?;
+        let mut found = BTreeSet::new();
+        rows.each_held(None, &mut |_, row, body| {
+            if names_any(body, sources) {
+                found.insert(row.object);
+            }
+            Ok(())
+        })?;
+        Ok(FoundIn { version, found })
+    }
+
+    /// Those that are so now: only what was written since is looked at.
+    fn now(
+        mut self,
+        rows: &mut dyn Read,
+        sources: &BTreeSet<String>,
+    ) -> Result<Vec<ObjectId>, Error> {
+        let changed = rows.changed_since(self.version)?;
+        for id in &changed {
+            self.found.remove(id);
         }
-        // What is damaged names no source.
-        let document = serde_json::from_str::<ObjectDocument>(body).ok();
-        let own = document.and_then(|document| document.provenance?.source_id);
-        // What was made of several names them all.
-        let named = own.iter().flat_map(|own| own.split(", "));
-        if named.map(str::trim).any(|named| sources.contains(named)) {
-            found.insert(row.object);
+        let standing = rows.standing(&changed)?;
+        let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
+        let beliefs: Vec<&BeliefRow> = beliefs.collect();
+        let bodies = rows.bodies(&beliefs)?;
+        for row in beliefs {
+            let body = bodies.get(&row.revision);
+            if body.is_some_and(|body| names_any(body, sources)) {
+                self.found.insert(row.object);
+            }
         }
-        Ok(())
-    })?;
-    Ok(found.into_iter().collect())
+        // What was erased since left no trace of a change.
+        let found: Vec<ObjectId> = self.found.into_iter().collect();
+        Ok(rows.standing(&found)?.into_keys().collect())
+    }
 }
 
 impl Tenant {
@@ -123,9 +163,11 @@ impl Tenant {
         let mut asked = append.entries.clone();
         asked.push(append.log.clone());
         let asked = Digest::of_parts(asked.iter().map(String::as_bytes));
+        // The long look holds up no other writer.
+        let before = self.read(|rows| FoundIn::read(rows, &sources))?;
         self.once(writing, "judge", asked, move |rows| {
             append_one(rows, &append.log, append.after, &append.entries)?;
-            let found = found_in(rows, &sources)?;
+            let found = before.clone().now(rows, &sources)?;
             if found.is_empty() {
                 return Ok(Vec::new());
             }
@@ -257,4 +299,48 @@ pub(crate) fn rejudge_all(
     let claiming: Vec<ObjectId> = claiming.into_iter().collect();
     settle_claims(rows, &claiming)?;
     Ok(written)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tenure::object::Provenance;
+
+    use super::*;
+    use crate::store::Store;
+    use crate::written::Put;
+
+    #[test]
+    fn what_is_written_after_the_look_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("store.db").display());
+        let tenant = Store::open(&url).unwrap().tenant("acme").unwrap();
+        let put = |name: &str, source: &str| {
+            let provenance = Provenance {
+                source_id: Some(source.into()),
+                ..Provenance::default()
+            };
+            let document = ObjectDocument {
+                provenance: Some(provenance),
+                ..ObjectDocument::named(name, format!("{name} of {source}"))
+            };
+            let written = tenant.put(vec![Put::new(document)], &Writing::default());
+            written.unwrap().objects[0].object_id
+        };
+        let [stays, leaves, gone, erased] =
+            ["stays", "leaves", "gone", "erased"].map(|name| put(name, "turn 7, turn 8"));
+        let later = put("later", "turn 1");
+        let sources = BTreeSet::from(["turn 8".to_owned()]);
+        let before = tenant.read(|rows| FoundIn::read(rows, &sources)).unwrap();
+        assert_eq!(before.found, [stays, leaves, gone, erased].into());
+        put("leaves", "turn 1");
+        put("later", "turn 8");
+        let quietly = Writing::default();
+        tenant.retract(gone, Expect::Any, &quietly).unwrap();
+        tenant.erase(vec![erased], &quietly).unwrap();
+        let now = tenant
+            .read(|rows| before.clone().now(rows, &sources))
+            .unwrap();
+        assert_eq!(BTreeSet::from_iter(now), [stays, later].into());
+    }
 }

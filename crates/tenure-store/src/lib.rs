@@ -74,6 +74,7 @@ mod resolution;
 mod search;
 mod settle;
 mod sqlite;
+mod stale;
 mod stated;
 mod store;
 mod stored;

@@ -149,7 +149,7 @@ impl Merges {
     }
 
     /// The pairs and slots of those of these judgements that a merge makes in this view.
-    pub(crate) fn acting(&self, judged: Vec<PairRow>) -> Result<BTreeSet<OnSlot>, Error> {
+    pub(crate) fn acting(&self, judged: Vec<PairRow>) -> Result<BTreeSet<PairOnSlot>, Error> {
         let mut acting = BTreeSet::new();
         for row in judged {
             let kept = kept(&row)?;
@@ -277,10 +277,10 @@ impl Merges {
 }
 
 /// Two objects and the slot on which they are judged.
-pub(crate) type OnSlot = (ObjectId, ObjectId, String);
+pub(crate) type PairOnSlot = (ObjectId, ObjectId, String);
 
 /// The two objects of a judgement and its slot; no slot where it cannot be read.
-pub(crate) fn of(row: &PairRow) -> OnSlot {
+pub(crate) fn of(row: &PairRow) -> PairOnSlot {
     let slot = kept(row).map_or(String::new(), |kept| kept.slot);
     (row.first, row.second, slot)
 }

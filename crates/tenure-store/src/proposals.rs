@@ -1,20 +1,19 @@
 //! What waits for a person, of all kinds, each with the command that decides it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tenure::Error;
-use tenure::belief::Loser;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, OutcomeState, RetirementRule, Sealer,
+    ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, Sealer,
 };
 use tenure::time::Instant;
 
-use crate::claims::kept;
 use crate::conflicts::{Conflict, ConflictQuery};
-use crate::engine::{BeliefRow, PairRow};
+use crate::engine::BeliefRow;
 use crate::held::waiting;
 use crate::labels::{Sees, open_objects};
+use crate::stale::{AT_ONCE, Stale, stale};
 use crate::stated::in_place_of;
 use crate::stored::read_revision;
 use crate::sweep::{Awaiting, HardDelete};
@@ -103,12 +102,10 @@ impl Tenant {
         let proposed: BTreeSet<ObjectId> = proposed.map(|one| one.object_id).collect();
         let waits = self.awaiting(sees)?;
         let is_erased = |one: &Awaiting| one.rule == RetirementRule::HardDelete;
-        let old: BTreeSet<ObjectId> = if waits.iter().any(is_erased) {
-            let old = self.too_old(now, HardDelete::Done)?.into_iter();
-            old.map(|old| old.retired.object_id).collect()
-        } else {
-            BTreeSet::new()
-        };
+        let erased = waits.iter().filter(|one| is_erased(one));
+        let erased: Vec<ObjectId> = erased.map(|one| one.object_id).collect();
+        let old = self.too_old_of(Some(&erased), now, HardDelete::Done)?;
+        let old: BTreeSet<ObjectId> = old.into_iter().map(|old| old.retired.object_id).collect();
         let waits = waits.into_iter();
         let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
         self.tell_stated(&mut all, now, sees)?;
@@ -185,55 +182,10 @@ impl Tenant {
     }
 
     /// The objects that are left out of compiles because something that they were made from was written or judged since,
-    /// does not stand or is over: as a compile has it, of what is believed now.
+    /// does not stand or is over.
     fn stale(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
-        self.read(|rows| {
-            let mut sealer = Sealer::default();
-            let mut parents = Parents::default();
-            let mut made: Vec<Made> = Vec::new();
-            rows.each_held(None, &mut |_, row, body| {
-                if row.lifecycle != Lifecycle::Active {
-                    return Ok(());
-                }
-                parents.add(&row, now);
-                // What is damaged is reported by the check.
-                let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
-                    return Ok(());
-                };
-                let revision = object.revision();
-                if !revision.derived_from().is_empty() {
-                    made.push(Made {
-                        id: row.object,
-                        name: object.name().to_owned(),
-                        object_type: revision.object_type(),
-                        at: row.opened.at,
-                        parents: revision.derived_from().to_vec(),
-                        has_path: serde_json::from_str::<Kept>(body)
-                            .is_ok_and(|kept| kept.update_path.is_some()),
-                    });
-                }
-                Ok(())
-            })?;
-            if made.is_empty() {
-                return Ok(Vec::new());
-            }
-            let pairs = rows.pairs(None, None)?;
-            // What may not be seen changes nothing in what is told of the rest.
-            let ids = made.iter().flat_map(|one| &one.parents).copied();
-            let ids = ids.chain(made.iter().map(|one| one.id));
-            let ids = ids.chain(pairs.iter().flat_map(|pair| [pair.first, pair.second]));
-            let ids: BTreeSet<ObjectId> = ids.collect();
-            let open = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
-            let open: BTreeSet<ObjectId> = open.into_iter().collect();
-            for pair in &pairs {
-                if open.contains(&pair.first) && open.contains(&pair.second) {
-                    parents.add_judgement(pair, now)?;
-                }
-            }
-            made.retain(|one| open.contains(&one.id));
-            parents.opened.retain(|id, _| open.contains(id));
-            Ok(stale_of(&made, parents))
-        })
+        let found = self.read(|rows| stale(rows, &self.name, now, sees))?;
+        found.into_iter().map(remake).collect()
     }
 }
 
@@ -244,34 +196,35 @@ impl Tenant {
         self.read(|rows| {
             let mut sealer = Sealer::default();
             let mut found: Vec<(BeliefRow, String, ObjectType, Vec<ObjectId>)> = Vec::new();
-            let mut unclean = BTreeSet::new();
-            let mut known = BTreeSet::new();
-            rows.each_held(None, &mut |_, row, body| {
-                known.insert(row.object);
-                if row.contradiction == ContradictionStatus::Clean {
-                    return Ok(());
+            let made = rows.made()?;
+            for ids in made.chunks(AT_ONCE) {
+                let standing = rows.standing(ids)?.into_values();
+                let mut held: Vec<BeliefRow> = standing.flat_map(|one| one.beliefs).collect();
+                held.retain(|row| row.contradiction != ContradictionStatus::Clean);
+                let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;
+                for row in held {
+                    let body = bodies.get(&row.revision).map_or("", String::as_str);
+                    // What is damaged is reported by the check.
+                    let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
+                        continue;
+                    };
+                    let revision = object.revision();
+                    let (name, of) = (object.name().to_owned(), revision.object_type());
+                    let parents = revision.derived_from().to_vec();
+                    if !parents.is_empty() {
+                        found.push((row, name, of, parents));
+                    }
                 }
-                unclean.insert(row.object);
-                // What is damaged is reported by the check.
-                let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
-                    return Ok(());
-                };
-                let revision = object.revision();
-                let parents = revision.derived_from().to_vec();
-                if !parents.is_empty() {
-                    found.push((
-                        row,
-                        object.name().to_owned(),
-                        revision.object_type(),
-                        parents,
-                    ));
-                }
-                Ok(())
-            })?;
-            found.retain(|(_, _, _, parents)| {
-                let stands = |id: &ObjectId| known.contains(id) && !unclean.contains(id);
-                parents.iter().all(stands)
-            });
+            }
+            let parents = found.iter().flat_map(|(_, _, _, parents)| parents);
+            let parents: BTreeSet<ObjectId> = parents.copied().collect();
+            let standing = rows.standing(&parents.into_iter().collect::<Vec<_>>())?;
+            let is_clean = |row: &BeliefRow| row.contradiction == ContradictionStatus::Clean;
+            let stands = |id: &ObjectId| {
+                let held = standing.get(id).map(|one| &one.beliefs);
+                held.is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
+            };
+            found.retain(|(_, _, _, parents)| parents.iter().all(stands));
             let ids = found.iter().flat_map(|(row, _, _, parents)| {
                 std::iter::once(row.object).chain(parents.iter().copied())
             });
@@ -311,132 +264,31 @@ impl Tenant {
     }
 }
 
-/// What is known of the objects that others were made from.
-#[derive(Default)]
-struct Parents {
-    /// The instant since which each is believed: the latest of its parts counts.
-    opened: BTreeMap<ObjectId, Instant>,
-    /// Those that something speaks against.
-    fell: BTreeSet<ObjectId>,
-    /// Those of which some part is not over.
-    lasts: BTreeSet<ObjectId>,
-}
-
-impl Parents {
-    fn add(&mut self, row: &BeliefRow, now: Instant) {
-        let latest = self.opened.entry(row.object).or_insert(row.opened.at);
-        *latest = (*latest).max(row.opened.at);
-        if row.contradiction != ContradictionStatus::Clean {
-            self.fell.insert(row.object);
-        }
-        if row.valid.until.is_none_or(|end| now < end) {
-            self.lasts.insert(row.object);
-        }
-    }
-
-    /// Adds what a judgement on two claims says of them now.
-    fn add_judgement(&mut self, pair: &PairRow, now: Instant) -> Result<(), Error> {
-        let judged = kept(pair)?;
-        let is_now = judged.from.is_none_or(|from| from <= now)
-            && judged.until.is_none_or(|until| now < until);
-        if !is_now {
-            return Ok(());
-        }
-        match judged.loser {
-            Loser::First => self.fell.extend([pair.first]),
-            Loser::Second => self.fell.extend([pair.second]),
-            Loser::Both => self.fell.extend([pair.first, pair.second]),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// What is stale of what was made from others. What was made from something stale is stale, too: each is looked at again only
-/// when one of its own parents has become so.
-fn stale_of(made: &[Made], parents: Parents) -> Vec<Waiting> {
-    let mut children: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
-    for (at, one) in made.iter().enumerate() {
-        for parent in &one.parents {
-            children.entry(*parent).or_default().push(at);
-        }
-    }
-    let mut stale: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
-    let mut open: VecDeque<usize> = (0..made.len()).collect();
-    while let Some(one) = open.pop_front().and_then(|at| made.get(at)) {
-        if stale.contains_key(&one.id) || parents.fell.contains(&one.id) {
-            continue;
-        }
-        if let Some(of) = one.changed(&parents, &stale) {
-            stale.insert(one.id, one.proposal(of));
-            open.extend(children.get(&one.id).into_iter().flatten());
-        }
-    }
-    stale.into_values().collect()
-}
-
-/// The field of a revision's body that says where newer versions come from.
-#[derive(Deserialize)]
-struct Kept {
-    update_path: Option<String>,
-}
-
-/// An object that was made from others.
-struct Made {
-    id: ObjectId,
-    name: String,
-    object_type: ObjectType,
-    at: Instant,
-    parents: Vec<ObjectId>,
-    /// True if it says where newer versions of it come from.
-    has_path: bool,
-}
-
-impl Made {
-    /// The parent that has changed since, does not stand or is over.
-    fn changed(&self, parents: &Parents, stale: &BTreeMap<ObjectId, Waiting>) -> Option<ObjectId> {
-        let is_down = |id: &ObjectId| parents.fell.contains(id) || stale.contains_key(id);
-        let lasts = |id: &ObjectId| parents.lasts.contains(id);
-        let known = || self.parents.iter().filter(|id| **id != self.id);
-        let known = || known().filter(|id| parents.opened.contains_key(id));
-        // What was inferred stands on what is left.
-        let is_held = self.object_type == ObjectType::InferredBelief
-            && known().any(|id| !is_down(id) && lasts(id));
-        let changed = known().find(|id| {
-            if is_down(id) {
-                !is_held
-            } else {
-                parents.opened.get(id).is_some_and(|at| self.at < *at)
-            }
-        });
-        let over = || known().next().filter(|_| !known().any(lasts));
-        changed.or_else(over).copied()
-    }
-
-    fn proposal(&self, of: ObjectId) -> Waiting {
-        let id = self.id;
-        let from = self.parents.iter();
-        let from = from.map(|parent| format!(" --derived-from {parent}"));
-        let put = format!("tenure store put FILE.json{}", from.collect::<String>());
-        let retract = format!("tenure store retract {id}");
-        let (decide, otherwise) = if self.has_path {
-            (format!("tenure store refresh {id}"), vec![put, retract])
-        } else {
-            (put, vec![retract])
-        };
-        Waiting {
-            kind: WaitingKind::Stale,
-            object_id: Some(id),
-            other_id: Some(of),
-            entity: None,
-            name: self.name.clone(),
-            object_type: Some(self.object_type),
-            rule: None,
-            since: None,
-            decide,
-            otherwise,
-        }
-    }
+/// What is stale, as a proposal to make it anew.
+fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
+    let document = object.to_document()?;
+    let id = object.revision().object_id();
+    let from = document.derived_from.iter();
+    let from = from.map(|parent| format!(" --derived-from {parent}"));
+    let put = format!("tenure store put FILE.json{}", from.collect::<String>());
+    let retract = format!("tenure store retract {id}");
+    let (decide, otherwise) = if document.update_path.is_some() {
+        (format!("tenure store refresh {id}"), vec![put, retract])
+    } else {
+        (put, vec![retract])
+    };
+    Ok(Waiting {
+        kind: WaitingKind::Stale,
+        object_id: Some(id),
+        other_id: Some(of),
+        entity: None,
+        name: object.name().to_owned(),
+        object_type: Some(object.revision().object_type()),
+        rule: None,
+        since: None,
+        decide,
+        otherwise,
+    })
 }
 
 /// An object that awaits a person, as a proposal. What is too `old` is to be erased where its own rule says so, whatever it

@@ -12,7 +12,7 @@ use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Us
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
-use crate::engine::{BeliefRow, Read, Write};
+use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::age_all;
 use crate::labels::{Sees, open_objects};
 use crate::recorded::written;
@@ -292,15 +292,25 @@ impl Tenant {
     /// The objects that are too old, in the order in which they came. Of an object, the parts speak that are of now or of
     /// later: what it said of a time that is over makes it no older.
     pub(crate) fn too_old(&self, now: Instant, hard_delete: HardDelete) -> Result<Vec<Old>, Error> {
+        self.too_old_of(None, now, hard_delete)
+    }
+
+    /// The same, of these objects, or of all.
+    pub(crate) fn too_old_of(
+        &self,
+        of: Option<&[ObjectId]>,
+        now: Instant,
+        hard_delete: HardDelete,
+    ) -> Result<Vec<Old>, Error> {
         self.read(|rows| {
-            let usage = rows.usage(None)?;
+            let usage = rows.usage(of)?;
             let kept = type_ages(rows)?;
             let types = kept.ages();
             let mut sealer = Sealer::default();
             let mut found: Vec<Vec<Part>> = Vec::new();
             let mut parts: Vec<Part> = Vec::new();
             let mut unread: BTreeSet<ObjectId> = BTreeSet::new();
-            rows.each_held(None, &mut |_, row, body| {
+            each_of(rows, of, &mut |row, body| {
                 // How old it may become is lost with what is damaged.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
                     unread.insert(row.object);
@@ -373,15 +383,15 @@ impl Tenant {
         self.read(|rows| {
             let mut sealer = Sealer::default();
             let mut found: Vec<Awaiting> = Vec::new();
+            let mut waits = rows.at_stage(Lifecycle::AwaitingConfirmation)?;
             let mut known = BTreeSet::new();
-            rows.each_held(None, &mut |_, row, body| {
-                let waits = row.lifecycle == Lifecycle::AwaitingConfirmation;
-                if !waits || !known.insert(row.object) {
-                    return Ok(());
-                }
+            waits.retain(|row| known.insert(row.object));
+            let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
+            for row in waits {
+                let body = bodies.get(&row.revision).map_or("", String::as_str);
                 // What is damaged is reported by the check.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
-                    return Ok(());
+                    continue;
                 };
                 let rule = object.revision().retirement_rule();
                 found.push(Awaiting {
@@ -392,8 +402,7 @@ impl Tenant {
                     rule: rule.unwrap_or(RetirementRule::Archive),
                     since: row.opened.at,
                 });
-                Ok(())
-            })?;
+            }
             let ids = found.iter().map(|one| one.object_id).collect();
             let open = open_objects(rows, &self.name, ids, sees)?;
             let open: BTreeSet<ObjectId> = open.into_iter().collect();
@@ -401,6 +410,27 @@ impl Tenant {
             Ok(found)
         })
     }
+}
+
+/// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.
+fn each_of(
+    rows: &mut dyn Read,
+    of: Option<&[ObjectId]>,
+    each: &mut dyn FnMut(BeliefRow, &str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(ids) = of else {
+        return rows.each_held(None, &mut |_, row, body| each(row, body));
+    };
+    let mut standing: Vec<Standing> = rows.standing(ids)?.into_values().collect();
+    standing.sort_by_key(|one| one.place);
+    let held = standing.into_iter().flat_map(|one| one.beliefs);
+    let held: Vec<BeliefRow> = held.collect();
+    let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;
+    for row in held {
+        let revision = row.revision;
+        each(row, bodies.get(&revision).map_or("", String::as_str))?;
+    }
+    Ok(())
 }
 
 impl Part {

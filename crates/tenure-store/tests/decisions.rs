@@ -27,6 +27,7 @@ on_both_engines!(
     a_history_says_what_was_claimed_then,
     a_decision_that_rests_stays_as_it_is,
     conflicts_come_in_pages,
+    pages_of_any_size_make_the_list,
 );
 
 /// The reason of a refusal for something that the caller may not see.
@@ -701,6 +702,68 @@ fn conflicts_come_in_pages(home: &Home) {
         ..ConflictQuery::default()
     };
     assert_eq!(pages(&waiting, 7).len(), conflicts(&acme).len() - 1);
+}
+
+/// Whatever a page may hold, and wherever it ends in what is read at once.
+fn pages_of_any_size_make_the_list(home: &Home) {
+    let acme = home.tenant("acme");
+    let mut documents: Vec<ObjectDocument> = (0..17)
+        .map(|number| ObjectDocument {
+            user_id: (number % 5 == 4).then(|| "eve".into()),
+            ..claims(&format!("c{number}"), &format!("port == {}", number % 13))
+        })
+        .collect();
+    // Some pairs have several judgements, and one has more than are read at once.
+    let of_many = |name: String, number: u32, entities: u32| ObjectDocument {
+        canonical_entity_ids: (0..entities).map(|of| format!("e{of}")).collect(),
+        ..claims(&name, &format!("size == {number}"))
+    };
+    documents.extend((0..7).map(|number| of_many(format!("s{number}"), number, 3)));
+    documents.extend((0..2).map(|number| of_many(format!("w{number}"), number + 20, 90)));
+    let all = ids(&acme, documents);
+    for pair in [[0, 1], [0, 2], [17, 18]] {
+        decide(&acme, all[pair[0]], all[pair[1]]).unwrap();
+    }
+    let whole = conflicts(&acme).len();
+    assert!(whole > 280, "{whole}");
+    let mut dice = crate::common::Dice(25);
+    for round in 0..rounds(40, 400) {
+        let query = ConflictQuery {
+            sees: (dice.roll(2) == 0).then_some(&not_eves as &tenure_store::Sees<'_>),
+            waiting: dice.roll(3) == 0,
+            slot: [None, Some("port"), Some("size")][dice.roll(3) as usize],
+            entity: [None, None, Some("desk"), Some("e1"), Some("e70")][dice.roll(5) as usize],
+            ..ConflictQuery::default()
+        };
+        let list = acme.conflicts(None, query.sees).unwrap().into_iter();
+        let list = list.filter(|one| {
+            query.slot.is_none_or(|slot| one.slot == slot)
+                && query.entity.is_none_or(|entity| one.entity == entity)
+                && (!query.waiting || one.loser == Loser::Both && one.ground != Ground::Person)
+        });
+        let list: Vec<Conflict> = list.collect();
+        // About as many as are read at once, and any other number.
+        let most = match round % 3 {
+            0 => 60 + dice.roll(8) as usize,
+            1 => 1 + dice.roll(70) as usize,
+            _ => 1 + dice.roll(400) as usize,
+        };
+        let pair = |one: &Conflict| (one.first.object_id, one.second.object_id);
+        let (mut after, mut found) = (None, Vec::new());
+        loop {
+            let page = ConflictQuery { after, ..query };
+            let page = acme.conflict_page(&page, most).unwrap();
+            // What is more than asked for is of the last two objects.
+            let more = page.conflicts.get(most - 1..).unwrap_or_default();
+            assert!(more.windows(2).all(|two| pair(&two[0]) == pair(&two[1])));
+            let is_full = page.conflicts.len() >= most;
+            found.extend(page.conflicts);
+            let Some(next) = page.next else { break };
+            assert!(is_full && after.is_none_or(|after| after < next));
+            after = Some(next);
+        }
+        assert_eq!(found, list, "{most} {round}");
+    }
 }
 
 proptest! {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant as Clock};
 use tenure::error::ErrorKind;
 use tenure::num::Score;
 use tenure::object::{
-    Classification, ContradictionStatus, ObjectId, ObjectType, OutcomeDecision, OutcomeKind,
-    RetirementRule,
+    Classification, ContradictionStatus, Decision, ObjectId, ObjectType, OutcomeDecision,
+    OutcomeKind, RetirementRule,
 };
 use tenure::time::Instant;
 use tenure::{
@@ -14,10 +14,10 @@ use tenure::{
     compile,
 };
 use tenure_store::{
-    Expect, HardDelete, Proposal, Retention, Tenant, Waiting, WaitingKind, Writing,
+    Expect, HardDelete, Proposal, Put, Retention, Tenant, Waiting, WaitingKind, Writing,
 };
 
-use crate::common::{Home, document, now, put, put_one};
+use crate::common::{Dice, Home, document, now, put, put_one, rounds};
 
 on_both_engines!(
     nothing_but_its_author_makes_an_object_younger,
@@ -25,6 +25,8 @@ on_both_engines!(
     what_an_object_said_of_the_past_makes_it_no_older,
     what_stands_on_what_is_over_is_stale,
     what_stands_on_a_claim_that_lost_is_stale,
+    what_took_the_place_of_what_it_was_made_from_is_not_stale,
+    proposals_have_for_stale_what_a_compile_leaves_out,
     a_proposal_to_erase_is_one_whatever_is_to_be_erased,
     a_command_names_the_tenant_and_all_parents,
     a_decision_holds_for_what_was_seen,
@@ -206,6 +208,127 @@ fn what_stands_on_a_claim_that_lost_is_stale(home: &Home) {
     assert_eq!(stale(&acme, "2026-02-01".parse().unwrap()), [""; 0]);
 }
 
+/// The names of what a compile leaves out as stale.
+fn left_out_as_stale(tenant: &Tenant, at: Instant) -> Vec<String> {
+    let loaded = tenant.load().unwrap();
+    let reasons = verdicts(
+        loaded.candidates(),
+        AsOf {
+            valid: Some(at),
+            known: None,
+        },
+    );
+    let stale = reasons
+        .into_iter()
+        .filter(|(_, reason)| matches!(reason, Reason::Stale { .. }));
+    let mut names: Vec<String> = stale.map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn what_took_the_place_of_what_it_was_made_from_is_not_stale(home: &Home) {
+    let acme = home.tenant("acme");
+    let claims = |name: &str, value: u32, from: &str| ObjectDocument {
+        normalized_claim: Some(format!("port == {value}")),
+        canonical_entity_ids: vec!["desk".into()],
+        valid_from: Some(from.parse().unwrap()),
+        ..document(name, &format!("The port is {value}."))
+    };
+    let old = put(&acme, vec![claims("old", 80, "2026-01-01")]).objects[0].object_id;
+    let update = ObjectDocument {
+        derived_from: vec![old],
+        ..claims("update", 443, "2026-03-01")
+    };
+    let update = put(&acme, vec![update]).objects[0].object_id;
+    put(
+        &acme,
+        vec![
+            made_from("of both", &[old, update]),
+            made_from("of the old", &[old]),
+        ],
+    );
+    let agreed = || {
+        let mut found = stale(&acme, later());
+        found.sort_unstable();
+        assert_eq!(found, left_out_as_stale(&acme, later()));
+        found
+    };
+    // The old one fell to the update, which was made from it, and so was what stands on both.
+    assert_eq!(agreed(), ["of both", "of the old"]);
+    put(&acme, vec![claims("old", 81, "2026-01-01")]);
+    assert_eq!(agreed(), ["of both", "of the old", "update"]);
+}
+
+/// Random histories of what was made from what, of claims, judgements, decisions and retractions.
+fn proposals_have_for_stale_what_a_compile_leaves_out(home: &Home) {
+    let mut seen = 0;
+    for seed in 0..u64::from(rounds(8, 200)) {
+        let (name, mut dice) = (format!("t{seed}"), Dice(seed));
+        let tenant = home.tenant(&name);
+        let mut ids: Vec<ObjectId> = Vec::new();
+        for _ in 0..32 {
+            step(&tenant, &mut dice, &mut ids);
+        }
+        for at in ["2026-02-15".parse().unwrap(), now(), later()] {
+            let mut found = stale(&tenant, at);
+            found.sort_unstable();
+            assert_eq!(found, left_out_as_stale(&tenant, at), "{seed} {at}");
+            seen += found.len();
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+fn step(tenant: &Tenant, dice: &mut Dice, ids: &mut Vec<ObjectId>) {
+    let (number, parents) = (dice.roll(9), dice.roll(4));
+    let mut any = |ids: &[ObjectId]| ids[dice.roll(ids.len().max(1) as u64) as usize];
+    if ids.len() < 4 || number < 5 {
+        let made: Vec<ObjectId> = match ids.len() {
+            0 => Vec::new(),
+            _ => (0..parents).map(|_| any(ids)).collect(),
+        };
+        let claim = format!("port == {}", dice.roll(3));
+        let types = [
+            ObjectType::Rule,
+            ObjectType::Preference,
+            ObjectType::InferredBelief,
+        ];
+        let from = ["2026-01-01", "2026-02-01", "2026-03-01"][dice.roll(3) as usize];
+        let document = ObjectDocument {
+            object_type: Some(types[dice.roll(3) as usize]),
+            normalized_claim: (dice.roll(2) == 0).then_some(claim),
+            canonical_entity_ids: vec![["desk", "lamp"][dice.roll(2) as usize].into()],
+            valid_from: (dice.roll(2) == 0).then(|| from.parse().unwrap()),
+            valid_until: (dice.roll(9) == 0).then(|| "2026-05-01".parse().unwrap()),
+            derived_from: made,
+            decay_rule: (dice.roll(9) == 0)
+                .then(|| ageing("any", RetirementRule::Archive).decay_rule)
+                .flatten(),
+            ..document(
+                &format!("o{}", dice.roll(9)),
+                &format!("Text {}.", dice.roll(99)),
+            )
+        };
+        if let Ok(written) = tenant.put(vec![Put::new(document)], &quietly()) {
+            ids.push(written.objects[0].object_id);
+        }
+        return;
+    }
+    let (one, other) = (any(ids), any(ids));
+    // What is refused changes nothing.
+    match number {
+        5 => drop(tenant.judge(one, ContradictionStatus::Disputed, None, &quietly())),
+        6 => drop(tenant.judge(one, ContradictionStatus::Clean, Some(other), &quietly())),
+        7 => {
+            let stands = [Decision::First, Decision::Both, Decision::Neither];
+            let stands = stands[dice.roll(3) as usize];
+            drop(tenant.resolve_conflict(one, other, stands, None, None, &quietly()));
+        }
+        _ => drop(tenant.retract(one, Expect::Any, &quietly())),
+    }
+}
+
 fn a_proposal_to_erase_is_one_whatever_is_to_be_erased(home: &Home) {
     let acme = home.tenant("acme");
     let of = |object_type, rule, name: &str| ObjectDocument {
@@ -327,23 +450,31 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     accept(newer.proposed_at).unwrap();
 }
 
-/// Those of these candidates that a compile has for too old, by name.
-fn decayed(candidates: &Candidates, at: Instant) -> Vec<String> {
+/// The names of these candidates, each with the reason that a compile gives.
+fn verdicts(candidates: &Candidates, as_of: AsOf) -> Vec<(String, Reason)> {
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let policy = Policy::preset("standard").unwrap();
-    let mut request =
-        Request::new("Is it so, still?", Budget::tokens(4_000)).with_as_of(AsOf::both(at));
-    request.principal.tenant = "acme".into();
+    let mut request = Request::new("Is it so, still?", Budget::tokens(4_000)).with_as_of(as_of);
+    let first = candidates.objects().first();
+    let tenant = first.map_or("acme", |object| &object.revision().scope().tenant);
+    request.principal.tenant = tenant.into();
     request.principal.clearance = Classification::HighlyRestricted;
     let outcome = compile(&world, &policy, &request, candidates, &Facts::none()).unwrap();
     let verdicts = outcome.single().unwrap().trace.verdicts.iter();
-    let old = verdicts.filter(|verdict| {
+    let each = verdicts.map(|verdict| (verdict.name.to_string(), verdict.reason.clone()));
+    each.collect()
+}
+
+/// Those of these candidates that a compile has for too old, by name.
+fn decayed(candidates: &Candidates, at: Instant) -> Vec<String> {
+    let old = verdicts(candidates, AsOf::both(at)).into_iter();
+    let old = old.filter(|(_, reason)| {
         matches!(
-            verdict.reason,
+            reason,
             Reason::Decayed { .. } | Reason::AwaitingConfirmation { .. }
         )
     });
-    old.map(|verdict| verdict.name.to_string()).collect()
+    old.map(|(name, _)| name).collect()
 }
 
 fn a_compile_leaves_out_what_a_sweep_would_retire(home: &Home) {

@@ -4,7 +4,7 @@ use crate::job::whole_name;
 use serde::Serialize;
 use tenure::catalogue::{Catalogue, Model, Origin};
 use tenure::error::nearest;
-use tenure::object::{Lifecycle, ObjectId, RevisionId, clip};
+use tenure::object::{Lifecycle, ObjectId, RevisionId, SourceKind, clip};
 use tenure::time::Instant;
 use tenure::{CountKind, Error, ObjectDocument};
 use tenure_store::{StoredObject, Tenant};
@@ -28,6 +28,9 @@ pub struct Belief {
     pub held_from: Option<Instant>,
     /// Until when.
     pub held_until: Option<Instant>,
+    /// The kind of its source, as far as its authority bears that out; what it says itself stands in its provenance.
+    #[serde(skip)]
+    pub source_kind: SourceKind,
     /// The object.
     pub object: ObjectDocument,
 }
@@ -53,6 +56,7 @@ impl Belief {
             tx_end: transaction.until,
             held_from: valid.from,
             held_until: valid.until,
+            source_kind: stored.object.revision().source_kind(),
             object,
         })
     }
@@ -169,6 +173,7 @@ mod tests {
             tx_end: None,
             held_from: None,
             held_until: None,
+            source_kind: SourceKind::Agent,
             object,
         };
         let json = |belief: &Belief| serde_json::to_string(belief).unwrap();

@@ -204,6 +204,39 @@ pub fn admitted(policy: &Policy, principal: &Principal, candidates: &Candidates)
     (0..candidates.len()).filter(is_open).collect()
 }
 
+/// The places of the candidates that a compile leaves out since what they were made from has changed, each with the place of
+/// that: of those that the caller may see.
+///
+/// # Errors
+///
+/// As [`compile`], for what the store damaged and would have to go in.
+///
+/// ```
+/// use tenure::{Candidates, ObjectDocument, Policy, Request};
+/// let at = |day: &str| Some(day.parse().unwrap());
+/// let mut notes = ObjectDocument::rule("notes", "Pump 7 runs at 40 bar.");
+/// notes.tx_start = at("2026-03-02");
+/// let notes = notes.seal()?;
+/// let mut summary = ObjectDocument::rule("summary", "Pump 7: 30 bar.");
+/// summary.tx_start = at("2026-03-01");
+/// summary.derived_from = vec![notes.revision().object_id()];
+/// let candidates = Candidates::new(vec![notes, summary.seal()?]).said();
+/// let policy = Policy::preset("standard")?;
+/// assert_eq!(tenure::stale(&policy, &Request::default(), &candidates)?, [(1, 0)]);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub fn stale(
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+) -> Result<Vec<(usize, usize)>, Error> {
+    let admitted = stages::admit(stages::normalize(candidates), policy, request);
+    let resolved = stages::resolve(admitted, request);
+    let settled = stages::settle(resolved, policy, request, Retirement::Applies)?;
+    let each = settled.stale.into_iter();
+    Ok(each.map(|(at, of)| (at as usize, of as usize)).collect())
+}
+
 /// The first four stages: what the caller may see and what holds at the instants asked for.
 fn settled<'a>(
     world: &World,

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tenure::belief::SlotClaim;
 use tenure::condense::Omission;
 use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection, Role};
-use tenure::policy::{Contradictions, Order, Overflow};
+use tenure::policy::{Contradictions, Derived, Order, Overflow};
 use tenure::section::{Section, section_of};
 use tenure::time::Position;
 use tenure::trace::{EpochCause, Form, Note, Stage};
@@ -213,6 +213,23 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
         prop_assert_eq!(&result, &expected);
     }
 
+    // What the texts mention is told of them, and changes nothing else.
+    let mut silent = run.request.clone();
+    for one in &mut silent.identities {
+        one.mentioned_by.clear();
+    }
+    match (run.with(&silent), &run.result) {
+        (Ok(silent), Ok(own)) => {
+            prop_assert_eq!(payload(&silent), payload(own));
+            let mut verdicts = own.trace.verdicts.clone();
+            for verdict in &mut verdicts {
+                verdict.mentions.clear();
+            }
+            prop_assert_eq!(&silent.trace.verdicts, &verdicts);
+        }
+        (silent, own) => prop_assert_eq!(silent.err(), own.as_ref().err().cloned()),
+    }
+
     // Ids are names: dealt anew, in another order, they change no byte.
     let other = Case {
         salt: "another",
@@ -280,6 +297,7 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
 
     no_claims_collide(&run, real)?;
     the_undecided_stays_low(&run, real)?;
+    what_is_made_follows(&run, real)?;
     let bytes = real.envelope.payload.as_ref().unwrap().bytes();
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     prop_assert_eq!(*real.envelope.payload_digest.unwrap().bytes(), digest);
@@ -582,6 +600,69 @@ fn no_claims_collide(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What was made from something that the caller may see stands only while nothing that it was made from was written after it
+/// or is judged; what was inferred, while some of it is clean.
+fn what_is_made_follows(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    if run.policy.document().derived == Derived::Keep {
+        return Ok(());
+    }
+    let verdicts = real.trace.verdicts.iter().zip(run.candidates.objects());
+    // Those whose parts came as far as the stage that asks.
+    let admitted = verdicts.clone().filter(|(verdict, _)| {
+        let stages = verdict.reason.stages();
+        stages != [Stage::Admit] && stages != [Stage::Resolve]
+    });
+    let mut parts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (verdict, object) in admitted {
+        let id = object.revision().object_id();
+        parts.entry(id).or_default().push((verdict, object));
+    }
+    for (verdict, object) in verdicts {
+        let revision = object.revision();
+        let own = object.status().transaction.from;
+        let (Ruling::Included, Some(own)) = (verdict.verdict, own) else {
+            let is_stale = matches!(verdict.reason, Reason::Stale { .. });
+            prop_assert!(own.is_some() || !is_stale, "{:?}", verdict);
+            continue;
+        };
+        let parents = revision.derived_from().iter();
+        let parents = parents.filter(|id| **id != revision.object_id());
+        let parents = parents.filter_map(|id| parts.get(id));
+        let is_down = |parts: &Vec<(&Verdict, _)>| {
+            let mut each = parts.iter();
+            each.all(|(verdict, _)| {
+                matches!(
+                    verdict.reason,
+                    Reason::Contradicted { .. } | Reason::Stale { .. }
+                )
+            })
+        };
+        let is_inferred = revision.object_type() == ObjectType::InferredBelief;
+        let is_over = |parts: &Vec<(&Verdict, _)>| {
+            let mut each = parts.iter();
+            each.all(|(verdict, _)| {
+                matches!(
+                    verdict.reason,
+                    Reason::ExpiredValidTime { .. } | Reason::Decayed { .. }
+                )
+            })
+        };
+        let holds = |parts: &Vec<_>| !is_down(parts) && !is_over(parts);
+        let is_held = is_inferred && parents.clone().any(holds);
+        for parts in parents.clone() {
+            let mut written = parts
+                .iter()
+                .map(|(_, object)| object.status().transaction.from);
+            let is_later = written.any(|from| from.is_some_and(|from| own < from));
+            prop_assert!(is_held || !is_down(parts), "{:?}", verdict);
+            prop_assert!(is_held || !is_later, "{:?}", verdict);
+        }
+        let any = parents.clone().next().is_some();
+        prop_assert!(!any || !parents.clone().all(is_over), "{:?}", verdict);
+    }
+    Ok(())
+}
+
 /// What is about an entity that nobody has decided holds nothing on rungs 4 and 5, and no object of the platform or the
 /// developer is about it; what the registry says of merged ids is told of each verdict.
 fn the_undecided_stays_low(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
@@ -592,8 +673,15 @@ fn the_undecided_stays_low(run: &Run, real: &Compiled) -> Result<(), TestCaseErr
         let (ids, _) = revision.names();
         if verdict.verdict == Ruling::Denied {
             prop_assert!(verdict.canonical_entity_ids.is_empty());
+            prop_assert!(verdict.mentions.is_empty());
             continue;
         }
+        let mentioned = identities
+            .iter()
+            .filter(|one| one.mentioned_by.contains(&revision.id()));
+        let mentioned = mentioned.map(|one| one.means.as_ref().unwrap_or(&one.id).clone());
+        let mentioned: BTreeSet<String> = mentioned.collect();
+        prop_assert!(verdict.mentions.iter().eq(&mentioned), "{:?}", verdict);
         let mut canonical: Vec<String> = Vec::new();
         for id in ids {
             let means = said(id).and_then(|one| one.means.clone());
@@ -887,7 +975,7 @@ fn the_oversized_starve_nobody(
         gate: None,
         tools: None,
         retrieval: None,
-        ..case.request.clone()
+        ..case.request()
     };
     let mut objects = case.candidates().objects().to_vec();
     objects.retain(|object| object.revision().name() != "n0");
@@ -1419,7 +1507,7 @@ fn paginated(case: &Case, passages: usize, share: u32) -> Option<Run> {
         served: None,
         gate: None,
         tools: None,
-        ..case.request.clone()
+        ..case.request()
     };
     let world = crate::common::world(case.model);
     let whole = run(
@@ -1561,7 +1649,7 @@ fn deferral_is_all_or_nothing(case: &Case) -> Result<(), TestCaseError> {
     let run = run(
         crate::common::world(case.model),
         policy,
-        case.request.clone(),
+        case.request(),
         case.candidates(),
     );
     let outcome = tenure::compile(
@@ -1901,7 +1989,7 @@ fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let candidates = case.candidates();
-    let mut request = case.request.clone();
+    let mut request = case.request();
     let mut spent: BTreeMap<Section, u32> = BTreeMap::new();
     for query in [
         "pascal",
@@ -2138,6 +2226,9 @@ fn the_worlds_are_rich() {
                 }
                 for verdict in &real.trace.verdicts {
                     missing.remove(verdict.reason.code());
+                    if !verdict.mentions.is_empty() {
+                        missing.remove("mentions");
+                    }
                 }
                 if real
                     .trace
@@ -2186,18 +2277,20 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 64] = [
+const EXPECTED: [&str; 66] = [
     // Reasons.
     "mandatory", "fits", "kept_with", "attached", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
     "anonymous_evidence", "unsupported_modality", "not_yet_valid", "expired_valid_time", "not_yet_known",
-    "no_longer_held", "contradicted", "superseded", "duplicate", "near_duplicate", "not_applicable", "not_near_task",
+    "no_longer_held", "contradicted", "stale", "superseded", "duplicate", "near_duplicate", "not_applicable", "not_near_task",
     "below_floor",
     "gated_out", "not_retrieved", "irrelevant_to_active_task", "closure_missing", "orphan_tool_result",
     "unanswered_tool_call", "over_limit", "no_room", "next_epoch", "after_stop",
     "over_share", "not_worth_its_cost", "deferred", "left_to_retrieval",
     // Strategies and forms.
     "full", "documents", "retrieve", "abstract", "overview", "condensed",
+    // What texts mention.
+    "mentions",
     // Epochs and allocations.
     "first", "kept", "floor_grew", "flow_back",
     // Failures.

@@ -484,6 +484,21 @@ impl Read for Rows<'_> {
         self.ids(sql, &[&ids(of)])
     }
 
+    fn made(&mut self) -> Result<Vec<ObjectId>, Error> {
+        let sql = "SELECT DISTINCT child FROM links WHERE tenant = $1 ORDER BY child";
+        self.ids(sql, &[])
+    }
+
+    fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error> {
+        let sql = belief!(
+            "SELECT",
+            " FROM beliefs b JOIN objects o ON o.tenant = $1 AND o.object = b.object \
+             WHERE b.tenant = $1 AND b.tx_end IS NULL AND b.lifecycle = $2 \
+             ORDER BY o.place, b.valid_from NULLS FIRST"
+        );
+        self.all(sql, &[&stage.term()], belief)
+    }
+
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error> {
         let sql = "SELECT object FROM subjects WHERE tenant = $1 AND subject = $2 ORDER BY object";
         self.ids(sql, &[&subject])
@@ -825,6 +840,14 @@ impl Read for Rows<'_> {
              ORDER BY first, second, slot, tx_start"
         );
         self.all(sql, &[&at, &of, &DECIDED], pair)
+    }
+
+    fn decided_among(&mut self, of: &[ObjectId]) -> Result<Vec<PairRow>, Error> {
+        let sql = pair!(
+            "first = ANY($2) AND second = ANY($2) AND tx_end IS NULL AND position($3::text IN body) > 0 \
+             ORDER BY first, second, slot, tx_start"
+        );
+        self.all(sql, &[&ids(of), &DECIDED], pair)
     }
 
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
-use tenure::object::{ObjectId, RevisionId, Usage, clip};
+use tenure::object::{Lifecycle, ObjectId, RevisionId, Usage, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
@@ -325,6 +325,22 @@ impl Read for Rows<'_> {
         Ok(children)
     }
 
+    fn made(&mut self) -> Result<Vec<ObjectId>, Error> {
+        let sql = "SELECT DISTINCT child FROM links INDEXED BY links_by_child WHERE tenant = ?1 \
+                   ORDER BY child";
+        self.ids(sql, [self.tenant])
+    }
+
+    fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
+             WHERE b.tenant = ?1 AND b.tx_end IS NULL AND b.lifecycle = ?2 \
+             ORDER BY b.place, b.valid_from"
+        );
+        self.all(&sql, params![tenant, stage.term()], held_belief)
+    }
+
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error> {
         let sql = "SELECT object FROM subjects WHERE tenant = ?1 AND subject = ?2 ORDER BY object";
         self.ids(sql, params![self.tenant, subject])
@@ -389,11 +405,7 @@ impl Read for Rows<'_> {
         );
         let mut renewed = Vec::new();
         for ids in ids.chunks(ASKED_AT_ONCE) {
-            let named: Vec<String> = ids
-                .iter()
-                .map(|id| format!("\"{:032x}\"", id.bits()))
-                .collect();
-            let named = format!("[{}]", named.join(","));
+            let named = hex_list(ids);
             let mut all = self.all(&sql, params![tenant, named], |row| {
                 let at: u32 = row.get(BELIEF_COLUMNS)?;
                 let id = ids.get(at as usize).ok_or(rusqlite::Error::InvalidQuery)?;
@@ -808,6 +820,25 @@ impl Read for Rows<'_> {
         self.pairs_having(DECIDED, of, known)
     }
 
+    fn decided_among(&mut self, ids: &[ObjectId]) -> Result<Vec<PairRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {PAIR}, sum = row_sum({}) FROM pairs \
+             WHERE tenant = ?1 AND first = ?2 AND second IN (SELECT unhex(value) FROM json_each(?3)) \
+             AND tx_end IS NULL AND (instr(body, ?4) OR {damaged})",
+            sum::PAIR,
+            damaged = damaged_pair(),
+        );
+        let named = hex_list(ids);
+        let mut found = BTreeMap::new();
+        for id in ids {
+            for row in self.all(&sql, params![tenant, blob(*id), named, DECIDED], pair)? {
+                found.insert((row.first, row.second, row.slot, row.opened), row);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error> {
         let tenant = self.number()?;
         let sql = format!(
@@ -886,6 +917,12 @@ impl Rows<'_> {
         }
         Ok(found.into_values().collect())
     }
+}
+
+/// These ids as a JSON array of their digits, for `json_each` and `unhex`.
+fn hex_list(ids: &[ObjectId]) -> String {
+    let each = ids.iter().map(|id| format!("\"{:032x}\"", id.bits()));
+    format!("[{}]", each.collect::<Vec<_>>().join(","))
 }
 
 /// The condition that a judgement on a pair is damaged: what it says then is nothing to choose it by.

@@ -118,12 +118,16 @@ fn rarely<T: std::fmt::Debug + Clone>(
     prop_oneof![weight => Just(None), 1 => some.prop_map(Some)]
 }
 
-/// A document, and the numbers of its own id and of its replacement's, so that ids can be dealt anew.
+/// A document, and the numbers of its own id, its replacement's and its parents', so that ids can be dealt anew.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) document: ObjectDocument,
     pub(crate) id: usize,
     pub(crate) superseded_by: Option<usize>,
+    /// The numbers of the ids of what it was made from.
+    pub(crate) derived_from: Vec<usize>,
+    /// Which of the identities of the request its text mentions, counted round and round.
+    pub(crate) mentions: Option<usize>,
     /// Whether the request before this one saw it.
     pub(crate) seen_before: bool,
     /// Whether the caller says it in the request itself.
@@ -135,6 +139,11 @@ impl Draft {
         ObjectDocument {
             object_id: Some(object_id(salt, self.id)),
             supersession_link: self.superseded_by.map(|n| object_id(salt, n)),
+            derived_from: self
+                .derived_from
+                .iter()
+                .map(|n| object_id(salt, *n))
+                .collect(),
             ..self.document.clone()
         }
     }
@@ -549,9 +558,22 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
         rarely(9, 0usize..24),
         prop::bool::weighted(0.8),
         prop::bool::weighted(0.15),
+        (
+            rarely(7, (prop::collection::vec(0usize..24, 1..5), instant())),
+            rarely(9, 0usize..3),
+        ),
     );
-    let numbered =
-        (group, marks).prop_map(|(mut group, (id, superseded_by, seen_before, said))| {
+    let numbered = (group, marks).prop_map(
+        |(mut group, (id, superseded_by, seen_before, said, more))| {
+            let (made, mentions) = more;
+            let (derived_from, at) = made.unzip();
+            let derived_from = derived_from.unwrap_or_default();
+            for document in &mut group {
+                // What a store made from others says since when it is believed.
+                let ends = document.tx_end;
+                let at = at.filter(|at| ends.is_none_or(|ends| *at < ends));
+                document.tx_start = document.tx_start.or(at);
+            }
             // Calls of one conversation have ids of their own, nearly always.
             for document in &mut group {
                 let calls = document.tool_calls.iter_mut().map(|call| &mut call.id);
@@ -565,11 +587,14 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
                 document,
                 id: if one || twice { id } else { 100 + id * 10 + n },
                 superseded_by: superseded_by.filter(|_| one),
+                derived_from: derived_from.clone(),
+                mentions,
                 seen_before,
                 said,
             };
             group.into_iter().enumerate().map(draft).collect::<Vec<_>>()
-        });
+        },
+    );
     prop::collection::vec(numbered, 0..14)
         .prop_map(|groups| groups.concat())
         .boxed()
@@ -1005,6 +1030,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         rarely(4, select(&["0.0", "0.39"][..])),
         rarely(2, select(Overflow::ALL)),
         rarely(1, select(&HYGIENE[..])),
+        prop::bool::weighted(0.1),
     );
     let context = (
         rarely(5, select(ContextMode::ALL)),
@@ -1034,7 +1060,8 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
     );
     (base, shape, sections, limit, (layout, guidance), context).prop_map(
         |(base, shape, sections, limit, (layout, guidance), context)| {
-            let (strict, before, headings, precedence, supplied, minimal, overflow, hygiene) = shape;
+            let (strict, before, headings, precedence, supplied, minimal, overflow, hygiene, stays) =
+                shape;
             let (mode, share, price, item_share, density, relaxes) = context;
             let mut toml = format!(
                 "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
@@ -1053,6 +1080,9 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             // Without the precedence in words, little else may stand in the identity.
             if !precedence && !supplied {
                 toml.push_str("required = [\"task\"]\n");
+            }
+            if stays {
+                toml.push_str("derived = \"keep\"\n");
             }
             // The random texts are short.
             toml.push_str(&format!("condense_above = {}\n", if headings { 8 } else { 0 }));
@@ -1211,6 +1241,8 @@ fn notice() -> Draft {
         },
         id: 98,
         superseded_by: None,
+        derived_from: Vec::new(),
+        mentions: None,
         seen_before: false,
         said: true,
     }
@@ -1228,6 +1260,8 @@ fn tool() -> Draft {
         },
         id: 99,
         superseded_by: None,
+        derived_from: Vec::new(),
+        mentions: None,
         seen_before: true,
         said: false,
     }
@@ -1256,6 +1290,19 @@ impl Case {
         said_or_not(&objects.collect::<Vec<_>>())
     }
 
+    /// The request, with what the texts mention of its identities.
+    pub(crate) fn request(&self) -> Request {
+        let mut request = self.request.clone();
+        let known = request.identities.len();
+        for draft in self.drafts.iter().filter(|_| known > 0) {
+            if let Some(one) = draft.mentions {
+                let revision = sealed(draft.dealt(self.salt)).revision().id();
+                request.identities[one % known].mentioned_by.push(revision);
+            }
+        }
+        request
+    }
+
     /// The ledger of the request before, when there was one and it could be compiled.
     pub(crate) fn ledger(&self) -> Option<ServedLedger> {
         if !self.follows {
@@ -1278,7 +1325,7 @@ impl Case {
     pub(crate) fn run(&self) -> Run {
         let request = Request {
             served: self.ledger(),
-            ..self.request.clone()
+            ..self.request()
         };
         run(world(self.model), self.policy(), request, self.candidates())
     }

@@ -148,6 +148,11 @@ fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Re
         ));
         let status = object.status().contradiction;
         text.push_str(&format!("  status    {status}, {}\n", stored.lifecycle));
+        let revision = object.revision();
+        let found = revision.provenance();
+        let id = found.and_then(|found| found.source_id.as_deref());
+        let id = id.map_or_else(String::new, |id| format!(", {}", cell(id)));
+        text.push_str(&format!("  source    {}{id}\n", revision.source_kind()));
         if contents {
             let content = crate::failure::printable(object.revision().content());
             text.push_str(&format!("\n{}\n\n", content.trim_end()));

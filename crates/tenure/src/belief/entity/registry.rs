@@ -416,15 +416,7 @@ impl Entities {
     /// The entity that an id means for somebody who may see these objects; none where the entity came from an object that
     /// they may not see.
     pub fn meant<'e>(&'e self, id: &'e str, sees: &SeesObject<'_>) -> Option<&'e str> {
-        let (mut id, mut entity) = (id, self.all.get(id)?);
-        if !entity.source.is_none_or(sees) {
-            return None;
-        }
-        // The log holds no ring.
-        while let Some(next) = self.next(entity, sees) {
-            (id, entity) = next;
-        }
-        Some(id)
+        self.walk(id, sees, &mut |_| None)
     }
 
     /// The entity that this one was merged into, for somebody who may see these objects.
@@ -457,7 +449,10 @@ impl Entities {
 
     /// The ids of the entities that mean this one by all that is known, itself among them.
     pub fn members(&self, id: &str) -> BTreeSet<String> {
-        self.meaning(id).into_iter().map(str::to_owned).collect()
+        self.meaning(id, &|_| true)
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Adds the objects that anything came from that is known of these ids, and what they are related to, whoever may see

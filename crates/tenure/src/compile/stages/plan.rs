@@ -124,7 +124,9 @@ pub(crate) fn plan<'a>(
     policy: &Policy,
     request: &Request,
 ) -> Result<Planned<'a>, Error> {
-    let Settled { mut live, related } = settled;
+    let Settled {
+        mut live, related, ..
+    } = settled;
     let set = live.set;
     let (policy_digest, world_digest) = (policy.digest(), world.digest());
     let settings = [

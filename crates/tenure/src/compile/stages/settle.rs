@@ -23,6 +23,8 @@ use crate::object::{ContradictionStatus, ObjectId};
 pub(crate) struct Settled<'a> {
     pub(crate) live: Live<'a>,
     pub(crate) related: BTreeSet<u32>,
+    /// The rows that were left out as stale, each with the row of what has changed.
+    pub(crate) stale: BTreeMap<u32, u32>,
 }
 
 /// Says whether what is too old by its own rule is left out.
@@ -69,7 +71,7 @@ pub(crate) fn settle<'a>(
         rule => Slots::of(&live, rule),
     };
     let claims = (&slots, request.as_of.valid);
-    let stale = if opened.is_empty() {
+    let mut stale = if opened.is_empty() {
         BTreeMap::new()
     } else {
         dependence::stale(&live, &opened, claims)
@@ -96,7 +98,7 @@ pub(crate) fn settle<'a>(
         let defeated = || falls.defeated.get(&at).map(|(_, reason)| reason.clone());
         superseded
             .or_else(|| damaged(at))
-            .or_else(|| stale.get(&at).cloned())
+            .or_else(|| stale.get(&at).map(|of| Reason::Stale { of: set.name(*of) }))
             .or_else(defeated)
     });
     if let Some((at, revision)) = lost {
@@ -106,7 +108,12 @@ pub(crate) fn settle<'a>(
         );
         return Err(Error::damaged(what));
     }
-    Ok(Settled { live, related })
+    stale.retain(|at, _| matches!(live.verdicts[*at as usize], Some(Reason::Stale { .. })));
+    Ok(Settled {
+        live,
+        related,
+        stale,
+    })
 }
 
 /// The reason for which a row does not hold at the instants asked for, or was judged so, if there is one.
@@ -153,7 +160,7 @@ type ClaimsAt<'c, 'a> = (&'c Slots<'a>, Option<Instant>);
 
 impl Falls {
     /// The falls where these rows are stale and defeat nothing.
-    fn of(live: &Live<'_>, stale: &BTreeMap<u32, Reason>, (slots, at): ClaimsAt<'_, '_>) -> Falls {
+    fn of(live: &Live<'_>, stale: &BTreeMap<u32, u32>, (slots, at): ClaimsAt<'_, '_>) -> Falls {
         let mut falls = Falls::default();
         let set = live.set;
         // Supersession is a judgement on a pair: it holds only where the caller sees both, and only while the one that
@@ -180,7 +187,7 @@ impl Falls {
 }
 
 /// The objects that may replace others, each with the last of its rows that is not stale.
-fn replacements(live: &Live<'_>, stale: &BTreeMap<u32, Reason>) -> BTreeMap<ObjectId, u32> {
+fn replacements(live: &Live<'_>, stale: &BTreeMap<u32, u32>) -> BTreeMap<ObjectId, u32> {
     let present = live.rows.iter().filter(|row| !stale.contains_key(row));
     let each = present.map(|row| (live.set.object(*row).revision().object_id(), *row));
     each.collect()

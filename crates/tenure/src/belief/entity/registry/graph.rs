@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound as End;
 use std::sync::Arc;
 
-use super::{Entities, Sourced};
+use super::{Entities, Entity, Sourced};
 use crate::base::time::Instant;
 use crate::belief::claim::folded;
 use crate::belief::entity::identity::Neighbour;
@@ -312,7 +312,7 @@ impl Entities {
     ) {
         let all = self.seen_by(&|_| true);
         let mut known = BTreeSet::new();
-        for member in ids.iter().flat_map(|id| self.meaning(id)) {
+        for member in ids.iter().flat_map(|id| self.meaning(id, &|_| true)) {
             let relations = self.all.get(member).into_iter();
             for relation in relations.flat_map(|entity| &entity.relations) {
                 let to = relation.value.1.as_str();
@@ -362,14 +362,49 @@ impl Entities {
         one.symmetric_difference(&other).copied().collect()
     }
 
-    /// An id, and all that are merged into it, one way or another, in whosever view.
-    pub(super) fn meaning<'e>(&'e self, id: &'e str) -> BTreeSet<&'e str> {
+    /// The way of an id to the entity that it means for somebody who may see these objects; `known` says what an id on it means, where
+    /// that is known. None where the entity came from an object that they may not see.
+    pub(super) fn walk<'e>(
+        &'e self,
+        id: &str,
+        sees: &SeesObject<'_>,
+        known: &mut dyn FnMut(&'e str) -> Option<&'e str>,
+    ) -> Option<&'e str> {
+        let (id, mut entity) = self.all.get_key_value(id)?;
+        if !entity.source.is_none_or(sees) {
+            return None;
+        }
+        let mut id = id.as_str();
+        // The log holds no ring.
+        loop {
+            if let Some(meant) = known(id) {
+                return Some(meant);
+            }
+            match self.next(entity, sees) {
+                Some(next) => (id, entity) = next,
+                None => return Some(id),
+            }
+        }
+    }
+
+    /// An id, and all that are merged into it, one way or another, over those that count.
+    pub(super) fn meaning<'e>(
+        &'e self,
+        id: &'e str,
+        counts: &dyn Fn(&Entity) -> bool,
+    ) -> BTreeSet<&'e str> {
         let mut all = BTreeSet::new();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             if all.insert(id) {
                 let members = self.members.get(id).into_iter().flatten();
-                open.extend(members.map(String::as_str));
+                let members = members.filter_map(|member| self.all.get_key_value(member));
+                let leads_here = |entity: &Entity| {
+                    let means = entity.means.as_ref();
+                    means.is_some_and(|means| means.value == id) && counts(entity)
+                };
+                let members = members.filter(|(_, entity)| leads_here(entity));
+                open.extend(members.map(|(member, _)| member.as_str()));
             }
         }
         all
@@ -414,25 +449,15 @@ impl<'e> KnownEntities<'e> {
 
     /// The entity that an id means; none where it came from an object that is not seen.
     pub fn meant(&self, id: &'e str) -> Option<&'e str> {
-        let all = &self.entities.all;
         let mut known = self.known.borrow_mut();
-        let (id, mut entity) = all.get_key_value(id)?;
-        if !self.is_open(entity.source) {
-            return None;
-        }
-        let mut id = id.as_str();
         let mut way: Vec<&str> = Vec::new();
-        // The log holds no ring.
-        let meant = loop {
-            if let Some(meant) = known.get(id) {
-                break *meant;
+        let meant = self.entities.walk(id, self.sees, &mut |id| {
+            let meant = known.get(id).copied();
+            if meant.is_none() {
+                way.push(id);
             }
-            way.push(id);
-            match self.entities.next(entity, self.sees) {
-                Some(next) => (id, entity) = next,
-                None => break id,
-            }
-        };
+            meant
+        })?;
         known.extend(way.into_iter().map(|id| (id, meant)));
         Some(meant)
     }
@@ -444,27 +469,14 @@ impl<'e> KnownEntities<'e> {
     }
 
     /// The ids that mean this one, itself among them; none where it means another.
-    fn meaning(&self, id: &'e str) -> Vec<&'e str> {
-        let mut all = Vec::new();
-        let mut open: Vec<&str> = self
-            .meant(id)
-            .filter(|meant| *meant == id)
-            .into_iter()
-            .collect();
-        while let Some(id) = open.pop() {
-            all.push(id);
-            let members = self.entities.members.get(id).into_iter().flatten();
-            open.extend(members.map(String::as_str).filter(|member| {
-                let member = self.entities.all.get(*member);
-                member.is_some_and(|member| {
-                    let means = member.means.as_ref();
-                    let leads_here = means.filter(|means| means.value == id);
-                    self.is_open(member.source)
-                        && leads_here.is_some_and(|means| self.is_open(means.source))
-                })
-            }));
+    fn meaning(&self, id: &'e str) -> BTreeSet<&'e str> {
+        if self.meant(id) != Some(id) {
+            return BTreeSet::new();
         }
-        all
+        self.entities.meaning(id, &|member| {
+            let means = member.means.as_ref();
+            self.is_open(member.source) && means.is_some_and(|means| self.is_open(means.source))
+        })
     }
 
     /// The entities that this one is next to, of those that count: by canonical ids, each with the relation of this one to it.

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::stale::{Opened, Parents};
 use super::{ClaimsAt, cycles, replacements};
 use crate::compile::stages::Live;
-use crate::compile::trace::Reason;
 use crate::object::ObjectId;
 
 /// The times that a row which depends on itself may turn out stale before it stays so.
@@ -41,7 +40,8 @@ struct Answers<'s, 'a> {
     /// The rings of which all are there.
     closed: BTreeSet<usize>,
     parents: &'s BTreeMap<u32, Parents>,
-    stale: BTreeMap<u32, Reason>,
+    /// The rows that are stale, each with the row of what has changed.
+    stale: BTreeMap<u32, u32>,
     superseded: BTreeMap<u32, u32>,
     /// Of each slot, the rows that do not stand, each with the row that it falls to.
     defeated: BTreeMap<usize, BTreeMap<u32, u32>>,
@@ -50,12 +50,12 @@ struct Answers<'s, 'a> {
     origins: RefCell<Option<(u32, BTreeSet<ObjectId>)>>,
 }
 
-/// The rows that are stale.
+/// The rows that are stale, each with the row of what has changed.
 pub(super) fn stale(
     live: &Live<'_>,
     opened: &BTreeMap<ObjectId, Opened>,
     claims: ClaimsAt<'_, '_>,
-) -> BTreeMap<u32, Reason> {
+) -> BTreeMap<u32, u32> {
     let parents = super::stale::parents(live, opened);
     let mut answers = Answers::new(live, claims, &parents);
     for group in answers.groups() {
@@ -244,11 +244,11 @@ impl<'s, 'a> Answers<'s, 'a> {
                 let changed = parents.stale(self.live, row, fell);
                 let was = self.stale.contains_key(&row);
                 match changed {
-                    Some(reason) => {
+                    Some(of) => {
                         if !was {
                             self.turns.insert(row, turns + 1);
                         }
-                        self.stale.insert(row, reason);
+                        self.stale.insert(row, of);
                         !was
                     }
                     None => self.stale.remove(&row).is_some(),

@@ -79,15 +79,15 @@ impl Parents {
         self.known.iter().map(|(parent, _)| *parent)
     }
 
-    /// The reason for which the row that was made from these is stale, where some `fell`: it was made from something that was
-    /// written or judged after it, or that does not stand, or from nothing but what is over. What was inferred stands on any
-    /// that is left.
+    /// The row of what has changed, where the row that was made from these is stale since some `fell`: it was made from something
+    /// that was written or judged after it, or that does not stand, or from nothing but what is over. What was inferred stands on
+    /// any that is left.
     pub(super) fn stale(
         &self,
         live: &Live<'_>,
         row: u32,
         fell: impl Fn(u32) -> bool,
-    ) -> Option<Reason> {
+    ) -> Option<u32> {
         let set = live.set;
         let fell = |parent: u32| is_contradicted(live, parent) || fell(parent);
         let is_inferred = set.object(row).revision().object_type() == ObjectType::InferredBelief;
@@ -106,9 +106,7 @@ impl Parents {
         });
         let all_expired = || self.rows().all(|parent| is_expired(live, parent));
         let changed = changed.or_else(|| self.known.first().copied().filter(|_| all_expired()));
-        let (parent, _) = changed?;
-        let of = set.name(parent);
-        Some(Reason::Stale { of })
+        changed.map(|(parent, _)| parent)
     }
 }
 
