@@ -435,7 +435,7 @@ impl Read for Rows<'_> {
             "SELECT",
             " FROM unnest($2::uuid[]) AS n (key), LATERAL (SELECT * FROM beliefs t \
              WHERE t.tenant = $1 AND t.object = n.key AND t.tx_end IS NULL OFFSET 0) AS b \
-             ORDER BY b.object, b.valid_from NULLS FIRST"
+             ORDER BY b.object, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         for belief in self.all(sql, &[&of], belief)? {
             if let Some(standing) = found.get_mut(&belief.object) {
@@ -577,7 +577,7 @@ impl Read for Rows<'_> {
             ", o.place, r.body FROM objects o \
              JOIN beliefs b ON b.tenant = $1 AND b.object = o.object AND b.tx_end IS NULL \
              LEFT JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
-             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST"
+             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         let then = belief!(
             "SELECT",
@@ -585,7 +585,7 @@ impl Read for Rows<'_> {
              JOIN beliefs b ON b.tenant = $1 AND b.object = o.object \
              AND b.tx_start <= $2 AND (b.tx_end IS NULL OR b.tx_end > $2) \
              LEFT JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
-             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST"
+             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         let known = micros(known);
         let values: Vec<&(dyn ToSql + Sync)> = known.iter().map(|known| known as _).collect();

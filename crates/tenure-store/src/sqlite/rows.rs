@@ -230,7 +230,8 @@ impl Read for Rows<'_> {
         let tenant = self.number()?;
         let held = format!(
             "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
-             WHERE b.tenant = ?1 AND b.place = ?2 AND b.tx_end IS NULL ORDER BY b.valid_from"
+             WHERE b.tenant = ?1 AND b.place = ?2 AND b.tx_end IS NULL \
+             ORDER BY b.valid_from, b.lifecycle = 'awaiting_confirmation'"
         );
         let mut held = self.check(self.statement(&held))?;
         let sql = summed(
@@ -446,7 +447,8 @@ impl Read for Rows<'_> {
         let sql = format!(
             "SELECT {BELIEF}, b.place, r.body FROM beliefs b {by} \
              LEFT JOIN revisions r ON r.number = b.revision_number \
-             WHERE b.tenant = ?1 AND {held} ORDER BY b.place, b.valid_from"
+             WHERE b.tenant = ?1 AND {held} \
+             ORDER BY b.place, b.valid_from, b.lifecycle = 'awaiting_confirmation'"
         );
         match known {
             None => self.stream(&sql, [tenant], held_belief, each),
