@@ -17,10 +17,22 @@ use crate::settle::{Settlement, apply, overlap, rejudge};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
 
-/// The objects that are believed now and say that they were found in any of these sources.
-fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<Vec<ObjectId>, Error> {
-    let mut found = BTreeSet::new();
+/// The objects that say that they were found in any of these sources.
+#[derive(Default)]
+struct FoundIn {
+    /// Those of which something says so that is believed now, or that waits where nothing is.
+    held: BTreeSet<ObjectId>,
+    /// Those of which only what waits beside what is believed says so.
+    proposed: BTreeSet<ObjectId>,
+}
+
+fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<FoundIn, Error> {
+    let mut found = FoundIn::default();
+    let mut believed = BTreeSet::new();
     rows.each_held(None, &mut |_, row, body| {
+        if !row.waits() {
+            believed.insert(row.object);
+        }
         // Most say nothing like it, and are not read.
         if !body.contains("\"source_id\"") {
             return Ok(());
@@ -31,11 +43,21 @@ fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<Vec<Obje
         // What was made of several names them all.
         let named = own.iter().flat_map(|own| own.split(", "));
         if named.map(str::trim).any(|named| sources.contains(named)) {
+            let found = if row.waits() {
+                &mut found.proposed
+            } else {
+                &mut found.held
+            };
             found.insert(row.object);
         }
         Ok(())
     })?;
-    Ok(found.into_iter().collect())
+    let (beside, alone): (BTreeSet<ObjectId>, _) = std::mem::take(&mut found.proposed)
+        .into_iter()
+        .partition(|id| believed.contains(id));
+    found.held.extend::<BTreeSet<ObjectId>>(alone);
+    found.proposed = &beside - &found.held;
+    Ok(found)
 }
 
 impl Tenant {
@@ -130,16 +152,24 @@ impl Tenant {
         self.once(writing, "judge", asked, move |rows| {
             append_one(rows, &append.log, append.after, &append.entries)?;
             let found = found_in(rows, &sources)?;
-            if found.is_empty() {
+            let FoundIn { held, proposed } = found;
+            if held.is_empty() && proposed.is_empty() {
                 return Ok(Vec::new());
             }
-            let ids = {
-                let at = rows.stamp()?.at;
-                judged_with(rows, &found, at)?
-            };
+            let held: Vec<ObjectId> = held.into_iter().collect();
+            let at = rows.stamp()?.at;
+            let mut ids: BTreeSet<ObjectId> = judged_with(rows, &held, at)?.into_iter().collect();
+            let proposed = &proposed - &ids;
+            ids.extend(&proposed);
+            let ids: Vec<ObjectId> = ids.into_iter().collect();
             rejudge_all(rows, &ids, |row| {
+                let stays = proposed.contains(&row.object) && !row.waits();
                 Some(BeliefRow {
-                    contradiction,
+                    contradiction: if stays {
+                        row.contradiction
+                    } else {
+                        contradiction
+                    },
                     ..row.clone()
                 })
             })
