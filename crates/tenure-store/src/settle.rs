@@ -116,6 +116,16 @@ pub(crate) fn without(whole: Interval, part: Interval) -> impl Iterator<Item = I
     before.into_iter().chain(after)
 }
 
+/// The times of what is believed, of these, which do not overlap.
+pub(crate) fn believed(rows: &[BeliefRow]) -> impl Iterator<Item = Interval> {
+    rows.iter().filter(|row| !row.waits()).map(|row| row.valid)
+}
+
+/// The order of beliefs about one object: by valid time, and what waits after what it waits beside.
+pub(crate) fn in_valid_time(row: &BeliefRow) -> (Option<i64>, bool) {
+    (row.valid.from.map(Instant::micros), row.waits())
+}
+
 /// Returns whether these intervals, which do not overlap, leave out no instant.
 pub(crate) fn covers_all(intervals: impl Iterator<Item = Interval>) -> bool {
     let mut bounds: Vec<(i64, i64)> = intervals.map(bounds).collect();

@@ -10,7 +10,7 @@ use tenure::object::{
     ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, RetirementRule,
 };
 use tenure::time::Instant;
-use tenure::{ErrorKind, ObjectDocument};
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{
     Expect, Outcome, Put, Resident, Retention, Tenant, WaitingKind, WriteNote, Writing,
 };
@@ -68,23 +68,24 @@ fn quietly() -> Writing {
     Writing::default()
 }
 
+/// Returns whether an object holds at an instant of valid time.
+fn holds(object: &ContextObject, instant: i64) -> bool {
+    let (instant, valid) = (Instant::from_micros(instant), object.valid());
+    valid.from.is_none_or(|from| from <= instant) && valid.until.is_none_or(|until| instant < until)
+}
+
+/// The word for the seat in a text.
+fn word(object: &ContextObject) -> String {
+    let text = object.revision().content();
+    let text = text.strip_prefix("The seat is ").unwrap();
+    text.trim_end_matches('.').to_owned()
+}
+
 /// The words of what is compiled of the seat, at an instant of valid time.
 fn at(resident: &Resident, instant: i64) -> Vec<String> {
-    let instant = Instant::from_micros(instant);
     let objects = resident.candidates().objects().iter();
-    let own = objects.filter(|object| object.name() == NAME);
-    let holds = own.filter(|object| {
-        let valid = object.valid();
-        valid.from.is_none_or(|from| from <= instant)
-            && valid.until.is_none_or(|until| instant < until)
-    });
-    holds
-        .map(|object| {
-            let text = object.revision().content();
-            let text = text.strip_prefix("The seat is ").unwrap();
-            text.trim_end_matches('.').to_owned()
-        })
-        .collect()
+    let own = objects.filter(|object| object.name() == NAME && holds(object, instant));
+    own.map(|object| word(object)).collect()
 }
 
 /// Everything of what is believed, as it is held.
@@ -321,7 +322,20 @@ fn a_compile_a_replay_a_search_and_an_export_know_both(home: &Home) {
             usize::from(known == between)
         );
     }
-    assert_eq!(acme.as_of(id, between).unwrap().len(), 2);
+    let stages = |known| {
+        let held = acme.as_of(id, known).unwrap().into_iter();
+        held.map(|one| one.lifecycle).collect::<Vec<Lifecycle>>()
+    };
+    let both = [Lifecycle::Active, Lifecycle::AwaitingConfirmation];
+    assert_eq!(stages(before), [Lifecycle::Active]);
+    assert_eq!(stages(between), both);
+    // What is believed may be newer than what waits.
+    propose(&acme, inferred("oak", None, None));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    propose(&acme, inferred("pine", None, None));
+    acme.age(vec![id], Lifecycle::Demoted, &quietly()).unwrap();
+    let renewed = [Lifecycle::Demoted, Lifecycle::AwaitingConfirmation];
+    assert_eq!(stages(now()), renewed);
     is_sound(&acme);
     acme.erase(vec![id], &quietly()).unwrap();
     assert!(exported(&acme).is_empty());
@@ -493,6 +507,11 @@ impl World {
         let said = self.said[instant as usize];
         said.map(|number| number.to_string()).into_iter().collect()
     }
+
+    fn proposes(&self, instant: i64) -> Vec<String> {
+        let waits = self.waits[instant as usize];
+        waits.map(|number| number.to_string()).into_iter().collect()
+    }
 }
 
 thread_local! {
@@ -545,6 +564,14 @@ proptest! {
             }
             let version = acme.version().unwrap();
             past.push((acme.written(version).unwrap().unwrap().at, world.clone()));
+            // What waits is kept apart, and lasts as long.
+            let held = id.map_or_else(Vec::new, |id| acme.get(id).unwrap());
+            for instant in WORLD {
+                let own = held.iter().filter(|one| one.lifecycle == Lifecycle::AwaitingConfirmation);
+                let own = own.map(|one| &*one.object).filter(|object| holds(object, instant));
+                let own: Vec<String> = own.map(word).collect();
+                prop_assert_eq!(own, world.proposes(instant), "{:?} at {}", steps, instant);
+            }
         }
         let copy = Home::in_memory();
         let copy = copy.tenant(&name);
@@ -552,8 +579,15 @@ proptest! {
         for tenant in [&acme, &copy] {
             for (known, world) in &past {
                 let then = tenant.load_as_of(*known).unwrap();
+                let held = id.map_or_else(Vec::new, |id| tenant.as_of(id, *known).unwrap());
                 for instant in WORLD {
                     prop_assert_eq!(at(&then, instant), world.says(instant), "{:?} at {}", steps, instant);
+                    let own = held.iter().map(|one| &*one.object);
+                    let own: Vec<String> = own.filter(|object| holds(object, instant)).map(word).collect();
+                    let both = [world.says(instant), world.proposes(instant)].concat();
+                    let both: BTreeSet<String> = both.into_iter().collect();
+                    prop_assert_eq!(own.len(), both.len());
+                    prop_assert_eq!(own.into_iter().collect::<BTreeSet<String>>(), both);
                 }
             }
             prop_assert_eq!(tenant.check().unwrap(), []);
