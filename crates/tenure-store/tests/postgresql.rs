@@ -42,6 +42,7 @@ fn a_store_is_made_by_a_migration_only() {
              "DROP FUNCTION tenure.matching; DROP TABLE tenure.search, tenure.unsearched, tenure.set_aside, \
               tenure.claims, tenure.pairs; \
              DROP INDEX tenure.records_by_session; \
+             ALTER TABLE tenure.beliefs DROP CONSTRAINT IF EXISTS waiting_never_overlap; \
              ALTER TABLE tenure.objects DROP COLUMN labels; \
              ALTER TABLE tenure.beliefs DROP COLUMN labels CASCADE; \
              ALTER TABLE tenure.revisions DISABLE TRIGGER USER; \
