@@ -117,7 +117,7 @@ fn what_waits_beside_what_is_believed_is_retracted_alone() {
     };
     put(claims("desk", "Chicago", "notes/desk", json!({})));
     let guess = json!({ "object_type": "inferred_belief", "content": "desk says Denver." });
-    let said = put(claims("desk", "Denver", "notes/guess", guess.clone()));
+    let said = put(claims("desk", "Denver", "notes/desk", guess.clone()));
     assert!(said.contains("awaits_confirmation"), "{said}");
     let shown = bench.ok(&["store", "get", "desk"]);
     assert!(
@@ -140,7 +140,7 @@ fn what_waits_beside_what_is_believed_is_retracted_alone() {
     assert!(compiled("What does the desk say?").contains("Chicago"));
     let refused = bench.refused(5, &["store", "retract", "desk", "--waiting"]);
     assert!(refused.contains("waits for nobody"), "{refused}");
-    put(claims("desk", "Denver", "notes/guess", guess));
+    put(claims("desk", "Denver", "notes/desk", guess));
     bench.ok(&["store", "confirm", "desk"]);
     let text = compiled("What does the desk say?");
     assert!(
