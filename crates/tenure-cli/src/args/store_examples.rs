@@ -204,7 +204,7 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("tenure store retract release --author ada", ""),
             (
-                "tenure store retract release --waiting",
+                "tenure store retract hunch --waiting",
                 "what awaits confirmation, and nothing that is believed",
             ),
         ],
