@@ -106,9 +106,11 @@ fn is_sound(tenant: &Tenant) {
     assert_eq!(tenant.check().unwrap(), []);
 }
 
+/// A name, when a proposal would hold, and what is then said at 5, 15, 25 and 35.
+type Case = (&'static str, Option<i64>, Option<i64>, [&'static str; 4]);
+
 fn what_waits_takes_no_place(home: &Home) {
-    // When it would hold; and what is then said at 5, 15, 25 and 35.
-    let cases: [(&str, Option<i64>, Option<i64>, [&str; 4]); 5] = [
+    let cases: [Case; 5] = [
         ("always", None, None, ["new", "new", "new", "new"]),
         ("later", Some(20), None, ["a", "b", "new", "new"]),
         ("ends", None, Some(20), ["new", "new", "b", "b"]),
