@@ -107,3 +107,44 @@ fn what_is_inferred_waits_until_it_is_confirmed_and_whoever_writes_it_is_told() 
     let (verdict, unfetched) = reason();
     assert!(verdict.is_some() && unfetched.as_array().is_none_or(Vec::is_empty));
 }
+
+#[test]
+fn what_waits_beside_what_is_believed_is_retracted_alone() {
+    let bench = Bench::new();
+    let put = |line: String| {
+        bench.file("claims.jsonl", line);
+        bench.ok(&["store", "put", "claims.jsonl"])
+    };
+    put(claims("desk", "Chicago", "notes/desk", json!({})));
+    let guess = json!({ "object_type": "inferred_belief", "content": "desk says Denver." });
+    let said = put(claims("desk", "Denver", "notes/desk", guess.clone()));
+    assert!(said.contains("awaits_confirmation"), "{said}");
+    let shown = bench.ok(&["store", "get", "desk"]);
+    assert!(
+        shown.contains("  believed  ") && shown.contains("  waiting   "),
+        "{shown}"
+    );
+    let compiled = |task: &str| bench.ok(&["compile", "--task", task]);
+    let text = compiled("What does the desk say?");
+    assert!(
+        text.contains("Chicago") && !text.contains("Denver"),
+        "{text}"
+    );
+    // The list has the command that ends it.
+    let proposals = bench.ok(&["store", "proposals"]);
+    let ends = proposals.split("tenure store retract ").nth(1).unwrap();
+    let mut words = ends.split_whitespace();
+    let id = words.next().unwrap();
+    assert_eq!(words.next(), Some("--waiting"), "{proposals}");
+    bench.ok(&["store", "retract", id, "--waiting"]);
+    assert!(compiled("What does the desk say?").contains("Chicago"));
+    let refused = bench.refused(5, &["store", "retract", "desk", "--waiting"]);
+    assert!(refused.contains("waits for nobody"), "{refused}");
+    put(claims("desk", "Denver", "notes/desk", guess));
+    bench.ok(&["store", "confirm", "desk"]);
+    let text = compiled("What does the desk say?");
+    assert!(
+        text.contains("Denver") && !text.contains("Chicago"),
+        "{text}"
+    );
+}

@@ -217,6 +217,11 @@ fn folder() -> Bench {
     }
     bench.file("norms.md", "# Norms\n\nReview in pairs.\n");
     bench.ok(&["context", "refresh", "norms"]);
+    // It waits for a person.
+    let hunch = r#"{"name": "hunch", "content": "Port 80.", "object_type": "inferred_belief", "normalized_claim": "port == 80", "canonical_entity_ids": ["desk"]}"#;
+    bench.file("hunch.jsonl", hunch);
+    bench.ok(&["store", "put", "hunch.jsonl"]);
+    std::fs::remove_file(bench.folder.path().join("hunch.jsonl")).unwrap();
     bench
 }
 

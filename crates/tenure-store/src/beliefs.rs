@@ -1,19 +1,26 @@
 //! The verbs over beliefs: their evidence, and the confidence that it gives.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use tenure::belief::GateRefusal;
+use tenure::belief::{GateRefusal, SlotClaim};
 use tenure::num::Score;
 use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{ContextObject, Digest, Error, ErrorKind};
 
+use crate::beside::{confirmed, unbound};
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Write};
-use crate::evidence::{BeliefWithEvidence, View, restate, weigh, with_confidence};
-use crate::held::held_or_waiting;
+use crate::evidence::{
+    BeliefWithEvidence, View, no_belief, restate, weigh, weigh_own, with_confidence,
+};
+use crate::held::{held, waiting};
+use crate::index::index;
 use crate::labels::Sees;
-use crate::notes::WriteNote;
+use crate::notes::{WriteNote, note_waiting};
+use crate::resolution::resolve_written;
+use crate::settle::apply;
 use crate::stated::is_inferred;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
@@ -56,11 +63,12 @@ impl Tenant {
     ) -> Result<(BeliefWithEvidence, Written), Error> {
         let none = BTreeSet::new();
         let (belief, shown, waits, last) = self.read(|rows| {
-            let belief = weigh(rows, id, &none, at, View::Everyone)?;
+            let own = of_both(rows, id, at, sees)?;
+            let belief = weigh_own(rows, Arc::clone(&own), &none, at, View::Everyone)?;
             let mut shown = belief.clone();
             if let Some(sees) = sees {
                 // Whoever may not see it is told that it is not there.
-                let theirs = weigh(rows, id, &none, at, View::Caller(&self.name, sees))?;
+                let theirs = weigh_own(rows, own, &none, at, View::Caller(&self.name, sees))?;
                 let seen: BTreeSet<ObjectId> =
                     theirs.evidence.iter().map(|link| link.object_id).collect();
                 shown.evidence.retain(|link| seen.contains(&link.object_id));
@@ -69,11 +77,7 @@ impl Tenant {
             let version = rows.version()?;
             Ok((belief, shown, waits, rows.written(version)?))
         })?;
-        let refused = belief.refused.filter(|refused| {
-            belief.object_type == ObjectType::InferredBelief
-                || *refused == GateRefusal::StatedOtherwise
-        });
-        if let Some(refused) = refused {
+        if let Some(refused) = forbidden(&belief) {
             let what = format!(
                 "`{}` was inferred, and must not persist: {refused}",
                 belief.name
@@ -88,7 +92,7 @@ impl Tenant {
         }
         let most = belief.at_most;
         let confidence = most.map_or(belief.confidence, |most| most.min(belief.confidence));
-        let note = if belief.evidence.iter().all(|link| link.silent.is_some()) {
+        let note = if nothing_speaks(&belief) {
             Some(WriteNote::NothingSpeaks)
         } else {
             let caps = most.filter(|most| *most < belief.confidence);
@@ -112,25 +116,85 @@ impl Tenant {
             return Ok((shown, written));
         }
         let asked = Digest::of(format!("{id} {} {confidence}", belief.revision).as_bytes());
+        let (tenant, entities) = (Arc::clone(&self.name), Arc::clone(&self.known));
         let written = self.once(writing, "revise", asked, move |rows| {
+            rows.stamp()?;
+            let unbound = if waits {
+                unbound(rows, &[id])?
+            } else {
+                Vec::new()
+            };
             let one = revise(rows, &belief, at, confidence)?;
-            let note = note.clone();
+            let unbound = unbound.iter().map(|object| &**object);
+            let unbound: Vec<&ContextObject> = unbound
+                .filter(|object| object.revision().id() == belief.revision)
+                .collect();
+            let mut note = note.clone();
+            if !resolve_written(rows, &tenant, &entities, &unbound)?.is_empty() {
+                note_waiting(&mut note);
+            }
             Ok(vec![WrittenObject { note, ..one }])
         })?;
         Ok((shown, written))
     }
 }
 
+/// The object as it waits, where its own evidence is enough by now and the caller may see it; else as it is believed.
+fn of_both(
+    rows: &mut dyn Read,
+    id: ObjectId,
+    at: Instant,
+    sees: Option<&Sees<'_>>,
+) -> Result<Arc<ContextObject>, Error> {
+    let Some(believed) = held(rows, &[id])?.remove(&id) else {
+        return waiting(rows, id)?.ok_or_else(|| no_belief(id));
+    };
+    let proposed = waiting(rows, id)?.filter(|own| {
+        let is_seen = sees.is_none_or(|sees| sees(std::slice::from_ref(own)) == [true]);
+        is_seen && is_inferred(own) && SlotClaim::of(own).is_some()
+    });
+    if let Some(own) = proposed {
+        let none = BTreeSet::new();
+        let weighed = weigh_own(rows, Arc::clone(&own), &none, at, View::Everyone)?;
+        if forbidden(&weighed).is_none() && !nothing_speaks(&weighed) {
+            return Ok(own);
+        }
+    }
+    Ok(believed)
+}
+
+/// The reason for which something inferred must not be believed, where there is one.
+fn forbidden(belief: &BeliefWithEvidence) -> Option<GateRefusal> {
+    belief.refused.filter(|refused| {
+        belief.object_type == ObjectType::InferredBelief || *refused == GateRefusal::StatedOtherwise
+    })
+}
+
+fn nothing_speaks(belief: &BeliefWithEvidence) -> bool {
+    belief.evidence.iter().all(|link| link.silent.is_some())
+}
+
+/// The object as it was weighed: as it is believed, or as it waits.
+fn as_weighed(
+    rows: &mut dyn Read,
+    belief: &BeliefWithEvidence,
+) -> Result<Option<Arc<ContextObject>>, Error> {
+    let id = belief.object_id;
+    let is_own = |own: &Arc<ContextObject>| own.revision().id() == belief.revision;
+    match held(rows, &[id])?.remove(&id).filter(is_own) {
+        Some(own) => Ok(Some(own)),
+        None => Ok(waiting(rows, id)?.filter(is_own)),
+    }
+}
+
 /// Returns whether a belief was inferred and waits for a person.
 fn waits(rows: &mut dyn Read, belief: &BeliefWithEvidence) -> Result<bool, Error> {
-    let waits = |row: &BeliefRow| {
-        row.revision == belief.revision && row.lifecycle == Lifecycle::AwaitingConfirmation
-    };
+    let waits = |row: &BeliefRow| row.revision == belief.revision && row.waits();
     let standing = rows.standing(&[belief.object_id])?.into_values().next();
     if !standing.is_some_and(|standing| standing.beliefs.iter().any(waits)) {
         return Ok(false);
     }
-    let own = held_or_waiting(rows, belief.object_id)?;
+    let own = as_weighed(rows, belief)?;
     Ok(own.is_some_and(|own| is_inferred(&own)))
 }
 
@@ -145,8 +209,9 @@ fn revise(
     // From here on no other writer comes between.
     let stamp = rows.stamp()?;
     let waits = waits(rows, belief)?;
-    let is_same =
-        weigh(rows, id, &BTreeSet::new(), at, View::Everyone).is_ok_and(|again| again == *belief);
+    let own = as_weighed(rows, belief)?;
+    let again = own.map(|own| weigh_own(rows, own, &BTreeSet::new(), at, View::Everyone));
+    let is_same = again.is_some_and(|again| again.is_ok_and(|again| again == *belief));
     let standing = rows.standing(&[id])?.remove(&id).filter(|_| is_same);
     let standing = standing.ok_or_else(|| {
         let what = format!("`{}` or its evidence was changed meanwhile", belief.name);
@@ -170,12 +235,25 @@ fn revise(
     let new = with_confidence(&mut sealer, &object, confidence)?;
     let (written, name) = (new.revision, standing.name.clone());
     let mut change = Change::default();
-    let new = [(revision, new)].into();
-    restate(&mut change, id, standing, stamp, new, |own| match own {
-        Lifecycle::AwaitingConfirmation if waits => Lifecycle::Active,
-        own => own,
-    });
+    if waits {
+        let settlement = confirmed(&standing.beliefs, stamp, |row| {
+            (row.revision == revision).then(|| BeliefRow {
+                revision: written,
+                lifecycle: Lifecycle::Active,
+                ..row.clone()
+            })
+        });
+        let object = (id, standing.place, name.clone(), written);
+        change.objects.push(object);
+        change.revisions.push(new);
+        apply(&mut change, &standing.beliefs, settlement);
+    } else {
+        restate(&mut change, id, standing, stamp, [(revision, new)].into());
+    }
     rows.change(&change)?;
+    if waits {
+        index(rows, &[id])?;
+    }
     settle_claims(rows, &[id])?;
     Ok(WrittenObject {
         object_id: id,

@@ -1,27 +1,32 @@
 //! Confirming and rejecting what waits for a person: what a person says still holds, holds after all, or does not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tenure::belief::{Ground, Loser, SlotClaim};
-use tenure::object::{Lifecycle, ObjectId, Usage, clip};
+use tenure::object::{ObjectId, Usage, clip};
 use tenure::time::Instant;
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::bare::{OnSlot, is_bare, nothing_would_stand};
+use crate::beside::{any_believed, unbound};
 use crate::claims::{Kept, judged, pair_row, slot_key};
-use crate::engine::{BeliefRow, PairRow, Write};
+use crate::engine::{PairRow, Write};
 use crate::evidence::fallen;
 use crate::held::waiting;
-use crate::judge::{rejudge_all, touched};
+use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all, touched};
 use crate::labels::Sees;
+use crate::notes::note_waiting;
 use crate::outcomes::refuse_proposed;
+use crate::resolution::resolve_written;
 use crate::stated::{Stated, in_place_of};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Writing, Written, WrittenObject, expected};
 
 impl Tenant {
-    /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What was inferred, and
-    /// waited because a preference says otherwise, takes the place of that.
+    /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What waited takes the
+    /// place of what is believed of the object for its time, as if it were written now; what was inferred, and waited because a
+    /// preference says otherwise, takes the place of that, too.
     ///
     /// # Errors
     ///
@@ -72,8 +77,8 @@ impl Tenant {
         self.confirmed(vec![id], at, (Expect::Waiting, sees), writing)
     }
 
-    /// Says that what waits of an object does not hold: it is retracted. What is believed of the object for other times stays;
-    /// where nothing is, everything made from it is retracted, too.
+    /// Says that what waits of an object does not hold: it is retracted. What is believed of the object stays as it is; where
+    /// nothing is, everything made from it is retracted, too.
     ///
     /// # Errors
     ///
@@ -92,15 +97,14 @@ impl Tenant {
             refuse_outcomes(rows, &[id], Expect::Waiting)?;
             let standing = rows.standing(&[id])?.remove(&id);
             let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-            let ids = if beliefs.iter().all(waits) {
-                let at = rows.stamp()?.at;
-                fallen(rows, &[id], at)?
-            } else {
-                vec![id]
-            };
-            rejudge_all(rows, &ids, |row| {
-                (row.object == id && !waits(row)).then(|| row.clone())
-            })
+            if any_believed(&beliefs) {
+                return end_waiting(rows, id);
+            }
+            let at = rows.stamp()?.at;
+            let ids = fallen(rows, &[id], at)?;
+            let mut written = rejudge_all(rows, &ids, |_| None)?;
+            written.extend(drop_proposed_from(rows, &ids)?);
+            Ok(written)
         })
     }
 
@@ -116,6 +120,7 @@ impl Tenant {
         let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
         let asked = Digest::of(named.join(" ").as_bytes());
         let by = writing.author.clone();
+        let (tenant, entities) = (Arc::clone(&self.name), Arc::clone(&self.known));
         let done = self.once_unless(writing, "confirm", asked, move |rows| {
             for id in &ids {
                 expected(rows, *id, expect)?;
@@ -132,7 +137,16 @@ impl Tenant {
                 take_place(rows, *id, &stated, by.as_deref())?;
                 replaced.insert(*id, stated);
             }
+            let unbound = unbound(rows, &ids)?;
             let mut written = believe(rows, &ids, at)?;
+            let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
+            let pending = resolve_written(rows, &tenant, &entities, &unbound)?;
+            for one in written
+                .iter_mut()
+                .filter(|one| pending.contains(&one.object_id))
+            {
+                note_waiting(&mut one.note);
+            }
             for (id, stated) in &replaced {
                 if let Some(found) = refusal(rows, *id, stated)? {
                     return Ok(Err(found));
@@ -162,10 +176,6 @@ impl Tenant {
             .expected("a claim that stands, or one that waits for a decision")
             .hint(format!("decide between `{one}` and `{other}` first")))
     }
-}
-
-fn waits(row: &BeliefRow) -> bool {
-    row.lifecycle == Lifecycle::AwaitingConfirmation
 }
 
 /// Refuses outcomes that are only proposed. Who decides on what waits is told that these are decided on elsewhere.
@@ -252,12 +262,7 @@ fn believe(
     rows.count(&counted)?;
     // What was not waiting is younger, too.
     touched(rows, ids)?;
-    rejudge_all(rows, ids, |row| {
-        Some(BeliefRow {
-            lifecycle: Lifecycle::Active,
-            ..row.clone()
-        })
-    })
+    activate(rows, ids)
 }
 
 /// The reason for which a confirmation is refused: no claim on a slot would stand.

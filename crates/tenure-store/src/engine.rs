@@ -38,7 +38,8 @@ pub struct RevisionRow {
 }
 
 /// A belief: from one write to another, this revision was held to be true in this part of valid
-/// time. Of the beliefs held at one time about one object, no two overlap in valid time.
+/// time. Of the beliefs held at one time about one object, no two overlap in valid time that wait for a person, and no two
+/// that do not: what waits lies beside what is believed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BeliefRow {
     /// The object.
@@ -64,6 +65,11 @@ pub struct BeliefRow {
 }
 
 impl BeliefRow {
+    /// Returns whether it waits for a person, and is not believed until then.
+    pub fn waits(&self) -> bool {
+        self.lifecycle == Lifecycle::AwaitingConfirmation
+    }
+
     /// Returns whether it was held at this instant in transaction time.
     pub fn held_at(&self, known: Instant) -> bool {
         self.opened.at <= known && self.closed.is_none_or(|closed| known < closed.at)
@@ -77,9 +83,9 @@ pub struct Standing {
     pub place: u64,
     /// The name it goes by.
     pub name: String,
-    /// The revision that was written last.
+    /// The revision that was written last; what waits for a person counts where nothing is believed.
     pub head: RevisionId,
-    /// The current beliefs; empty once it is retracted.
+    /// The current beliefs, and what waits beside them; empty once it is retracted.
     pub beliefs: Vec<BeliefRow>,
 }
 

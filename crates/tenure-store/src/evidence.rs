@@ -5,6 +5,7 @@
 //! is written into an object only what everyone may see who may see the object.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{
@@ -12,12 +13,13 @@ use tenure::belief::{
 };
 use tenure::num::Score;
 use tenure::object::{
-    LOCAL_TENANT, Lifecycle, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
+    LOCAL_TENANT, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
 };
 use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
+use crate::beside::{any_believed, only_proposed_from};
 use crate::claims::{MOST_OPPONENTS, slots_of};
 use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
@@ -115,15 +117,28 @@ pub(crate) fn weigh(
     at: Instant,
     view: View<'_>,
 ) -> Result<BeliefWithEvidence, Error> {
-    let missing = || {
-        Error::not_found(format!("there is no belief about `{id}` now"))
-            .hint("`tenure store history` shows what was believed of it")
-    };
-    let own = held_or_waiting(rows, id)?.ok_or_else(missing)?;
+    let own = held_or_waiting(rows, id)?.ok_or_else(|| no_belief(id))?;
+    weigh_own(rows, own, without, at, view)
+}
+
+pub(crate) fn no_belief(id: ObjectId) -> Error {
+    Error::not_found(format!("there is no belief about `{id}` now"))
+        .hint("`tenure store history` shows what was believed of it")
+}
+
+/// The same of an object as it is believed, or as it waits.
+pub(crate) fn weigh_own(
+    rows: &mut dyn Read,
+    own: Arc<ContextObject>,
+    without: &BTreeSet<ObjectId>,
+    at: Instant,
+    view: View<'_>,
+) -> Result<BeliefWithEvidence, Error> {
+    let id = own.revision().object_id();
     if let View::Caller(_, sees) = view
         && !sees(std::slice::from_ref(&own)).iter().all(|seen| *seen)
     {
-        return Err(missing());
+        return Err(no_belief(id));
     }
     let (entities, claim) = SlotClaim::of(&own).ok_or_else(|| no_claim(&own))?;
     let asked = Asked {
@@ -320,7 +335,7 @@ fn links(
     let mut found = held(rows, &others)?;
     for other in &others {
         if let Some(object) = asked.fresh.get(other) {
-            found.insert(*other, std::sync::Arc::clone(object));
+            found.insert(*other, Arc::clone(object));
         }
     }
     if let View::Caller(_, sees) = asked.view {
@@ -507,6 +522,10 @@ pub(crate) fn fallen(
     while !fresh.is_empty() {
         let children: BTreeSet<ObjectId> = rows.children(&fresh)?.into_iter().collect();
         let children: Vec<ObjectId> = children.difference(&gone).copied().collect();
+        // What is believed does not fall with what waits beside it.
+        let proposed = only_proposed_from(rows, &children, &gone)?;
+        let children = children.into_iter();
+        let children: Vec<ObjectId> = children.filter(|id| !proposed.contains(id)).collect();
         stay.extend(inferred(rows, &children)?);
         fresh = children
             .into_iter()
@@ -549,8 +568,11 @@ pub(crate) fn leaning_on(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeSet<ObjectId>, Error> {
-    let mut near: BTreeSet<ObjectId> = rows.children(ids)?.into_iter().collect();
     let of = ids.iter().copied().collect::<BTreeSet<_>>();
+    let children = rows.children(ids)?;
+    let proposed = only_proposed_from(rows, &children, &of)?;
+    let children = children.into_iter();
+    let mut near: BTreeSet<ObjectId> = children.filter(|id| !proposed.contains(id)).collect();
     let mut seen: BTreeMap<i64, Vec<ObjectId>> = BTreeMap::new();
     for id in &of {
         for slot in rows.slots(&[*id])? {
@@ -574,8 +596,7 @@ pub(crate) fn leaning_on(
         let on_slot = rows.on_slot(slot, MOST_OPPONENTS)?;
         for (id, text) in rows.held_labels(&on_slot)? {
             let own = labelled_or_hidden(&mut sealer, LOCAL_TENANT, id, &text, None)?;
-            let reaches =
-                |label: &std::sync::Arc<ContextObject>| label.access().flows_to(&own.access());
+            let reaches = |label: &Arc<ContextObject>| label.access().flows_to(&own.access());
             if labels.iter().any(reaches) {
                 near.insert(id);
             }
@@ -610,7 +631,10 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
         let Some(standing) = rows.standing(&[*id])?.remove(id) else {
             continue;
         };
-        let beliefs: Vec<_> = standing.beliefs.iter().collect();
+        // What waits beside it has evidence of its own.
+        let is_believed = any_believed(&standing.beliefs);
+        let beliefs = standing.beliefs.iter();
+        let beliefs: Vec<_> = beliefs.filter(|row| !is_believed || !row.waits()).collect();
         let bodies = rows.bodies(&beliefs)?;
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
@@ -626,7 +650,7 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
             continue;
         }
         let name = standing.name.clone();
-        let revision = restate(&mut change, *id, standing, stamp, lowered, |own| own);
+        let revision = restate(&mut change, *id, standing, stamp, lowered);
         written.push(Lowered {
             object: *id,
             name,
@@ -651,21 +675,19 @@ pub(crate) fn with_confidence(
     revision_row(&*sealer.seal(document)?)
 }
 
-/// Puts revisions in the place of others in all that is believed of an object, for the same times, and brings what is believed
-/// through them to another stage of life; returns the revision that was written last.
+/// Puts revisions in the place of others in all that is believed of an object, for the same times; returns the revision that was
+/// written last.
 pub(crate) fn restate(
     change: &mut Change,
     id: ObjectId,
     standing: Standing,
     stamp: Stamp,
     new: BTreeMap<RevisionId, RevisionRow>,
-    lifecycle: impl Fn(Lifecycle) -> Lifecycle,
 ) -> RevisionId {
     let settlement = rejudge(&standing.beliefs, stamp, |row| {
         Some(match new.get(&row.revision) {
             Some(new) => BeliefRow {
                 revision: new.revision,
-                lifecycle: lifecycle(row.lifecycle),
                 ..row.clone()
             },
             None => row.clone(),

@@ -58,10 +58,7 @@ pub(crate) fn waiting(
 ) -> Result<Option<Arc<ContextObject>>, Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-    let waits = |row: &&BeliefRow| {
-        row.contradiction == ContradictionStatus::Clean
-            && row.lifecycle == Lifecycle::AwaitingConfirmation
-    };
+    let waits = |row: &&BeliefRow| row.contradiction == ContradictionStatus::Clean && row.waits();
     let Some(row) = beliefs.iter().rev().find(waits) else {
         return Ok(None);
     };

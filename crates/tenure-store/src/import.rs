@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectId, Sealer, clip};
+use tenure::object::{ObjectId, RevisionId, Sealer, clip};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
+use crate::beside::is_beside;
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
 use crate::claims::settle_claims;
@@ -125,7 +126,7 @@ impl Tenant {
             let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
             let mut order = Vec::new();
             let keyed = wording.keyed(&rows.key()?.unwrap_or_default());
-            let mut terms: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
+            let mut said_of: BTreeMap<ObjectId, Vec<&Vec<u32>>> = BTreeMap::new();
             for (line, object, opened, said) in &sealed {
                 let id = object.revision().object_id();
                 let latest = line.tx_end.unwrap_or(*opened);
@@ -160,11 +161,10 @@ impl Tenant {
                     )));
                 }
                 beliefs.push(belief);
-                terms.entry(id).or_default().extend(said);
+                said_of.entry(id).or_default().push(said);
                 let revision = object.revision();
-                change
-                    .objects
-                    .push((id, *place, object.name().to_owned(), revision.id()));
+                let name = object.name().to_owned();
+                change.objects.push((id, *place, name, revision.id()));
                 change.revisions.push(row);
                 change
                     .links
@@ -180,12 +180,29 @@ impl Tenant {
                 names.insert(id, object.name().to_owned());
                 notes.extend(note_on_claim(object).map(|note| (id, note)));
             }
-            let indexed = places.iter().map(|(id, (place, _))| IndexRow {
-                object: *id,
-                place: *place,
-                terms: digests(terms.remove(id).unwrap_or_default(), &keyed),
-            });
-            let indexed: Vec<IndexRow> = indexed.collect();
+            let mut indexed: Vec<IndexRow> = Vec::with_capacity(places.len());
+            let mut beside: BTreeSet<(ObjectId, RevisionId)> = BTreeSet::new();
+            for (id, (place, beliefs)) in &places {
+                let open = beliefs.iter().filter(|row| row.closed.is_none());
+                let open: Vec<BeliefRow> = open.cloned().collect();
+                let mut terms: Vec<u32> = Vec::new();
+                for (row, said) in beliefs.iter().zip(said_of.remove(id).unwrap_or_default()) {
+                    if row.closed.is_none() && is_beside(row, &open) {
+                        beside.insert((*id, row.revision));
+                    } else {
+                        terms.extend(said);
+                    }
+                }
+                indexed.push(IndexRow {
+                    object: *id,
+                    place: *place,
+                    terms: digests(terms, &keyed),
+                });
+            }
+            // What only waits says nothing of an object about which something is believed.
+            change
+                .objects
+                .retain(|(id, .., head)| !beside.contains(&(*id, *head)));
             change.open = places
                 .into_values()
                 .flat_map(|(_, beliefs)| beliefs)
@@ -197,7 +214,13 @@ impl Tenant {
             let claims: BTreeSet<ObjectId> = claims.map(|revision| revision.object_id()).collect();
             settle_claims(rows, &claims.into_iter().collect::<Vec<_>>())?;
             let believed = sealed.iter().filter(|(line, ..)| line.tx_end.is_none());
-            let believed: Vec<&ContextObject> = believed.map(|(_, object, ..)| &**object).collect();
+            let believed = believed.map(|(_, object, ..)| &**object);
+            let believed: Vec<&ContextObject> = believed
+                .filter(|object| {
+                    let revision = object.revision();
+                    !beside.contains(&(revision.object_id(), revision.id()))
+                })
+                .collect();
             for id in resolve_written(rows, &tenant, &known, &believed)? {
                 notes.entry(id).or_insert(WriteNote::EntityPending);
             }
@@ -213,9 +236,10 @@ impl Tenant {
     }
 }
 
-/// Returns whether two beliefs about one object were held at once for one time.
+/// Returns whether two beliefs about one object were held at once for one time, or waited at once for one.
 fn collide(a: &BeliefRow, b: &BeliefRow) -> bool {
     let end = |row: &BeliefRow| row.closed.map_or(i64::MAX, |closed| closed.at.micros());
     let start = |row: &BeliefRow| Instant::micros(row.opened.at);
-    start(a) < end(b) && start(b) < end(a) && overlap(a.valid, b.valid)
+    let at_once = start(a) < end(b) && start(b) < end(a);
+    at_once && a.waits() == b.waits() && overlap(a.valid, b.valid)
 }

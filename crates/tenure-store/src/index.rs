@@ -14,6 +14,7 @@ use tenure::object::ObjectId;
 use tenure::ranker::Terms;
 use tenure::{ContextObject, Digest, Error};
 
+use crate::beside::found;
 use crate::engine::{BeliefRow, IndexRow, Read, Run, Standing, Write};
 
 /// The number of objects that are indexed in one transaction, so that other writers get their turn.
@@ -109,7 +110,7 @@ pub(crate) fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error>
 /// An object, its place, and the terms of what is believed of it, as places in a [`Wording`].
 type Said = (ObjectId, u64, Vec<u32>);
 
-/// The terms of what is believed of each of these objects. What is damaged is found by nothing.
+/// The terms of what is believed of each of these objects, or waits where nothing is. What is damaged is found by nothing.
 fn said<R: Read + ?Sized>(
     rows: &mut R,
     standing: &BTreeMap<ObjectId, Standing>,
@@ -118,7 +119,7 @@ fn said<R: Read + ?Sized>(
     let mut wording = Wording::default();
     let each = standing.iter().map(|(id, standing)| {
         let mut said = Vec::new();
-        for row in &standing.beliefs {
+        for row in found(&standing.beliefs) {
             let body = bodies.get(&row.revision).map_or("", String::as_str);
             if let Ok(text) = serde_json::from_str::<SearchedText<'_>>(body) {
                 wording.add(&text.name, &mut said);

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
+use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId};
+use tenure::time::Interval;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
+use crate::beside::{any_believed, confirmed, finds_others, head_after, only_proposed_from};
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::evidence::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
 use crate::logs::{Append, append_one};
-use crate::settle::{apply, rejudge};
+use crate::settle::{Settlement, apply, overlap, rejudge};
 use crate::tenant::Tenant;
 use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
 
@@ -29,15 +31,23 @@ fn names_any(body: &str, sources: &BTreeSet<String>) -> bool {
     named.any(|named| sources.contains(named.trim()))
 }
 
-/// The objects that are believed at a version and say that they were found in any of these sources.
-#[derive(Clone)]
+/// The objects of which something names any of these sources, at a version.
 struct FoundIn {
     version: u64,
     found: BTreeSet<ObjectId>,
 }
 
+/// The objects that say that they were found in any of these sources.
+#[derive(Default)]
+struct Named {
+    /// Those of which something says so that is believed now, or that waits where nothing is.
+    held: Vec<ObjectId>,
+    /// Those of which only what waits beside what is believed says so.
+    proposed: BTreeSet<ObjectId>,
+}
+
 impl FoundIn {
-    /// Looks at all that is believed: no index has the sources.
+    /// Looks at all that is held: no index has the sources.
     fn read(rows: &mut dyn Read, sources: &BTreeSet<String>) -> Result<FoundIn, Error> {
         let version = rows.version()?;
         let mut found = BTreeSet::new();
@@ -50,29 +60,33 @@ impl FoundIn {
         Ok(FoundIn { version, found })
     }
 
-    /// Those that are so now: only what was written since is looked at.
-    fn now(
-        mut self,
-        rows: &mut dyn Read,
-        sources: &BTreeSet<String>,
-    ) -> Result<Vec<ObjectId>, Error> {
-        let changed = rows.changed_since(self.version)?;
-        for id in &changed {
-            self.found.remove(id);
-        }
-        let standing = rows.standing(&changed)?;
+    /// Those that are so now: beside them, only what was written since is looked at.
+    fn now(&self, rows: &mut dyn Read, sources: &BTreeSet<String>) -> Result<Named, Error> {
+        let mut ids = self.found.clone();
+        ids.extend(rows.changed_since(self.version)?);
+        let ids: Vec<ObjectId> = ids.into_iter().collect();
+        let standing = rows.standing(&ids)?;
         let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-        let beliefs: Vec<&BeliefRow> = beliefs.collect();
-        let bodies = rows.bodies(&beliefs)?;
-        for row in beliefs {
+        let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
+        let says_so = |row: &BeliefRow| {
             let body = bodies.get(&row.revision);
-            if body.is_some_and(|body| names_any(body, sources)) {
-                self.found.insert(row.object);
+            body.is_some_and(|body| names_any(body, sources))
+        };
+        let mut named = Named::default();
+        for (id, standing) in &standing {
+            let is_believed = any_believed(&standing.beliefs);
+            let (mut said, mut proposed) = (false, false);
+            for row in standing.beliefs.iter().filter(|row| says_so(row)) {
+                let beside = is_believed && row.waits();
+                *(if beside { &mut proposed } else { &mut said }) = true;
+            }
+            if said {
+                named.held.push(*id);
+            } else if proposed {
+                named.proposed.insert(*id);
             }
         }
-        // What was erased since left no trace of a change.
-        let found: Vec<ObjectId> = self.found.into_iter().collect();
-        Ok(rows.standing(&found)?.into_keys().collect())
+        Ok(named)
     }
 }
 
@@ -95,7 +109,9 @@ impl Tenant {
             expected(rows, id, expect)?;
             let at = rows.stamp()?.at;
             let ids = fallen(rows, &[id], at)?;
-            rejudge_all(rows, &ids, |_| None)
+            let mut written = rejudge_all(rows, &ids, |_| None)?;
+            written.extend(drop_proposed_from(rows, &ids)?);
+            Ok(written)
         })
     }
 
@@ -167,17 +183,23 @@ impl Tenant {
         let before = self.read(|rows| FoundIn::read(rows, &sources))?;
         self.once(writing, "judge", asked, move |rows| {
             append_one(rows, &append.log, append.after, &append.entries)?;
-            let found = before.clone().now(rows, &sources)?;
-            if found.is_empty() {
+            let Named { held, proposed } = before.now(rows, &sources)?;
+            if held.is_empty() && proposed.is_empty() {
                 return Ok(Vec::new());
             }
-            let ids = {
-                let at = rows.stamp()?.at;
-                judged_with(rows, &found, at)?
-            };
+            let at = rows.stamp()?.at;
+            let mut ids: BTreeSet<ObjectId> = judged_with(rows, &held, at)?.into_iter().collect();
+            let proposed = &proposed - &ids;
+            ids.extend(&proposed);
+            let ids: Vec<ObjectId> = ids.into_iter().collect();
             rejudge_all(rows, &ids, |row| {
+                let stays = proposed.contains(&row.object) && !row.waits();
                 Some(BeliefRow {
-                    contradiction,
+                    contradiction: if stays {
+                        row.contradiction
+                    } else {
+                        contradiction
+                    },
                     ..row.clone()
                 })
             })
@@ -219,12 +241,51 @@ pub(crate) fn age_all(
         }
         _ => ids.to_vec(),
     };
-    rejudge_all(rows, &all, |row| {
-        Some(BeliefRow {
-            lifecycle,
-            ..row.clone()
+    if lifecycle == Lifecycle::Active {
+        return activate(rows, &all);
+    }
+    let mut written = resettle_all(rows, &all, |beliefs, stamp| {
+        let is_believed = any_believed(beliefs);
+        let waiting: Vec<Interval> = beliefs
+            .iter()
+            .filter(|row| row.waits())
+            .map(|row| row.valid)
+            .collect();
+        rejudge(beliefs, stamp, |row| {
+            // What waits beside it goes on waiting, and what would wait in the place of that stays as it is.
+            let stays = is_believed
+                && (row.waits()
+                    || (lifecycle == Lifecycle::AwaitingConfirmation
+                        && waiting.iter().any(|time| overlap(*time, row.valid))));
+            Some(BeliefRow {
+                lifecycle: if stays { row.lifecycle } else { lifecycle },
+                ..row.clone()
+            })
         })
-    })
+    })?;
+    if lifecycle == Lifecycle::Archived {
+        written.extend(drop_proposed_from(rows, &all)?);
+    }
+    Ok(written)
+}
+
+/// Ends what waits beside what is believed, and was made from any of these objects, which are gone.
+pub(crate) fn drop_proposed_from(
+    rows: &mut dyn Write,
+    gone: &[ObjectId],
+) -> Result<Vec<WrittenObject>, Error> {
+    let parents: BTreeSet<ObjectId> = gone.iter().copied().collect();
+    let children = rows.children(gone)?;
+    let children: Vec<ObjectId> = children
+        .into_iter()
+        .filter(|child| !parents.contains(child))
+        .collect();
+    let proposed = only_proposed_from(rows, &children, &parents)?;
+    let proposed: Vec<ObjectId> = proposed.into_iter().collect();
+    if proposed.is_empty() {
+        return Ok(Vec::new());
+    }
+    rejudge_all(rows, &proposed, |row| (!row.waits()).then(|| row.clone()))
 }
 
 /// Makes whoever holds these objects in memory read them again: something was decided on them, or counted.
@@ -246,43 +307,79 @@ pub(crate) fn touched(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<Writ
     Ok(written)
 }
 
-/// Judges what is believed of these objects.
+/// Ends what waits of an object, and nothing else.
+pub(crate) fn end_waiting(rows: &mut dyn Write, id: ObjectId) -> Result<Vec<WrittenObject>, Error> {
+    rejudge_all(rows, &[id], |row| (!row.waits()).then(|| row.clone()))
+}
+
+/// Makes what waits of these objects, and what was retired, believed.
+pub(crate) fn activate(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+) -> Result<Vec<WrittenObject>, Error> {
+    resettle_all(rows, ids, |beliefs, stamp| {
+        confirmed(beliefs, stamp, |row| {
+            Some(BeliefRow {
+                lifecycle: Lifecycle::Active,
+                ..row.clone()
+            })
+        })
+    })
+}
+
+/// Judges what is believed of these objects, and what waits.
 pub(crate) fn rejudge_all(
     rows: &mut dyn Write,
     ids: &[ObjectId],
     judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Result<Vec<WrittenObject>, Error> {
+    resettle_all(rows, ids, |beliefs, stamp| rejudge(beliefs, stamp, &judge))
+}
+
+/// Settles anew what is believed of these objects.
+pub(crate) fn resettle_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    settled: impl Fn(&[BeliefRow], Stamp) -> Settlement,
 ) -> Result<Vec<WrittenObject>, Error> {
     let stamp: Stamp = rows.stamp()?;
     let mut change = Change::default();
     let mut written = Vec::new();
     let (mut unsaid, mut fell, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for (id, standing) in rows.standing(ids)? {
-        let settlement = rejudge(&standing.beliefs, stamp, &judge);
-        if settlement.ends_any(&standing.beliefs) {
+        let settlement = settled(&standing.beliefs, stamp);
+        if finds_others(&settlement, &standing.beliefs) {
             unsaid.push(id);
         }
+        let head = head_after(&standing, &settlement);
         let speaks = |row: &BeliefRow| {
             row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
         };
-        let mut ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
-        match (ended.any(speaks), settlement.open.iter().any(speaks)) {
-            (true, false) => fell.push(id),
-            (false, true) => back.push(id),
-            _ => {}
+        let ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
+        let ended: BTreeSet<RevisionId> = ended
+            .filter(|row| speaks(row))
+            .map(|row| row.revision)
+            .collect();
+        let mut begun = settlement.open.iter().filter(|row| speaks(row)).peekable();
+        if !ended.is_empty() && begun.peek().is_none() {
+            fell.push(id);
+        }
+        if begun.any(|row| !ended.contains(&row.revision)) {
+            back.push(id);
         }
         let outcome = if settlement.close.is_empty() {
             Outcome::Unchanged
         } else {
             change
                 .objects
-                .push((id, standing.place, standing.name.clone(), standing.head));
+                .push((id, standing.place, standing.name.clone(), head));
             Outcome::Judged
         };
         apply(&mut change, &standing.beliefs, settlement);
         written.push(WrittenObject {
             object_id: id,
             name: Some(standing.name),
-            revision: Some(standing.head),
+            revision: Some(head),
             outcome,
             note: None,
         });
@@ -338,9 +435,7 @@ mod tests {
         let quietly = Writing::default();
         tenant.retract(gone, Expect::Any, &quietly).unwrap();
         tenant.erase(vec![erased], &quietly).unwrap();
-        let now = tenant
-            .read(|rows| before.clone().now(rows, &sources))
-            .unwrap();
-        assert_eq!(BTreeSet::from_iter(now), [stays, later].into());
+        let now = tenant.read(|rows| before.now(rows, &sources)).unwrap();
+        assert_eq!(BTreeSet::from_iter(now.held), [stays, later].into());
     }
 }

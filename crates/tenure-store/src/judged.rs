@@ -7,7 +7,8 @@ use tenure::error::ErrorKind;
 use tenure::object::{ContradictionStatus, ObjectId};
 use tenure::time::Interval;
 
-use crate::engine::{Standing, Write};
+use crate::beside::any_believed;
+use crate::engine::{BeliefRow, Standing, Write};
 use crate::settle::overlap;
 
 /// A writer's judgement of an object, as far as the writer gives one.
@@ -40,9 +41,11 @@ impl Judged {
             _ => Vec::new(),
         };
         let held = before.iter().flat_map(|before| &before.beliefs);
-        let held = held
-            .filter(|row| overlap(row.valid, valid))
-            .chain(&retracted);
+        let held = held.filter(|row| overlap(row.valid, valid));
+        let held: Vec<&BeliefRow> = held.chain(&retracted).collect();
+        // What only waits says nothing against what is believed.
+        let is_believed = any_believed(held.iter().copied());
+        let held = held.iter().filter(|row| !is_believed || !row.waits());
         let known = held.max_by_key(|row| (row.contradiction, row.superseded_by.is_some()));
         let contradiction = known.map(|row| row.contradiction);
         let contradiction = self.contradiction.or(contradiction);

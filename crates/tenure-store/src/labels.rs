@@ -199,7 +199,8 @@ pub(crate) fn open_objects(
     Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
 }
 
-/// Those of these objects of which everything may be seen that is believed of them; all of them where there is no caller.
+/// Those of these objects of which everything may be seen that is believed of them; all of them where there is no caller. What
+/// waits beside it is nothing of that.
 pub(crate) fn open_whole(
     rows: &mut dyn Read,
     tenant: &str,
@@ -217,9 +218,17 @@ pub(crate) fn open_whole(
     let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
     let seen = sees(&objects);
     let mut whole: BTreeSet<ObjectId> = held.iter().map(|(id, _)| *id).collect();
-    for ((id, _), seen) in held.iter().zip(seen) {
-        if !seen {
-            whole.remove(id);
+    let hidden = held.iter().zip(seen).filter(|(_, seen)| !seen);
+    let hidden: BTreeSet<ObjectId> = hidden.map(|((id, _), _)| *id).collect();
+    whole.retain(|id| !hidden.contains(id));
+    let hidden: Vec<ObjectId> = hidden.into_iter().collect();
+    for (id, standing) in rows.standing(&hidden)? {
+        let mut believed = standing.beliefs;
+        let waited = believed.len();
+        believed.retain(|row| !row.waits());
+        let all = believed.len();
+        if (1..waited).contains(&all) && open(tenant, believed, None, Some(sees))?.len() == all {
+            whole.insert(id);
         }
     }
     Ok(whole)

@@ -36,6 +36,7 @@
 
 mod bare;
 mod beliefs;
+mod beside;
 mod blobs;
 mod buried;
 mod check;
@@ -86,6 +87,7 @@ mod tree_index;
 mod vector_cache;
 mod written;
 
+pub use beside::believed_first;
 pub use blobs::TextLine;
 pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};

@@ -13,9 +13,10 @@ use tenure::object::{
 use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
+use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::fallen;
-use crate::judge::rejudge_all;
+use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all};
 use crate::labels::{Sees, open_objects};
 use crate::put::put;
 use crate::stored::unwritable;
@@ -338,16 +339,19 @@ impl Tenant {
             };
             append(rows, &entry)?;
             if decision == OutcomeDecision::Accept {
-                return rejudge_all(rows, &[id], |row| {
-                    Some(BeliefRow {
-                        lifecycle: Lifecycle::Active,
-                        ..row.clone()
-                    })
-                });
+                return activate(rows, &[id]);
+            }
+            let held = rows.standing(&[id])?.remove(&id);
+            if decision == OutcomeDecision::Reject
+                && held.is_some_and(|held| any_believed(&held.beliefs))
+            {
+                return end_waiting(rows, id);
             }
             let at = rows.stamp()?.at;
             let ids = fallen(rows, &[id], at)?;
-            rejudge_all(rows, &ids, |_| None)
+            let mut written = rejudge_all(rows, &ids, |_| None)?;
+            written.extend(drop_proposed_from(rows, &ids)?);
+            Ok(written)
         })
     }
 
@@ -409,12 +413,21 @@ impl Tenant {
             let ids: Vec<ObjectId> = open.iter().copied().collect();
             let standing = rows.standing(&ids)?;
             let heads = rows.heads(&ids)?;
+            let waiting: BTreeMap<ObjectId, &BeliefRow> = standing
+                .iter()
+                .filter_map(|(id, one)| Some((*id, one.beliefs.iter().rfind(|row| row.waits())?)))
+                .collect();
+            let bodies = rows.bodies(&waiting.values().copied().collect::<Vec<_>>())?;
             let mut lines = Vec::with_capacity(open.len());
             for (id, known) in known {
                 let (Some(standing), true) = (standing.get(&id), open.contains(&id)) else {
                     continue;
                 };
-                let body = heads.get(&id).map_or("", String::as_str);
+                let body = match waiting.get(&id) {
+                    Some(row) if known.state == OutcomeState::Proposed => bodies.get(&row.revision),
+                    _ => heads.get(&id),
+                };
+                let body = body.map_or("", String::as_str);
                 let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
                 let content = body.get("content").and_then(serde_json::Value::as_str);
                 let decided = known.decided;

@@ -313,7 +313,8 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
                 WaitingKind::Confirmation
             },
             format!("tenure store confirm {id}"),
-            format!("tenure store retract {id}"),
+            // What is believed of it stays.
+            format!("tenure store retract {id} --waiting"),
         ),
     };
     Waiting {

@@ -12,6 +12,7 @@ use tenure::object::{
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
+use crate::beside::any_believed;
 use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::claims::settle_written;
@@ -71,7 +72,9 @@ impl Tenant {
             // As it is stored: what is made from others has no more trust and no wider circle than they.
             let changed = stored.iter().zip(&written);
             let changed = changed.filter(|(_, one)| one.outcome != Outcome::Unchanged);
-            let changed: Vec<&ContextObject> = changed.map(|(object, _)| &**object).collect();
+            // The names in what waits beside what is believed are bound when it is confirmed.
+            let changed = changed.filter(|(stored, _)| !stored.beside);
+            let changed: Vec<&ContextObject> = changed.map(|(stored, _)| &*stored.object).collect();
             let waiting = resolve_written(rows, &tenant, &known, &changed)?;
             for one in written
                 .iter_mut()
@@ -182,6 +185,13 @@ impl Tenant {
     }
 }
 
+/// An object as it was written.
+pub(crate) struct Stored {
+    object: Arc<ContextObject>,
+    /// True if it waits for a person, and something else is believed of it.
+    beside: bool,
+}
+
 /// An object to write, sealed.
 pub(crate) struct Draft {
     pub(crate) object: Arc<ContextObject>,
@@ -241,7 +251,7 @@ pub(crate) fn put(
     tenant: &str,
     drafts: &[Draft],
     wordings: &[Wording],
-) -> Result<(Vec<WrittenObject>, Vec<Arc<ContextObject>>), Error> {
+) -> Result<(Vec<WrittenObject>, Vec<Stored>), Error> {
     let stamp = rows.stamp()?;
     let key = rows.key()?.unwrap_or_default();
     let mut stored = Vec::with_capacity(drafts.len());
@@ -303,6 +313,7 @@ pub(crate) fn put(
             lifecycle: refused.map_or(draft.lifecycle, |_| Lifecycle::AwaitingConfirmation),
             labels: Arc::clone(&row.labels),
         };
+        let beside = belief.waits() && before.is_some_and(|one| any_believed(&one.beliefs));
         let outcome = match before {
             None => Outcome::Created,
             Some(before) if holds(before, &belief) => Outcome::Unchanged,
@@ -313,9 +324,10 @@ pub(crate) fn put(
                 place += 1;
                 place - 1
             });
-            change
-                .objects
-                .push((id, own, object.name().to_owned(), revision.id()));
+            let head = before.filter(|_| beside);
+            let head = head.map_or(revision.id(), |before| before.head);
+            let name = object.name().to_owned();
+            change.objects.push((id, own, name, head));
             change.revisions.push(row);
             let current = before.map_or(&[][..], |before| &before.beliefs);
             let settlement = settle(current, belief);
@@ -348,7 +360,10 @@ pub(crate) fn put(
         } else if is_inferred(&object) {
             fresh.insert(id, Arc::clone(&object));
         }
-        stored.push(Arc::clone(&object));
+        stored.push(Stored {
+            object: Arc::clone(&object),
+            beside,
+        });
         if derives {
             known.insert(id, object);
         }
@@ -376,9 +391,8 @@ pub(crate) fn put(
         .map(|one| one.object_id)
         .filter(|id| claiming.contains(id))
         .collect();
-    let at_hand = stored
-        .iter()
-        .filter(|object| object.revision().normalized_claim().is_some());
+    let at_hand = stored.iter().map(|one| &one.object);
+    let at_hand = at_hand.filter(|object| object.revision().normalized_claim().is_some());
     let at_hand = at_hand.map(|object| (object.revision().id(), Arc::clone(object)));
     settle_written(rows, &changed, &at_hand.collect())?;
     Ok((written, stored))

@@ -165,8 +165,16 @@ impl<'r> Walk<'r> {
                 }
             }
             let says = |before: &&BeliefRow| known.get(&before.revision) == Some(&true);
-            let first = ended.iter().map(|before| before.opened.at).min();
-            Ok(first.filter(|_| ended.iter().all(says)))
+            let (waited, held): (Vec<&BeliefRow>, Vec<&BeliefRow>) =
+                ended.into_iter().partition(|before| before.waits());
+            let first = |of: &[&BeliefRow]| of.iter().map(|before| before.opened.at).min();
+            if !held.is_empty() && held.iter().all(says) {
+                return Ok(first(&held));
+            }
+            // It waited beside what ended when it was confirmed.
+            let is_own = |before: &&BeliefRow| held.is_empty() || before.revision == row.revision;
+            let is_same = |before: &&BeliefRow| is_own(before) && says(before);
+            Ok(first(&waited).filter(|_| waited.iter().all(is_same)))
         })
     }
 }

@@ -16,11 +16,22 @@ use crate::mentioned::Mentioned;
 use crate::reading::access_now;
 use crate::recorded::{Placed, counts, with_recorded};
 use crate::resolution::Registry;
+use crate::settle::overlap;
 use crate::stored::believed;
 use crate::tenant::Tenant;
 
-/// The order of a belief among the candidates: by place, then valid time.
-type Key = (u64, i64);
+/// The order of a belief among the candidates: by place, then valid time; and what waits after what it waits beside.
+type Key = (u64, i64, bool);
+
+fn key_of(place: u64, row: &BeliefRow) -> Key {
+    let from = row.valid.from.map_or(i64::MIN, Instant::micros);
+    (place, from, row.waits())
+}
+
+/// The keys of all that is held of the object at a place.
+fn keys_at(place: u64) -> std::ops::RangeInclusive<Key> {
+    (place, i64::MIN, false)..=(place, i64::MAX, true)
+}
 
 /// The number of places that share a layer of the candidates: a change in one place re-reads its layer alone.
 const LAYER: u64 = 1_024;
@@ -44,6 +55,8 @@ struct ResidentState {
     places: BTreeMap<ObjectId, u64>,
     /// Kept and not compiled.
     left: BTreeMap<Key, Uncompiled>,
+    /// What waits, among the candidates of what is archived.
+    waiting: BTreeMap<Key, BeliefRow>,
     /// Objects with the labels of those, by their labels: many have the same.
     labels: BTreeMap<Arc<str>, Arc<ContextObject>>,
     /// The revisions that are damaged.
@@ -100,15 +113,19 @@ impl Resident {
     }
 
     /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the
-    /// labels alone. None where nothing is.
+    /// labels alone. None where nothing is. What waits counts where nothing is believed.
     pub fn held(&self, id: ObjectId) -> impl Iterator<Item = &Arc<ContextObject>> {
         let place = self.state.places.get(&id);
         place.into_iter().flat_map(|place| {
-            let keys = (*place, i64::MIN)..=(*place, i64::MAX);
+            let keys = keys_at(*place);
             let objects = self.state.objects.range(keys.clone());
             let left = self.state.left.range(keys);
-            let left = left.map(|(_, left)| &left.labels);
-            objects.map(|(_, object)| object).chain(left)
+            let left = left.map(|(key, left)| (key, &left.labels));
+            let all: Vec<(&Key, &Arc<ContextObject>)> = objects.chain(left).collect();
+            let is_believed = all.iter().any(|((.., waits), _)| !waits);
+            let all = all.into_iter();
+            all.filter(move |((.., waits), _)| !(is_believed && *waits))
+                .map(|(_, object)| object)
         })
     }
 
@@ -164,21 +181,19 @@ impl Resident {
 
 impl ResidentState {
     fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
-        let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
+        let key = key_of(place, row);
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
         match row.lifecycle {
             Lifecycle::Archived | Lifecycle::Demoted | Lifecycle::AwaitingConfirmation
                 if !self.whole =>
             {
-                let left = Uncompiled {
-                    name: object.name().into(),
-                    why: row.lifecycle.term(),
-                    labels: self.labels_of(row, object),
-                };
-                self.left.insert(key, left);
+                self.leave_out(key, row, object);
             }
             _ => {
+                if row.waits() {
+                    self.waiting.insert(key, row.clone());
+                }
                 if let Some(revision) = object.status().damaged {
                     self.damaged.insert(key, revision);
                 }
@@ -187,9 +202,33 @@ impl ResidentState {
         }
     }
 
+    fn leave_out(&mut self, key: Key, row: &BeliefRow, object: Arc<ContextObject>) {
+        let left = Uncompiled {
+            name: object.name().into(),
+            why: row.lifecycle.term(),
+            labels: self.labels_of(row, object),
+        };
+        self.left.insert(key, left);
+    }
+
+    /// Takes what waits beside what is believed from among the candidates of what is archived.
+    fn take_out_beside(&mut self) {
+        for (key, row) in std::mem::take(&mut self.waiting) {
+            let mut beside = self.objects.range(keys_at(key.0));
+            let is_beside =
+                beside.any(|((.., waits), other)| !waits && overlap(other.valid(), row.valid));
+            if !is_beside {
+                self.waiting.insert(key, row);
+            } else if let Some(object) = self.objects.remove(&key) {
+                self.damaged.remove(&key);
+                self.leave_out(key, &row, object);
+            }
+        }
+    }
+
     /// Leaves out a damaged revision that was set aside. Its name is for operators: here it goes by its id.
     fn leave(&mut self, place: u64, row: &BeliefRow, labels: Arc<ContextObject>) {
-        let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
+        let key = key_of(place, row);
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
         let left = Uncompiled {
@@ -230,7 +269,7 @@ impl ResidentState {
             return;
         };
         self.changed.insert(place / LAYER);
-        let keys = (place, i64::MIN)..=(place, i64::MAX);
+        let keys = keys_at(place);
         let state: Vec<Key> = self
             .objects
             .range(keys.clone())
@@ -239,7 +278,8 @@ impl ResidentState {
         state.iter().for_each(|key| drop(self.objects.remove(key)));
         let left: Vec<Key> = self.left.range(keys).map(|(key, _)| *key).collect();
         left.iter().for_each(|key| drop(self.left.remove(key)));
-        self.damaged.retain(|(at, _), _| *at != place);
+        self.damaged.retain(|(at, ..), _| *at != place);
+        self.waiting.retain(|(at, ..), _| *at != place);
     }
 
     /// Removes an erased object, and all that was made of the texts that stood beside it: nothing of it is kept there.
@@ -251,6 +291,7 @@ impl ResidentState {
     }
 
     fn finish(&mut self) {
+        self.take_out_beside();
         let unfetched = self.left.values().map(|left| Unfetched {
             what: left.name.to_string(),
             why: left.why.to_owned(),
@@ -260,8 +301,8 @@ impl ResidentState {
         let opened = opened.filter_map(|object| object.status().transaction.from);
         self.latest = opened.max();
         for layer in std::mem::take(&mut self.changed) {
-            let first = (layer * LAYER, i64::MIN);
-            let last = (layer * LAYER + (LAYER - 1), i64::MAX);
+            let first = *keys_at(layer * LAYER).start();
+            let last = *keys_at(layer * LAYER + (LAYER - 1)).end();
             let objects = self.objects.range(first..=last);
             let objects: Vec<_> = objects.map(|(_, object)| Arc::clone(object)).collect();
             if objects.is_empty() {
@@ -507,7 +548,10 @@ fn access_at(
     at: Instant,
 ) -> Result<Option<Arc<Access>>, Error> {
     let history = rows.history(id)?;
-    let before = history.iter().filter(|row| row.opened.at <= at);
+    let before = || history.iter().filter(|row| row.opened.at <= at);
+    // What waits counts where nothing is believed.
+    let is_believed = before().any(|row| !row.waits() && row.held_at(at));
+    let before = before().filter(|row| !is_believed || !row.waits());
     let Some(last) = before.max_by_key(|row| (row.opened.at, std::cmp::Reverse(row.part))) else {
         return Ok(None);
     };

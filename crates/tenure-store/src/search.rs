@@ -10,6 +10,7 @@ use tenure::object::ObjectId;
 use tenure::ranker::Terms;
 use tenure::{ContextObject, Error, ErrorKind};
 
+use crate::beside;
 use crate::damage::Reading;
 use crate::engine::{Order, Read, Run};
 use crate::index::{STEP, SearchedText, beliefs, index, keyed};
@@ -253,6 +254,9 @@ impl PageReader<'_> {
     /// Reads these objects, as far as they may be seen; returns how many may.
     fn read(&mut self, rows: &mut dyn Read, ids: &[ObjectId]) -> Result<usize, Error> {
         let mut standing = rows.standing(ids)?;
+        for standing in standing.values_mut() {
+            standing.beliefs = beside::found(&standing.beliefs).cloned().collect();
+        }
         let held = standing.values_mut();
         let held = held.flat_map(|standing| std::mem::take(&mut standing.beliefs));
         // Of one object, some of what is believed may be hidden.

@@ -22,23 +22,16 @@ impl Settlement {
         let stay = stay.map(|(_, row)| row).chain(&self.open);
         stay.into_iter().all(|row| row.revision == revision)
     }
-
-    /// Returns whether a revision is not believed any more that was.
-    pub(crate) fn ends_any(&self, current: &[BeliefRow]) -> bool {
-        let ended = self.close.iter().filter_map(|at| current.get(*at));
-        let goes_on = |row: &BeliefRow| self.open.iter().any(|open| open.revision == row.revision);
-        !ended.into_iter().all(goes_on)
-    }
 }
 
-/// Settles that `new` holds from now on, over what is believed now. Whatever an older belief says
-/// about times of which the new one does not speak stays, as a belief of its own. An unknown start
-/// reaches back without end.
+/// Settles that `new` holds from now on, over what is believed now, and over what waits; where it waits for a person itself,
+/// over what waits alone. Whatever an older belief says about times of which the new one does not speak stays, as a belief of
+/// its own. An unknown start reaches back without end.
 pub(crate) fn settle(current: &[BeliefRow], new: BeliefRow) -> Settlement {
     let mut settlement = Settlement::default();
     let mut rest = Vec::new();
     for (at, old) in current.iter().enumerate() {
-        if !overlap(old.valid, new.valid) {
+        if !overlap(old.valid, new.valid) || (new.waits() && !old.waits()) {
             continue;
         }
         settlement.close.push(at);
@@ -90,7 +83,7 @@ pub(crate) fn rejudge(
     settlement
 }
 
-fn number(open: &mut [BeliefRow]) {
+pub(crate) fn number(open: &mut [BeliefRow]) {
     for (part, row) in open.iter_mut().enumerate() {
         row.part = part as u32;
     }
@@ -110,7 +103,7 @@ pub(crate) fn overlap(a: Interval, b: Interval) -> bool {
 }
 
 /// The rest of `whole` without `part`, which overlaps it.
-fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
+pub(crate) fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
     let ((from, until), (part_from, part_until)) = (bounds(whole), bounds(part));
     let before = (from < part_from).then_some(Interval {
         from: whole.from,
@@ -121,6 +114,16 @@ fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
         until: whole.until,
     });
     before.into_iter().chain(after)
+}
+
+/// The times of what is believed, of these, which do not overlap.
+pub(crate) fn believed(rows: &[BeliefRow]) -> impl Iterator<Item = Interval> {
+    rows.iter().filter(|row| !row.waits()).map(|row| row.valid)
+}
+
+/// The order of beliefs about one object: by valid time, and what waits after what it waits beside.
+pub(crate) fn in_valid_time(row: &BeliefRow) -> (Option<i64>, bool) {
+    (row.valid.from.map(Instant::micros), row.waits())
 }
 
 /// Returns whether these intervals, which do not overlap, leave out no instant.

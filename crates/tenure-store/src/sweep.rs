@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 use tenure::belief::{Ageing, TypeAges, aged};
 use tenure::num::Score;
 use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage};
-use tenure::time::Instant;
+use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
+use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::age_all;
-use crate::labels::{Sees, open_objects};
+use crate::labels::{Sees, open};
 use crate::recorded::written;
+use crate::settle::overlap;
 use crate::stated::is_inferred;
 use crate::stored::{believed, read_revision, unwritable};
 use crate::tenant::Tenant;
@@ -105,6 +107,22 @@ impl State {
 struct Part {
     row: BeliefRow,
     object: Arc<ContextObject>,
+    /// True if something waits to take its place: then it does not wait, too.
+    is_disputed: bool,
+}
+
+/// Leaves what waits beside what is believed aside: it makes the object no younger or older.
+fn set_beside(parts: &mut Vec<Part>) {
+    if !any_believed(parts.iter().map(|part| &part.row)) {
+        return;
+    }
+    let waiting = parts.iter().filter(|part| part.row.waits());
+    let waiting: Vec<Interval> = waiting.map(|part| part.row.valid).collect();
+    parts.retain(|part| !part.row.waits());
+    for part in parts {
+        let valid = part.row.valid;
+        part.is_disputed = waiting.iter().any(|time| overlap(*time, valid));
+    }
 }
 
 /// The log of the scheduled sweeps that did something.
@@ -327,7 +345,11 @@ impl Tenant {
                 }
                 let usage = usage.get(&row.object).copied().unwrap_or_default();
                 let object = believed(&object, &row, usage, None);
-                parts.push(Part { row, object });
+                parts.push(Part {
+                    row,
+                    object,
+                    is_disputed: false,
+                });
                 Ok(())
             })?;
             found.push(parts);
@@ -338,6 +360,7 @@ impl Tenant {
                 let usage = parts.first().and_then(|part| usage.get(&part.row.object));
                 let usage = usage.copied().unwrap_or_default();
                 states.push(State::of(parts.iter().map(|part| &part.row), usage));
+                set_beside(parts);
                 if !parts.iter().all(is_over) {
                     parts.retain(|part| !is_over(part));
                 }
@@ -387,7 +410,7 @@ impl Tenant {
             let mut known = BTreeSet::new();
             waits.retain(|row| known.insert(row.object));
             let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
-            for row in waits {
+            for row in &waits {
                 let body = bodies.get(&row.revision).map_or("", String::as_str);
                 // What is damaged is reported by the check.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
@@ -403,10 +426,9 @@ impl Tenant {
                     since: row.opened.at,
                 });
             }
-            let ids = found.iter().map(|one| one.object_id).collect();
-            let open = open_objects(rows, &self.name, ids, sees)?;
-            let open: BTreeSet<ObjectId> = open.into_iter().collect();
-            found.retain(|one| open.contains(&one.object_id));
+            let seen = open(&self.name, waits, None, sees)?;
+            let seen: BTreeSet<ObjectId> = seen.into_iter().map(|row| row.object).collect();
+            found.retain(|one| seen.contains(&one.object_id));
             Ok(found)
         })
     }
@@ -444,7 +466,14 @@ impl Part {
     fn ages(&self, types: TypeAges<'_>, hard_delete: HardDelete) -> bool {
         let rule = self.object.revision().retirement_rule();
         let rule = rule.unwrap_or(RetirementRule::Archive);
-        self.may_age(types) && !retirement_done(rule, self.row.lifecycle, hard_delete)
+        let would_wait = match rule {
+            RetirementRule::TriggerUserConfirmation => true,
+            RetirementRule::HardDelete => hard_delete == HardDelete::Proposed,
+            _ => false,
+        };
+        self.may_age(types)
+            && !(would_wait && self.is_disputed)
+            && !retirement_done(rule, self.row.lifecycle, hard_delete)
     }
 }
 

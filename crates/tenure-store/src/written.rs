@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::object::{Lifecycle, ObjectId, RevisionId, clip};
+use tenure::object::{ObjectId, RevisionId, clip};
 use tenure::time::Instant;
 use tenure::{Error, ObjectDocument};
 
-use crate::engine::{Standing, Write};
+use crate::engine::{BeliefRow, Standing, Write};
 use crate::evidence::Lowered;
 use crate::notes::WriteNote;
 
@@ -132,7 +132,11 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
         (Expect::Revision(revision), None) => {
             conflict("is not there".into(), format!("the revision {revision}"))
         }
-        (Expect::Revision(revision), Some(before)) if before.head == *revision => Ok(()),
+        (Expect::Revision(revision), Some(before))
+            if before.head == *revision || waits_last(before, *revision) =>
+        {
+            Ok(())
+        }
         (Expect::Revision(revision), Some(before)) => conflict(
             format!("has the revision {}", before.head),
             format!("the revision {revision}"),
@@ -142,14 +146,7 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
         {
             Ok(())
         }
-        (Expect::Waiting, Some(before))
-            if before
-                .beliefs
-                .iter()
-                .any(|row| row.lifecycle == Lifecycle::AwaitingConfirmation) =>
-        {
-            Ok(())
-        }
+        (Expect::Waiting, Some(before)) if before.beliefs.iter().any(BeliefRow::waits) => Ok(()),
         (Expect::Waiting, _) => {
             conflict("waits for nobody".into(), "what awaits confirmation".into())
         }
@@ -158,6 +155,13 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
             format!("as it was since {since}"),
         ),
     }
+}
+
+/// Returns whether a revision waits, and nothing else of the object was written since.
+fn waits_last(before: &Standing, revision: RevisionId) -> bool {
+    let last = before.beliefs.iter().map(|row| row.opened).max();
+    let mut own = before.beliefs.iter();
+    own.any(|row| row.waits() && row.revision == revision && Some(row.opened) == last)
 }
 
 /// Checks that an object is in the expected state.

@@ -10,7 +10,7 @@ use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{BeliefWithEvidence, Expect, Outcome, Silence, Tenant, WriteNote, Writing};
 
-use crate::common::{Home, document, exported, now, put};
+use crate::common::{Home, contents, document, exported, now, put};
 
 on_both_engines!(
     what_stood_on_fallen_evidence_alone_goes_and_the_rest_is_lowered,
@@ -260,7 +260,13 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
         ..one()
     };
     assert!(note(&acme, other.clone()).is_some());
-    assert_eq!(lifecycle(&acme, "one"), Lifecycle::AwaitingConfirmation);
+    // It waits beside what was confirmed, which stays.
+    let stages = || {
+        let held = acme.get(waits).unwrap().into_iter();
+        held.map(|one| one.lifecycle).collect::<Vec<Lifecycle>>()
+    };
+    let both = [Lifecycle::Active, Lifecycle::AwaitingConfirmation];
+    assert_eq!(stages(), both);
     // Once a second origin says so, it is believed when it is revised, or written again.
     let also = ObjectDocument {
         normalized_claim: Some("port == 443".into()),
@@ -268,10 +274,11 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
         ..source("also")
     };
     put(&acme, vec![also]);
-    assert_eq!(lifecycle(&acme, "one"), Lifecycle::AwaitingConfirmation);
+    assert_eq!(stages(), both);
     acme.revise_belief(waits, now(), None, &Writing::default())
         .unwrap();
-    assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
+    assert_eq!(stages(), [Lifecycle::Active]);
+    assert_eq!(contents(&acme, waits), ["In other words."]);
     // An export holds what was decided, and an import of it decides nothing anew.
     let lines = exported(&acme);
     let copy = home.tenant("copy");

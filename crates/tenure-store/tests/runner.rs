@@ -27,4 +27,5 @@ mod search;
 mod stated;
 mod talks;
 mod verbs;
+mod waiting;
 mod walls;

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Serialize;
 use tenure::object::{Authority, ObjectId};
 use tenure::{ContextObject, Error, ObjectDocument};
-use tenure_store::{Expect, Put, StoredObject, Tenant, Writing, Written};
+use tenure_store::{Expect, Put, StoredObject, Tenant, Writing, Written, believed_first};
 
 use crate::collect::{Collect, ReadAs, files_of, read_again};
 use crate::walk::Source;
@@ -206,7 +206,7 @@ fn with_update_path(tenant: &Tenant, only: &[ObjectId]) -> Result<Vec<StoredObje
             continue;
         }
         known.insert(id);
-        let beliefs = tenant.get(id)?;
+        let beliefs = believed_first(tenant.get(id)?);
         found.extend(beliefs.into_iter().max_by_key(|belief| belief.opened));
     }
     match only.iter().find(|id| !known.contains(id)) {

@@ -308,6 +308,9 @@ pub(crate) struct LogArgs {
 pub(crate) struct RetractArgs {
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
+    /// Retract only what awaits confirmation; what is believed of the object stays
+    #[arg(long)]
+    pub(crate) waiting: bool,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }

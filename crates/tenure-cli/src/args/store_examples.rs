@@ -201,7 +201,13 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "store retract",
-        &[("tenure store retract release --author ada", "")],
+        &[
+            ("tenure store retract release --author ada", ""),
+            (
+                "tenure store retract hunch --waiting",
+                "what awaits confirmation, and nothing that is believed",
+            ),
+        ],
     ),
     (
         "store judge",

@@ -6,7 +6,7 @@ use tenure::belief::entity::{
 };
 use tenure::object::ObjectId;
 use tenure::{Digest, Error, ErrorKind};
-use tenure_store::{Tenant, Written};
+use tenure_store::{Tenant, Written, believed_first};
 use tenure_workspace::object_id;
 
 use super::store::{tenant, tenant_to_write, writing};
@@ -332,7 +332,7 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         return print(&text_of(name, &resolved));
     }
     let id = object_id(&tenant, args.object.as_deref().unwrap_or_default())?;
-    let beliefs = tenant.get(id)?;
+    let beliefs = believed_first(tenant.get(id)?);
     let text: Vec<&str> = beliefs
         .iter()
         .map(|one| one.object.revision().content())

@@ -325,9 +325,9 @@ pub(super) async fn confirmation(
                 format!("{named} holds no more.")
             },
             then: if holds {
-                "It counts as confirmed now, and compiles may take it again."
+                "It counts as confirmed now, and compiles may take it. It takes the place of what was believed of the object for its time."
             } else {
-                "It is retracted, and with it what was made from it alone. Its history stays."
+                "It is retracted. What is believed of the object stays; if nothing is, what was made from it alone is retracted, too. Its history stays."
             },
             action: "/inspect/waiting/confirmation",
             fields: form.fields(),

@@ -181,23 +181,26 @@ pub(super) fn nobody(subject: &str) -> Error {
     )
 }
 
-/// The stored objects whose user this is.
+/// The stored objects whose user this is, or that of what waits beside what is believed of them.
 fn users_objects(rows: &mut dyn Read, user: &str) -> Result<Vec<ObjectId>, Error> {
     #[derive(Deserialize)]
     struct Owner {
         user_id: Option<String>,
     }
     let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    let mut found = Vec::new();
+    let mut found = BTreeSet::new();
+    let is_own = |body: &str| {
+        let owner = serde_json::from_str::<Owner>(body).ok();
+        owner.and_then(|owner| owner.user_id).as_deref() == Some(user)
+    };
     for chunk in ids.chunks(CHUNK) {
+        let held = rows.held_labels(chunk)?.into_iter();
+        found.extend(held.filter(|(_, labels)| is_own(labels)).map(|(id, _)| id));
         // A damaged body names no user: its revision is found by other means alone.
-        let own = rows.heads(chunk)?.into_iter().filter(|(_, body)| {
-            let owner = serde_json::from_str::<Owner>(body).ok();
-            owner.and_then(|owner| owner.user_id).as_deref() == Some(user)
-        });
-        found.extend(own.map(|(id, _)| id));
+        let own = rows.heads(chunk)?.into_iter();
+        found.extend(own.filter(|(_, body)| is_own(body)).map(|(id, _)| id));
     }
-    Ok(found)
+    Ok(found.into_iter().collect())
 }
 
 fn names(

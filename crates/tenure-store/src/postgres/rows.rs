@@ -19,7 +19,7 @@ use crate::engine::{
     Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
     Tombstone, WriteRow, logged,
 };
-use crate::settle::covers_all;
+use crate::settle::{believed, covers_all, in_valid_time};
 
 /// The columns of a belief, in the order in which [`belief`] reads them.
 macro_rules! belief {
@@ -435,7 +435,7 @@ impl Read for Rows<'_> {
             "SELECT",
             " FROM unnest($2::uuid[]) AS n (key), LATERAL (SELECT * FROM beliefs t \
              WHERE t.tenant = $1 AND t.object = n.key AND t.tx_end IS NULL OFFSET 0) AS b \
-             ORDER BY b.object, b.valid_from NULLS FIRST"
+             ORDER BY b.object, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         for belief in self.all(sql, &[&of], belief)? {
             if let Some(standing) = found.get_mut(&belief.object) {
@@ -555,11 +555,16 @@ impl Read for Rows<'_> {
 
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {
         // From that instant back, until what was held covers all of valid time: what is older cannot
-        // be held as well, for beliefs do not overlap.
+        // be held as well, for beliefs do not overlap, but for what waits beside them.
         let sql = belief!(
             "SELECT",
             " FROM beliefs b WHERE b.tenant = $1 AND b.object = $2 AND (b.tx_start, b.part) < ($3, $4) \
              ORDER BY b.tx_start DESC, b.part DESC LIMIT $5"
+        );
+        let older = belief!(
+            "SELECT",
+            " FROM beliefs b WHERE b.tenant = $1 AND b.object = $2 AND (b.tx_start, b.part) < ($3, $4) \
+             AND b.lifecycle = 'awaiting_confirmation' AND (b.tx_end IS NULL OR b.tx_end > $5)"
         );
         let mut held: Vec<BeliefRow> = Vec::new();
         let mut look = FIRST_LOOK;
@@ -573,12 +578,17 @@ impl Read for Rows<'_> {
                 before = (last.opened.at.micros(), last.part as i32);
             }
             held.extend(seen.into_iter().filter(|belief| belief.held_at(known)));
-            if all || covers_all(held.iter().map(|belief| belief.valid)) {
+            if all {
+                break;
+            }
+            if covers_all(believed(&held)) {
+                let values: Values<'_> = &[&Id(id), &before.0, &before.1, &known.micros()];
+                held.extend(self.all(older, values, belief)?);
                 break;
             }
             look = (look * 8).min(10_000);
         }
-        held.sort_by_key(|belief| belief.valid.from.map(Instant::micros));
+        held.sort_by_key(in_valid_time);
         Ok(held)
     }
 
@@ -592,7 +602,7 @@ impl Read for Rows<'_> {
             ", o.place, r.body FROM objects o \
              JOIN beliefs b ON b.tenant = $1 AND b.object = o.object AND b.tx_end IS NULL \
              LEFT JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
-             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST"
+             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         let then = belief!(
             "SELECT",
@@ -600,7 +610,7 @@ impl Read for Rows<'_> {
              JOIN beliefs b ON b.tenant = $1 AND b.object = o.object \
              AND b.tx_start <= $2 AND (b.tx_end IS NULL OR b.tx_end > $2) \
              LEFT JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
-             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST"
+             WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST, b.lifecycle = 'awaiting_confirmation'"
         );
         let known = micros(known);
         let values: Vec<&(dyn ToSql + Sync)> = known.iter().map(|known| known as _).collect();

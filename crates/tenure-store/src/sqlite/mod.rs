@@ -32,6 +32,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0005_index_at_write.sql"),
     include_str!("0006_claims.sql"),
     include_str!("0007_sessions.sql"),
+    include_str!("0008_waiting.sql"),
 ];
 
 /// The number of connections that are kept for reading.

@@ -20,7 +20,7 @@ use crate::engine::{
     Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
     Tombstone, WriteRow, logged,
 };
-use crate::settle::covers_all;
+use crate::settle::{believed, covers_all, in_valid_time};
 
 /// The place of the object `?2` of the tenant `?1`.
 const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
@@ -230,7 +230,8 @@ impl Read for Rows<'_> {
         let tenant = self.number()?;
         let held = format!(
             "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
-             WHERE b.tenant = ?1 AND b.place = ?2 AND b.tx_end IS NULL ORDER BY b.valid_from"
+             WHERE b.tenant = ?1 AND b.place = ?2 AND b.tx_end IS NULL \
+             ORDER BY b.valid_from, b.lifecycle = 'awaiting_confirmation'"
         );
         let mut held = self.check(self.statement(&held))?;
         let sql = summed(
@@ -422,6 +423,11 @@ impl Read for Rows<'_> {
             "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.place = {PLACE} \
              AND b.tx_start <= ?3 ORDER BY b.tx_start DESC, b.part DESC"
         );
+        let older = format!(
+            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.place = {PLACE} \
+             AND (b.tx_start, b.part) < (?4, ?5) AND b.tx_start <= ?3 \
+             AND b.lifecycle = 'awaiting_confirmation' AND (b.tx_end IS NULL OR b.tx_end > ?3)"
+        );
         let read = || -> rusqlite::Result<Vec<BeliefRow>> {
             let mut statement = self.statement(&sql)?;
             let mut rows = statement.query(params![tenant, blob(id), known.micros()])?;
@@ -429,14 +435,21 @@ impl Read for Rows<'_> {
             while let Some(row) = rows.next()? {
                 let belief = belief_about(row, id)?;
                 if belief.held_at(known) {
+                    let (at, part) = (belief.opened.at.micros(), belief.part);
                     held.push(belief);
-                    // What is older cannot be held as well: beliefs do not overlap.
-                    if covers_all(held.iter().map(|belief| belief.valid)) {
+                    // What is older cannot be held as well, for beliefs do not overlap, but for what waits beside them.
+                    if covers_all(believed(&held)) {
+                        let values = params![tenant, blob(id), known.micros(), at, part];
+                        let mut statement = self.statement(&older)?;
+                        let mut rows = statement.query(values)?;
+                        while let Some(row) = rows.next()? {
+                            held.push(belief_about(row, id)?);
+                        }
                         break;
                     }
                 }
             }
-            held.sort_by_key(|belief| belief.valid.from.map(Instant::micros));
+            held.sort_by_key(in_valid_time);
             Ok(held)
         };
         self.check(read())
@@ -458,7 +471,8 @@ impl Read for Rows<'_> {
         let sql = format!(
             "SELECT {BELIEF}, b.place, r.body FROM beliefs b {by} \
              LEFT JOIN revisions r ON r.number = b.revision_number \
-             WHERE b.tenant = ?1 AND {held} ORDER BY b.place, b.valid_from"
+             WHERE b.tenant = ?1 AND {held} \
+             ORDER BY b.place, b.valid_from, b.lifecycle = 'awaiting_confirmation'"
         );
         match known {
             None => self.stream(&sql, [tenant], held_belief, each),

@@ -9,7 +9,7 @@ mod write;
 
 use serde_json::json;
 use tenure::Error;
-use tenure::object::ObjectId;
+use tenure::object::{Lifecycle, ObjectId};
 use tenure::time::Instant;
 use tenure_store::{StoredObject, Tenant, WriteNote, Writing, Written};
 use tenure_workspace::{Belief, object_id};
@@ -138,11 +138,16 @@ fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Re
             instant.map_or_else(|| missing.to_owned(), |instant| instant.to_string())
         };
         text.push_str(&format!(
-            "{}  {}\n  valid     {} to {}\n  believed  {} to {}\n",
+            "{}  {}\n  valid     {} to {}\n  {}  {} to {}\n",
             object.revision().object_id(),
             cell(object.name()),
             end(valid.from, "unknown"),
             end(valid.until, "open"),
+            if stored.lifecycle == Lifecycle::AwaitingConfirmation {
+                "waiting "
+            } else {
+                "believed"
+            },
             end(held.from, "unknown"),
             end(held.until, "now"),
         ));

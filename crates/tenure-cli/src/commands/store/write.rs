@@ -164,7 +164,12 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
 pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.retract(id, Expect::Any, &writing(&args.writing))?;
+    let writing = writing(&args.writing);
+    let written = if args.waiting {
+        tenant.reject_waiting(id, Expect::Waiting, &writing)?
+    } else {
+        tenant.retract(id, Expect::Any, &writing)?
+    };
     print_written(&written, args.object.tenant.format)
 }
 

@@ -1,0 +1,601 @@
+//! What waits for a person beside what is believed: it takes no place until it is confirmed.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tenure::belief::{GateRefusal, Ground};
+use tenure::object::{
+    ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, RetirementRule,
+};
+use tenure::time::Instant;
+use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure_store::{
+    Expect, Outcome, Put, Resident, Retention, Tenant, WaitingKind, WriteNote, Writing,
+};
+
+use crate::common::{
+    Home, compiled_for, contents, document, during, exported, histories, now, put,
+};
+
+on_both_engines!(
+    what_waits_takes_no_place,
+    of_two_that_wait_the_later_waits_and_what_is_written_cuts_both,
+    a_confirmation_is_over_what_is_believed_then,
+    a_decision_of_a_person_stays_until_what_waits_is_confirmed,
+    a_compile_a_replay_a_search_and_an_export_know_both,
+    what_waits_is_believed_once_its_evidence_is_enough,
+    what_is_believed_does_not_fall_with_what_waits_beside_it,
+    what_is_too_old_does_not_wait_in_the_place_of_a_proposal,
+    names_in_what_waits_are_bound_once_it_is_confirmed,
+);
+
+const NAME: &str = "seat";
+
+/// What a person says of the seat.
+fn said(value: &str, from: Option<i64>, until: Option<i64>) -> ObjectDocument {
+    ObjectDocument {
+        subjects: vec!["ada".into()],
+        normalized_claim: Some(format!("seat == {value}")),
+        ..during(NAME, &format!("The seat is {value}."), from, until)
+    }
+}
+
+/// What somebody infers of it, on no evidence.
+fn inferred(value: &str, from: Option<i64>, until: Option<i64>) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(ObjectType::InferredBelief),
+        ..said(value, from, until)
+    }
+}
+
+fn say(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
+    let written = put(tenant, vec![document]);
+    assert_eq!(written.objects[0].note, None, "{written:?}");
+    written.objects[0].object_id
+}
+
+fn propose(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
+    let written = put(tenant, vec![document]);
+    let why = GateRefusal::TooLittleEvidence.term().to_owned();
+    let waits = Some(WriteNote::AwaitsConfirmation { why });
+    assert_eq!(written.objects[0].note, waits, "{written:?}");
+    written.objects[0].object_id
+}
+
+fn quietly() -> Writing {
+    Writing::default()
+}
+
+/// Returns whether an object holds at an instant of valid time.
+fn holds(object: &ContextObject, instant: i64) -> bool {
+    let (instant, valid) = (Instant::from_micros(instant), object.valid());
+    valid.from.is_none_or(|from| from <= instant) && valid.until.is_none_or(|until| instant < until)
+}
+
+/// The word for the seat in a text.
+fn word(object: &ContextObject) -> String {
+    let text = object.revision().content();
+    let text = text.strip_prefix("The seat is ").unwrap();
+    text.trim_end_matches('.').to_owned()
+}
+
+/// The words of what is compiled of the seat, at an instant of valid time.
+fn at(resident: &Resident, instant: i64) -> Vec<String> {
+    let objects = resident.candidates().objects().iter();
+    let own = objects.filter(|object| object.name() == NAME && holds(object, instant));
+    own.map(|object| word(object)).collect()
+}
+
+/// Everything of what is believed, as it is held.
+fn believed(tenant: &Tenant, id: ObjectId) -> Vec<String> {
+    let held = tenant.get(id).unwrap().into_iter();
+    let held = held.filter(|one| one.lifecycle != Lifecycle::AwaitingConfirmation);
+    held.map(|one| format!("{} {:?} {:?}", one.opened, one.object.valid(), one.object))
+        .collect()
+}
+
+fn waiting(tenant: &Tenant, id: ObjectId) -> usize {
+    let held = tenant.get(id).unwrap().into_iter();
+    held.filter(|one| one.lifecycle == Lifecycle::AwaitingConfirmation)
+        .count()
+}
+
+fn is_sound(tenant: &Tenant) {
+    assert_eq!(tenant.check().unwrap(), []);
+}
+
+/// A name, when a proposal would hold, and what is then said at 5, 15, 25 and 35.
+type Case = (&'static str, Option<i64>, Option<i64>, [&'static str; 4]);
+
+fn what_waits_takes_no_place(home: &Home) {
+    let cases: [Case; 5] = [
+        ("always", None, None, ["new", "new", "new", "new"]),
+        ("later", Some(20), None, ["a", "b", "new", "new"]),
+        ("ends", None, Some(20), ["new", "new", "b", "b"]),
+        ("between", Some(12), Some(30), ["a", "new", "new", "b"]),
+        ("both", Some(5), Some(20), ["new", "new", "b", "b"]),
+    ];
+    for (name, from, until, confirmed) in cases {
+        let acme = home.tenant(name);
+        let id = say(&acme, said("a", None, None));
+        say(&acme, said("b", Some(10), None));
+        let before = believed(&acme, id);
+        let known = Arc::new(acme.load().unwrap());
+        let of = |resident: &Resident| [5, 15, 25, 35].map(|instant| at(resident, instant));
+        let is_as_before = |resident: &Resident| {
+            assert_eq!(of(resident), [["a"], ["b"], ["b"], ["b"]], "{name}");
+        };
+        assert_eq!(propose(&acme, inferred("new", from, until)), id);
+        assert_eq!(
+            (believed(&acme, id), waiting(&acme, id)),
+            (before.clone(), 1)
+        );
+        let fresh = acme.refresh(&known).unwrap();
+        is_as_before(&fresh);
+        is_as_before(&acme.load().unwrap());
+        // It is told of, with its own reason, and may be seen beside what it says otherwise.
+        let unfetched = fresh.candidates().unfetched();
+        assert_eq!(unfetched.len(), 1);
+        assert_eq!(
+            (&*unfetched[0].what, &*unfetched[0].why),
+            (NAME, "awaiting_confirmation")
+        );
+        let proposals = acme.proposals(now(), None).unwrap();
+        assert_eq!(proposals.len(), 1, "{proposals:?}");
+        assert_eq!(proposals[0].kind, WaitingKind::Inferred);
+        let reject = format!("tenure store retract {id} --waiting --tenant {name}");
+        assert_eq!(proposals[0].otherwise, [reject]);
+        is_sound(&acme);
+        // Rejected, it leaves what was believed, as it was.
+        acme.reject_waiting(id, Expect::Waiting, &quietly())
+            .unwrap();
+        assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 0));
+        is_as_before(&acme.refresh(&fresh).unwrap());
+        let again = acme.reject_waiting(id, Expect::Waiting, &quietly());
+        assert_eq!(again.unwrap_err().kind, ErrorKind::Conflict);
+        // Confirmed, it takes its place.
+        propose(&acme, inferred("new", from, until));
+        acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+        let after = confirmed.map(|value| vec![value.to_owned()]);
+        assert_eq!(of(&acme.load().unwrap()), after, "{name}");
+        assert_eq!(of(&acme.refresh(&fresh).unwrap()), after, "{name}");
+        assert_eq!(waiting(&acme, id), 0);
+        let again = acme.confirm_waiting(id, now(), None, &quietly());
+        assert_eq!(again.unwrap_err().kind, ErrorKind::Conflict);
+        is_sound(&acme);
+    }
+}
+
+fn of_two_that_wait_the_later_waits_and_what_is_written_cuts_both(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    propose(&acme, inferred("early", Some(0), Some(20)));
+    propose(&acme, inferred("late", Some(10), Some(30)));
+    assert_eq!(waiting(&acme, id), 2);
+    let says = |instant| at(&acme.load().unwrap(), instant);
+    assert_eq!([5, 15, 25].map(says), [["a"], ["a"], ["a"]]);
+    // What is written since is newer than what waits.
+    say(&acme, said("b", Some(5), Some(15)));
+    assert_eq!(waiting(&acme, id), 2);
+    assert_eq!([2, 7, 12, 17].map(says), [["a"], ["b"], ["b"], ["a"]]);
+    // Written again, it is as it was; so is what waits.
+    let again = put(&acme, vec![said("b", Some(5), Some(15))]);
+    assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
+    let again = put(&acme, vec![inferred("late", Some(15), Some(30))]);
+    assert_ne!(again.objects[0].outcome, Outcome::Created);
+    is_sound(&acme);
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(
+        [2, 7, 12, 17, 35].map(says),
+        [["early"], ["b"], ["b"], ["late"], ["a"]]
+    );
+    // All of it retracted, nothing waits either.
+    propose(&acme, inferred("never", None, None));
+    acme.retract(id, Expect::Any, &quietly()).unwrap();
+    assert!(acme.get(id).unwrap().is_empty());
+    is_sound(&acme);
+}
+
+fn a_confirmation_is_over_what_is_believed_then(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let first = acme.get(id).unwrap()[0].object.revision().id();
+    propose(&acme, inferred("new", Some(10), None));
+    // Whoever read what is believed may write on; whoever proposed may propose on.
+    let proposed = acme.get(id).unwrap()[1].object.revision().id();
+    let expecting = |document, revision| {
+        let expect = Expect::Revision(revision);
+        acme.put(vec![Put { document, expect }], &quietly())
+    };
+    expecting(inferred("newer", Some(10), None), proposed).unwrap();
+    let late = expecting(inferred("newest", Some(10), None), proposed);
+    assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);
+    expecting(said("b", None, Some(20)), first).unwrap();
+    let says = |instant| at(&acme.load().unwrap(), instant);
+    assert_eq!([5, 15, 25].map(says), [["b"], ["b"], ["a"]]);
+    // It is archived meanwhile: what waits goes on waiting.
+    acme.age(vec![id], Lifecycle::Archived, &quietly()).unwrap();
+    assert_eq!(waiting(&acme, id), 1);
+    assert_eq!(acme.load().unwrap().candidates().objects().len(), 0);
+    assert_eq!(acme.load_archive().unwrap().candidates().objects().len(), 2);
+    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    acme.confirm_expected(vec![id], now(), seen, &quietly())
+        .unwrap();
+    assert_eq!([5, 15, 25].map(says), [["b"], ["b"], ["newer"]]);
+    // What was judged of a proposal says nothing of what is written.
+    let quarantined = ObjectDocument {
+        contradiction_status: Some(ContradictionStatus::Quarantined),
+        ..inferred("bad", None, None)
+    };
+    propose(&acme, quarantined);
+    say(&acme, said("good", None, None));
+    assert_eq!([5, 15, 25].map(says), [["good"], ["good"], ["good"]]);
+    let held = acme.get(id).unwrap();
+    assert_eq!(held.len(), 1);
+    let status = held[0].object.status().contradiction;
+    assert_eq!(status, ContradictionStatus::Clean);
+    is_sound(&acme);
+}
+
+fn a_decision_of_a_person_stays_until_what_waits_is_confirmed(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let other = ObjectDocument {
+        name: "other".into(),
+        ..said("z", None, None)
+    };
+    let other = say(&acme, other);
+    acme.resolve_conflict(id, other, Decision::First, None, None, &quietly())
+        .unwrap();
+    let decided = || {
+        let conflicts = acme.conflicts(None, None).unwrap();
+        conflicts.iter().any(|one| one.ground == Ground::Person)
+    };
+    assert!(decided());
+    let compiled = || compiled_for(&acme, "ada", "Where is the seat?");
+    assert_eq!(compiled(), [NAME]);
+    propose(&acme, inferred("new", None, None));
+    assert!(decided());
+    assert_eq!(compiled(), [NAME]);
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    assert!(decided());
+    propose(&acme, inferred("new", None, None));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert!(!decided());
+    // As of a write, its claim is compared with the others.
+    let conflicts = acme.conflicts(None, None).unwrap();
+    assert_eq!(conflicts.len(), 1);
+    let parties = [&conflicts[0].first, &conflicts[0].second];
+    let claims: Vec<&String> = parties.iter().flat_map(|party| &party.claims).collect();
+    assert!(
+        claims.iter().any(|claim| claim.contains("new")),
+        "{conflicts:?}"
+    );
+    is_sound(&acme);
+}
+
+fn a_compile_a_replay_a_search_and_an_export_know_both(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("mahogany", None, None));
+    let before = now();
+    propose(&acme, inferred("walnut", None, None));
+    let between = now();
+    assert_eq!(compiled_for(&acme, "ada", "The seat?"), [NAME]);
+    let found = |query: &str| at(&acme.search(query).unwrap(), 0);
+    assert_eq!(found("mahogany"), ["mahogany"]);
+    assert!(found("walnut").is_empty());
+    let archive = acme.load_archive().unwrap();
+    assert_eq!(at(&archive, 0), ["mahogany"]);
+    // What is brought elsewhere is the same there.
+    let lines = exported(&acme);
+    assert_eq!(lines.len(), 2);
+    let elsewhere = Home::sqlite();
+    let copy = elsewhere.tenant("acme");
+    copy.import(lines.clone(), &quietly()).unwrap();
+    assert_eq!(exported(&copy), lines);
+    assert_eq!(at(&copy.load().unwrap(), 0), ["mahogany"]);
+    let head = |tenant: &Tenant| {
+        let expect = Expect::Revision(tenant.get(id).unwrap()[0].object.revision().id());
+        let document = said("oak", Some(50), None);
+        tenant
+            .put(vec![Put { document, expect }], &quietly())
+            .unwrap();
+    };
+    head(&copy);
+    is_sound(&copy);
+    // Two that wait at once are none.
+    let mut twice = lines.clone();
+    twice.push(lines[1].clone());
+    let refused = Home::sqlite().tenant("acme").import(twice, &quietly());
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(found("walnut"), ["walnut"]);
+    assert!(found("mahogany").is_empty());
+    for known in [before, between] {
+        let then = acme.load_as_of(known).unwrap();
+        assert_eq!(at(&then, 0), ["mahogany"]);
+        let replayed = acme.load_for_replay(known, known).unwrap();
+        assert_eq!(at(&replayed, 0), ["mahogany"]);
+        assert_eq!(
+            replayed.candidates().unfetched().len(),
+            usize::from(known == between)
+        );
+    }
+    let stages = |known| {
+        let held = acme.as_of(id, known).unwrap().into_iter();
+        held.map(|one| one.lifecycle).collect::<Vec<Lifecycle>>()
+    };
+    let both = [Lifecycle::Active, Lifecycle::AwaitingConfirmation];
+    assert_eq!(stages(before), [Lifecycle::Active]);
+    assert_eq!(stages(between), both);
+    // What is believed may be newer than what waits.
+    propose(&acme, inferred("oak", None, None));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    propose(&acme, inferred("pine", None, None));
+    acme.age(vec![id], Lifecycle::Demoted, &quietly()).unwrap();
+    let renewed = [Lifecycle::Demoted, Lifecycle::AwaitingConfirmation];
+    assert_eq!(stages(now()), renewed);
+    is_sound(&acme);
+    acme.erase(vec![id], &quietly()).unwrap();
+    assert!(exported(&acme).is_empty());
+    is_sound(&acme);
+}
+
+fn what_waits_is_believed_once_its_evidence_is_enough(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    propose(&acme, inferred("new", Some(10), None));
+    let revise = || acme.revise_belief(id, now(), None, &quietly());
+    revise().unwrap();
+    assert_eq!(waiting(&acme, id), 1);
+    for name in ["seen", "heard"] {
+        let evidence = ObjectDocument {
+            name: name.into(),
+            ..said("new", None, None)
+        };
+        put(&acme, vec![evidence]);
+    }
+    revise().unwrap();
+    assert_eq!(waiting(&acme, id), 0);
+    let says = |instant| at(&acme.load().unwrap(), instant);
+    assert_eq!([5, 15].map(says), [["a"], ["new"]]);
+    assert_eq!(contents(&acme, id).len(), 2);
+    is_sound(&acme);
+}
+
+fn what_is_believed_does_not_fall_with_what_waits_beside_it(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let page = say(&acme, document("page", "A page."));
+    let made = ObjectDocument {
+        derived_from: vec![page],
+        ..inferred("new", None, None)
+    };
+    propose(&acme, made);
+    acme.retract(page, Expect::Any, &quietly()).unwrap();
+    // The proposal goes with what it was made from.
+    assert_eq!((waiting(&acme, id), contents(&acme, id).len()), (0, 1));
+    assert_eq!(at(&acme.load().unwrap(), 0), ["a"]);
+    // Who may see the proposal decides nothing of who sees what is believed.
+    let hidden = ObjectDocument {
+        object_id: Some(id),
+        user_id: Some("eve".into()),
+        ..inferred("hidden", None, None)
+    };
+    put(&acme, vec![hidden]);
+    assert_eq!(waiting(&acme, id), 1);
+    assert_eq!(compiled_for(&acme, "ada", "The seat?"), [NAME]);
+    let labels = acme.labels(&id.to_string()).unwrap();
+    assert_eq!(labels[0].1.revision().scope().user, None);
+    is_sound(&acme);
+}
+
+fn what_is_too_old_does_not_wait_in_the_place_of_a_proposal(home: &Home) {
+    let acme = home.tenant("acme");
+    let old = |document| ObjectDocument {
+        decay_rule: Some(
+            serde_json::from_str(r#"{"half_life_days": 10.0, "minimum_threshold": 0.5}"#).unwrap(),
+        ),
+        retirement_rule: Some(RetirementRule::TriggerUserConfirmation),
+        ..document
+    };
+    let id = say(&acme, old(said("a", None, None)));
+    let proposed = inferred("new", None, None);
+    propose(&acme, proposed);
+    let later: Instant = "2099-01-01".parse().unwrap();
+    let sweep = || {
+        let swept = acme.sweep(later, Retention::default(), false, &quietly());
+        swept.unwrap().retired.len()
+    };
+    // It waits already, for somebody to decide on the proposal.
+    assert_eq!(sweep(), 0);
+    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly())
+        .unwrap();
+    assert_eq!((waiting(&acme, id), believed(&acme, id).len()), (1, 1));
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!(sweep(), 1);
+    assert_eq!((waiting(&acme, id), believed(&acme, id).len()), (1, 0));
+    acme.confirm(vec![id], later, &quietly()).unwrap();
+    assert_eq!(at(&acme.load().unwrap(), 0), ["a"]);
+    is_sound(&acme);
+}
+
+fn names_in_what_waits_are_bound_once_it_is_confirmed(home: &Home) {
+    let acme = home.tenant("acme");
+    let create = r#"{"op": "create", "id": "nova", "name": "Nova Pumps", "kind": "project"}"#;
+    acme.change_entities(
+        vec![(serde_json::from_str(create).unwrap(), None)],
+        &quietly(),
+    )
+    .unwrap();
+    let id = say(&acme, said("a", None, None));
+    let named = ObjectDocument {
+        content: "The seat is of Nova Pumps.".into(),
+        ..inferred("new", None, None)
+    };
+    propose(&acme, named);
+    assert!(acme.load().unwrap().mentions_none());
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    let resident = acme.load().unwrap();
+    let objects = resident.candidates().objects();
+    assert_eq!(resident.mentions(&objects[0]), ["nova"]);
+    is_sound(&acme);
+}
+
+/// The instants of the small world.
+const WORLD: std::ops::Range<i64> = 0..6;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say(Option<i64>, Option<i64>),
+    Propose(Option<i64>, Option<i64>),
+    Confirm,
+    Reject,
+    Retract,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let bound = || prop::option::of(WORLD);
+    let time = || {
+        (bound(), bound()).prop_filter("no time at all", |(from, until)| {
+            from.is_none() || until.is_none() || from < until
+        })
+    };
+    prop_oneof![
+        3 => time().prop_map(|(from, until)| Step::Say(from, until)),
+        5 => time().prop_map(|(from, until)| Step::Propose(from, until)),
+        2 => Just(Step::Confirm),
+        2 => Just(Step::Reject),
+        1 => Just(Step::Retract),
+    ]
+}
+
+/// What is said of each instant, and what waits apart from it.
+#[derive(Clone, Default, Debug)]
+struct World {
+    said: [Option<usize>; 6],
+    waits: [Option<usize>; 6],
+}
+
+impl World {
+    fn take(&mut self, number: usize, step: &Step) {
+        let within = |from: &Option<i64>, until: &Option<i64>, instant: i64| {
+            from.is_none_or(|from| from <= instant) && until.is_none_or(|until| instant < until)
+        };
+        for instant in WORLD {
+            let place = instant as usize;
+            match step {
+                Step::Say(from, until) if within(from, until, instant) => {
+                    (self.said[place], self.waits[place]) = (Some(number), None);
+                }
+                Step::Propose(from, until) if within(from, until, instant) => {
+                    self.waits[place] = Some(number);
+                }
+                Step::Confirm => {
+                    self.said[place] = self.waits[place].take().or(self.said[place]);
+                }
+                Step::Reject => self.waits[place] = None,
+                Step::Retract => *self = World::default(),
+                _ => {}
+            }
+        }
+    }
+
+    fn says(&self, instant: i64) -> Vec<String> {
+        let said = self.said[instant as usize];
+        said.map(|number| number.to_string()).into_iter().collect()
+    }
+
+    fn proposes(&self, instant: i64) -> Vec<String> {
+        let waits = self.waits[instant as usize];
+        waits.map(|number| number.to_string()).into_iter().collect()
+    }
+}
+
+thread_local! {
+    /// A store, and the number of histories in it.
+    static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
+}
+
+fn fresh() -> (Arc<Home>, String) {
+    STORE.with_borrow_mut(|(used, home)| {
+        if *used % 500 == 0 {
+            *home = None;
+        }
+        *used += 1;
+        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
+        (Arc::clone(home), format!("w{used}"))
+    })
+}
+
+proptest! {
+    #![proptest_config(histories(24, 10_000))]
+
+    // What compiles at any instant, now and as of each write, is what a replay of the writes says that holds what waits apart.
+    #[test]
+    fn what_compiles_is_what_was_said_and_confirmed(steps in prop::collection::vec(step(), 1..14)) {
+        let (home, name) = fresh();
+        let acme = home.tenant(&name);
+        let mut world = World::default();
+        let mut past: Vec<(Instant, World)> = Vec::new();
+        let mut resident = Arc::new(acme.load().unwrap());
+        let mut id = None;
+        for (number, step) in steps.iter().enumerate() {
+            let text = number.to_string();
+            match (step, id) {
+                (Step::Say(from, until), _) => id = Some(say(&acme, said(&text, *from, *until))),
+                (Step::Propose(from, until), _) => {
+                    id = Some(propose(&acme, inferred(&text, *from, *until)));
+                }
+                (_, None) => continue,
+                (Step::Confirm, Some(id)) => {
+                    let done = acme.confirm_waiting(id, now(), None, &quietly());
+                    prop_assert!(done.is_ok() || world.waits == [None; 6], "{:?}", done);
+                }
+                (Step::Reject, Some(id)) => drop(acme.reject_waiting(id, Expect::Waiting, &quietly())),
+                (Step::Retract, Some(id)) => drop(acme.retract(id, Expect::Any, &quietly()).unwrap()),
+            }
+            world.take(number, step);
+            resident = acme.refresh(&resident).unwrap();
+            for instant in WORLD {
+                prop_assert_eq!(at(&resident, instant), world.says(instant), "{:?} at {}", steps, instant);
+            }
+            let version = acme.version().unwrap();
+            past.push((acme.written(version).unwrap().unwrap().at, world.clone()));
+            // What waits is kept apart, and lasts as long.
+            let held = id.map_or_else(Vec::new, |id| acme.get(id).unwrap());
+            for instant in WORLD {
+                let own = held.iter().filter(|one| one.lifecycle == Lifecycle::AwaitingConfirmation);
+                let own = own.map(|one| &*one.object).filter(|object| holds(object, instant));
+                let own: Vec<String> = own.map(word).collect();
+                prop_assert_eq!(own, world.proposes(instant), "{:?} at {}", steps, instant);
+            }
+        }
+        let copy = Home::in_memory();
+        let copy = copy.tenant(&name);
+        copy.import(exported(&acme), &quietly()).unwrap();
+        for tenant in [&acme, &copy] {
+            for (known, world) in &past {
+                let then = tenant.load_as_of(*known).unwrap();
+                let held = id.map_or_else(Vec::new, |id| tenant.as_of(id, *known).unwrap());
+                for instant in WORLD {
+                    prop_assert_eq!(at(&then, instant), world.says(instant), "{:?} at {}", steps, instant);
+                    let own = held.iter().map(|one| &*one.object);
+                    let own: Vec<String> = own.filter(|object| holds(object, instant)).map(word).collect();
+                    let both = [world.says(instant), world.proposes(instant)].concat();
+                    let both: BTreeSet<String> = both.into_iter().collect();
+                    prop_assert_eq!(own.len(), both.len());
+                    prop_assert_eq!(own.into_iter().collect::<BTreeSet<String>>(), both);
+                }
+            }
+            prop_assert_eq!(tenant.check().unwrap(), []);
+        }
+        let revisions: BTreeSet<String> = exported(&copy).iter().map(|line| format!("{line:?}")).collect();
+        let own: BTreeSet<String> = exported(&acme).iter().map(|line| format!("{line:?}")).collect();
+        prop_assert_eq!(revisions, own);
+    }
+}
