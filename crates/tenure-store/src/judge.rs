@@ -13,7 +13,7 @@ use crate::judged::refuse_cycle;
 use crate::logs::{Append, append_one};
 use crate::settle::{apply, rejudge};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
+use crate::written::{Effect, Expect, Outcome, Writing, Written, WrittenObject, expected};
 
 /// The objects that are believed now and say that they were found in any of these sources.
 fn found_in(rows: &mut dyn Write, sources: &BTreeSet<String>) -> Result<Vec<ObjectId>, Error> {
@@ -51,11 +51,11 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Written, Error> {
         let asked = Digest::of(id.to_string().as_bytes());
-        self.once(writing, "retract", asked, move |rows| {
+        self.once_with_effect(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
             let at = rows.stamp()?.at;
             let ids = fallen(rows, &[id], at)?;
-            rejudge_all(rows, &ids, |_| None)
+            rejudge_all(rows, &ids, |_| None).map(Effect::on)
         })
     }
 
@@ -75,7 +75,7 @@ impl Tenant {
     ) -> Result<Written, Error> {
         let by = superseded_by.map_or(0, ObjectId::bits);
         let asked = Digest::of(format!("{id} {contradiction} {by}").as_bytes());
-        self.once(writing, "judge", asked, move |rows| {
+        self.once_with_effect(writing, "judge", asked, move |rows| {
             expected(rows, id, Expect::Any)?;
             if let Some(by) = superseded_by {
                 // The call is about the other; this one is what it was given.
@@ -103,6 +103,7 @@ impl Tenant {
                     ..row.clone()
                 })
             })
+            .map(Effect::on)
         })
     }
 

@@ -35,6 +35,11 @@ pub enum WriteNote {
         /// The authority that it has.
         authority: Authority,
     },
+    /// What it was made from leads back to it, at once or by way of others: it cannot be evidence for itself, and a retraction of
+    /// one of them takes down all.
+    MadeFromItself,
+    /// It did not wait for a person: it counts as confirmed now.
+    Renewed,
     /// Nothing speaks for its claim or against it: its confidence stays as it is stated.
     NothingSpeaks,
     /// Its evidence would give it more, but it was made from other objects, and is at most as sure as they are.
@@ -73,6 +78,13 @@ pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
             .next()
             .is_none()
             .then_some(WriteNote::ClaimAboutNobody),
+    }
+}
+
+/// Notes that what an object was made from leads back to it, unless it waits for a person.
+pub(crate) fn note_ring(note: &mut Option<WriteNote>) {
+    if !matches!(note, Some(WriteNote::AwaitsConfirmation { .. })) {
+        *note = Some(WriteNote::MadeFromItself);
     }
 }
 

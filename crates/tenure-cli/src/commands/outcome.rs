@@ -82,12 +82,17 @@ fn list(args: &ListOutcomesArgs) -> Result<(), Failure> {
     let state = args.state.as_deref().map(str::parse::<OutcomeState>);
     let state = flagged("--state", state.transpose())?;
     let mut found = tenant(&args.tenant)?.outcomes(None)?;
+    let all = found.len();
     found.retain(|line| state.is_none_or(|state| line.state == state));
     if args.tenant.format == Format::Json {
         return print_json(&found);
     }
     if found.is_empty() {
-        return print("no outcome was proposed\n");
+        return print(&if all > 0 {
+            format!("none of the {all} outcomes is in that state\n")
+        } else {
+            "no outcome was proposed\n".to_owned()
+        });
     }
     print(&found.iter().map(text_of).collect::<String>())
 }

@@ -89,8 +89,18 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
             text.push_str(&format!("  {note}\n"));
         }
     }
-    text.push_str(&format!("version {} at {}\n", written.version, written.at));
+    text.push_str(&version_of(written));
     print(&text)
+}
+
+/// The version after a write, for people, and that it changed nothing where it did not.
+pub(crate) fn version_of(written: &Written) -> String {
+    let same = if written.nothing_changed {
+        "nothing changed: it was so already\n"
+    } else {
+        ""
+    };
+    format!("{same}version {} at {}\n", written.version, written.at)
 }
 
 /// A note on what was written, for people.
@@ -114,6 +124,11 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
         } => Some(format!(
             "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
         )),
+        WriteNote::MadeFromItself => Some(
+            "made_from_itself: what it was made from leads back to it; it is no evidence for itself, and is retracted with what it was made from"
+                .to_owned(),
+        ),
+        WriteNote::Renewed => Some("renewed: it did not wait, and counts as confirmed now".to_owned()),
         WriteNote::NothingSpeaks => Some(
             "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),
         ),
