@@ -90,7 +90,9 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Written, Error> {
         if operations.is_empty() {
-            return Err(Error::input("there is nothing to change").expected("at least one operation"));
+            return Err(
+                Error::input("there is nothing to change").expected("at least one operation")
+            );
         }
         let asked = serde_json::to_vec(&operations).map_err(|error| unwritable(&error))?;
         let author = writing.author.clone();
@@ -149,7 +151,9 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<Resolved, Error> {
         if mention.name.trim().is_empty() {
-            return Err(Error::input("the mention is empty").expected("a name, such as `Ada Lovelace`"));
+            return Err(
+                Error::input("the mention is empty").expected("a name, such as `Ada Lovelace`")
+            );
         }
         let entities = decided(self.entities(sees)?);
         let mention = Profile {

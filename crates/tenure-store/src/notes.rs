@@ -35,8 +35,7 @@ pub enum WriteNote {
         /// The authority that it has.
         authority: Authority,
     },
-    /// What it was made from leads back to it, at once or by way of others: it cannot be evidence for itself, and a retraction of
-    /// one of them takes down all.
+    /// What it was made from leads back to it, at once or by way of others: what becomes of one of them becomes of all.
     MadeFromItself,
     /// It did not wait for a person: it counts as confirmed now.
     Renewed,
@@ -73,7 +72,12 @@ pub(crate) fn note_on(
 pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
     match claim.parse::<Claim>() {
-        Err(error) => Some(WriteNote::ClaimNotParsed { why: error.what }),
+        Err(error) => {
+            let expected = error.expected.map(|one| format!("; expected {one}"));
+            Some(WriteNote::ClaimNotParsed {
+                why: error.what + &expected.unwrap_or_default(),
+            })
+        }
         Ok(_) => about(object)
             .next()
             .is_none()

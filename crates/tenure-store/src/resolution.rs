@@ -284,7 +284,8 @@ impl Audience<'_, '_> {
         answer: impl FnOnce(&Entities, &SeesObject<'_>) -> A,
     ) -> Result<A, Error> {
         let mut sources = BTreeSet::new();
-        self.entities.sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
+        self.entities
+            .sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
         let sees = |source| self.sources.is_open(source, &self.readers);
         Ok(answer(self.entities, &sees))

@@ -47,7 +47,8 @@ pub(crate) fn is_made_from_itself(
         if !unread.is_empty() {
             for body in rows.heads(&unread)?.into_values() {
                 // What is damaged names no parents.
-                let parents = serde_json::from_str(&body).map(|Parents { derived_from }| derived_from);
+                let parents =
+                    serde_json::from_str(&body).map(|Parents { derived_from }| derived_from);
                 next.extend(parents.unwrap_or_default());
             }
         }

@@ -98,7 +98,9 @@ impl Tenant {
         asked: Digest,
         mut job: impl FnMut(&mut dyn Write) -> Result<Vec<WrittenObject>, Error> + Send + 'static,
     ) -> Result<Written, Error> {
-        self.once_with_effect(writing, verb, asked, move |rows| job(rows).map(Effect::from))
+        self.once_with_effect(writing, verb, asked, move |rows| {
+            job(rows).map(Effect::from)
+        })
     }
 
     /// The same for a job that says whether all was so already.

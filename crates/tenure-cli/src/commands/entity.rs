@@ -11,7 +11,7 @@ use tenure::{Digest, Error, ErrorKind};
 use tenure_store::{Tenant, Written};
 use tenure_workspace::object_id;
 
-use super::store::{version_of, tenant, tenant_to_write, writing};
+use super::store::{tenant, tenant_to_write, version_of, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
@@ -323,7 +323,8 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
             ..around
         };
         let resolved = tenant.resolve_entity(&mention, &weights, None);
-        let resolved = resolved.map_err(|error| error.hint("--object NAME resolves what an object names"))?;
+        let resolved =
+            resolved.map_err(|error| error.hint("--object NAME resolves what an object names"))?;
         if args.tenant.format == Format::Json {
             return print_json(&resolved);
         }

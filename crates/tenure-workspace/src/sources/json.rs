@@ -142,10 +142,7 @@ mod tests {
                 "`object_type`: unknown term `rul`",
             ),
             (r#"{"name": }"#, "`name`: this is not JSON"),
-            (
-                r#"{"name": "a", "content": "b"} x"#,
-                "trailing characters",
-            ),
+            (r#"{"name": "a", "content": "b"} x"#, "trailing characters"),
         ] {
             let what = parse(text, "stem").unwrap_err().what;
             assert!(what.starts_with(expected), "{text}: {what}");

@@ -58,7 +58,10 @@ mod tests {
             #[serde(rename = "own")]
             _own: Own,
         }
-        assert!(from_json::<Holder>(r#"{"own": "Word"}"#, "x").is_ok_and(|read| matches!(read._own, Own::Word)));
+        assert!(
+            from_json::<Holder>(r#"{"own": "Word"}"#, "x")
+                .is_ok_and(|read| matches!(read._own, Own::Word))
+        );
         let own = from_json::<Holder>("{\"own\":\n 3}", "x").unwrap_err();
         assert_eq!(own.what, "`own`: wrong kind of value");
         assert_eq!(own.at.and_then(|at| at.line), Some(2));

@@ -232,13 +232,28 @@ mod tests {
             assert!(instant > last, "{text}");
             last = instant;
         }
-        let days = at("9999-12-31").unwrap().days_since(at("9999-12-29").unwrap());
+        let days = at("9999-12-31")
+            .unwrap()
+            .days_since(at("9999-12-29").unwrap());
         assert_eq!(days, 2.0);
-        for text in ["10000-01-01", "+010000-01-01T00:00:00Z", "99999-01-01T00:00:00Z"] {
+        for text in [
+            "10000-01-01",
+            "+010000-01-01T00:00:00Z",
+            "99999-01-01T00:00:00Z",
+        ] {
             let expected = at(text).unwrap_err().expected.unwrap();
-            assert!(expected.contains("before 10000-01-01"), "{text}: {expected}");
+            assert!(
+                expected.contains("before 10000-01-01"),
+                "{text}: {expected}"
+            );
         }
-        for text in ["9999-12-31T23:59:59-00:01", "9999-12-31T12:00:00", "9999-12-32", "9999-13-01", "2026-02-30"] {
+        for text in [
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T12:00:00",
+            "9999-12-32",
+            "9999-13-01",
+            "2026-02-30",
+        ] {
             let expected = at(text).unwrap_err().expected.unwrap();
             assert!(expected.starts_with("RFC 3339"), "{text}: {expected}");
         }

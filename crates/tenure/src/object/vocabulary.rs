@@ -51,7 +51,12 @@ impl de::Visitor<'_> for Term {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a text, the {}: one of {}", self.noun, self.terms.join(", "))
+        write!(
+            f,
+            "a text, the {}: one of {}",
+            self.noun,
+            self.terms.join(", ")
+        )
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<usize, E> {

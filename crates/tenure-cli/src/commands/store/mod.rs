@@ -70,6 +70,14 @@ pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>
     named.iter().map(|named| object_id(tenant, named)).collect()
 }
 
+/// An error that calls an object as the user did, where it has the object's id.
+pub(crate) fn as_named(mut error: Error, named: &[(ObjectId, &str)]) -> Error {
+    for (id, name) in named {
+        error.what = error.what.replace(&id.to_string(), &cell(name));
+    }
+    error
+}
+
 /// Prints the result of a write, for people or for programs.
 pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
@@ -125,7 +133,7 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
         )),
         WriteNote::MadeFromItself => Some(
-            "made_from_itself: what it was made from leads back to it; it is no evidence for itself, and is retracted with what it was made from"
+            "made_from_itself: what it was made from leads back to it; write it with `derived_from` of what came first"
                 .to_owned(),
         ),
         WriteNote::Renewed => Some("renewed: it did not wait, and counts as confirmed now".to_owned()),

@@ -451,12 +451,21 @@ mod tests {
     #[test]
     fn repeats_leave_room_for_other_names() {
         let finder = MentionFinder::new(["ab", "nova", "ops-7"]).unwrap();
-        let text = "ab OPS-12 x/y AI-1 ".repeat(MAX_MENTIONS + 500) + "OPS-7 nova z/ab kim@acme.example";
+        let text =
+            "ab OPS-12 x/y AI-1 ".repeat(MAX_MENTIONS + 500) + "OPS-7 nova z/ab kim@acme.example";
         let found = finder.find(&text);
         assert!(!found.is_cut);
         // A repeat covers its place: `z/ab` is no path, where `ab` is a name.
         let known: Vec<&str> = found.mentions.iter().map(|one| &*one.name).collect();
-        let all = ["ab", "ops-12", "x/y", "ai-1", "ops-7", "nova", "kim@acme.example"];
+        let all = [
+            "ab",
+            "ops-12",
+            "x/y",
+            "ai-1",
+            "ops-7",
+            "nova",
+            "kim@acme.example",
+        ];
         assert_eq!(known, all);
         for mention in &found.mentions {
             assert_eq!(folded(&text[mention.at.clone()]), mention.name);

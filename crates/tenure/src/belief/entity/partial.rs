@@ -352,7 +352,9 @@ mod tests {
     fn what_is_a_mention_already_is_left_alone() {
         let words = words(&["Ada Lovelace"]);
         let text = "for Ada Lovelace and Ada";
-        let found = partial_names(text, std::slice::from_ref(&(4..16)), &mut |word| words.holds(word));
+        let found = partial_names(text, std::slice::from_ref(&(4..16)), &mut |word| {
+            words.holds(word)
+        });
         let places: Vec<_> = found.iter().map(|one| (one.at.start, one.at.end)).collect();
         assert_eq!(places, [(21, 24)]);
     }
