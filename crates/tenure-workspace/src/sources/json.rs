@@ -141,7 +141,7 @@ mod tests {
                 r#"{"object_type": "rul"}"#,
                 "`object_type`: unknown term `rul`",
             ),
-            (r#"{"name": }"#, "`name`: this is not JSON"),
+            (r#"{"name": }"#, "this is not JSON"),
             (r#"{"name": "a", "content": "b"} x"#, "trailing characters"),
         ] {
             let what = parse(text, "stem").unwrap_err().what;

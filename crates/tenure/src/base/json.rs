@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use crate::base::error::{Error, json_error};
+use crate::base::error::{Error, NOT_JSON, json_error};
 
 /// Reads JSON from `source`, a file or what else it is called.
 ///
@@ -26,9 +26,12 @@ pub fn from_json<'de, T: Deserialize<'de>>(text: &'de str, source: &str) -> Resu
             let path = error.path().to_string();
             let error = error.into_inner();
             let mut ours = json_error(&error, source);
-            // Where a word is expected, what is none is said to be no JSON.
-            let is_json = || serde_json::from_str::<IgnoredAny>(text).is_ok();
-            if error.classify() == Category::Syntax && is_json() {
+            if error.classify() != Category::Data {
+                // Where a word is expected, what is none is said to be no JSON.
+                let is_json = || serde_json::from_str::<IgnoredAny>(text).is_ok();
+                if ours.what != NOT_JSON || !is_json() {
+                    return ours;
+                }
                 ours.what = "wrong kind of value".to_owned();
                 ours = ours.expected("one of its terms, a text");
             }
@@ -65,5 +68,11 @@ mod tests {
         let own = from_json::<Holder>("{\"own\":\n 3}", "x").unwrap_err();
         assert_eq!(own.what, "`own`: wrong kind of value");
         assert_eq!(own.at.and_then(|at| at.line), Some(2));
+        let what = |text| from_json::<Holder>(text, "x").unwrap_err().what;
+        assert_eq!(what("{\"own\": }"), NOT_JSON);
+        assert_eq!(
+            what("{\"own\": \"\\ud800\"}"),
+            "half of a surrogate pair stands alone"
+        );
     }
 }
