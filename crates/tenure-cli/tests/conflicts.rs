@@ -77,7 +77,7 @@ fn a_conflict_is_listed_left_out_and_decided() {
     assert_eq!(reasons(&bench), ["overridden", "fits"]);
     assert_eq!(
         bench.ok(&["conflicts", "list", "--unresolved"]),
-        "no two claims contradict each other\n"
+        "no conflict matches: waiting for a decision\n"
     );
     let shown = bench.ok(&["conflicts", "show", "badge", "lease", "--format", "json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
@@ -94,6 +94,49 @@ fn a_conflict_is_listed_left_out_and_decided() {
     );
     let late = bench.refused(5, &args);
     assert!(late.contains("there is no open conflict"), "{late}");
+}
+
+#[test]
+fn a_filter_that_matches_nothing_is_named() {
+    let bench = Bench::new();
+    bench.file("offices.jsonl", OFFICES);
+    bench.ok(&["store", "put", "offices.jsonl"]);
+    let list = |more: &[&str]| bench.ok(&[&["conflicts", "list"], more].concat());
+    assert_eq!(
+        list(&["--slot", "desk", "--entity", "bob"]),
+        "no conflict matches: of the entity `bob`, on the slot `desk`\n"
+    );
+    assert_eq!(
+        list(&["--as-of", "2020-01-01"]),
+        "no conflict matches: as of 2020-01-01\n"
+    );
+    let last = "ffffffff-ffff-4fff-8fff-ffffffffffff";
+    assert_eq!(
+        list(&["--after", &format!("{last}/{last}")]),
+        "no more pairs come after that one\n"
+    );
+    // Errors call objects as they were called.
+    let said = bench.refused(
+        5,
+        &[
+            "conflicts",
+            "resolve",
+            "badge",
+            "weight",
+            "--stands",
+            "first",
+        ],
+    );
+    assert!(said.contains("between `badge` and `weight`"), "{said}");
+    let said = bench.refused(2, &["outcome", "accept", "badge", "--by", "ada"]);
+    assert!(said.contains("`badge` is no outcome"), "{said}");
+    assert_eq!(
+        bench.ok(&["outcome", "list", "--state", "accepted"]),
+        "no outcome was proposed\n"
+    );
+    bench.ok(&["outcome", "propose", "--text", "List valves in bar."]);
+    let said = bench.ok(&["outcome", "list", "--state", "accepted"]);
+    assert_eq!(said, "none of the 1 outcomes is in that state\n");
 }
 
 #[test]

@@ -380,3 +380,140 @@ fn objects_are_listed_by_the_kind_of_their_source() {
         "{wrong}"
     );
 }
+
+#[test]
+fn what_changes_nothing_says_so() {
+    let bench = Bench::new();
+    let same = "nothing changed: it was so already\n";
+    let said = bench.refused(1, &["entity", "add", "nova"]);
+    assert!(
+        said.contains("--name <NAME>") && said.contains("--alias <NAME>"),
+        "{said}"
+    );
+    let add = |more: &[&str]| bench.ok(&[&["entity", "add", "nova"], more].concat());
+    assert!(add(&["--name", "Project Nova"]).starts_with("version 1 "));
+    for more in [
+        &["--alias", "NV"][..],
+        &["--mail", "nova@acme.example"],
+        &["--role", "the CFO", "--since", "2026-01-01"],
+        &["--alias", "Nova One", "--alias", "Nova Two"],
+    ] {
+        assert!(add(more).starts_with("version "), "{more:?}");
+        assert!(add(more).starts_with(same), "{more:?}");
+    }
+    assert!(add(&["--alias", "Project Nova"]).starts_with(same));
+    // Of several the one that is new is taken.
+    let some = add(&["--alias", "NV", "--alias", "Nova Three"]);
+    assert!(some.starts_with("version "), "{some}");
+    let json = add(&["--alias", "NV", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["nothing_changed"], true);
+    let shown = bench.ok(&["entity", "show", "nova"]);
+    assert_eq!(shown.matches("  alias  nova  NV  ").count(), 1, "{shown}");
+    // A retry under a key is answered as it was.
+    let keyed = ["--alias", "Keyed", "--idempotency-key", "k"];
+    let first = add(&keyed);
+    assert!(first.starts_with("version "), "{first}");
+    assert_eq!(add(&keyed), first);
+
+    bench.file(
+        "all.jsonl",
+        "{\"name\":\"q\",\"content\":\"what time is it?\"}\n{\"name\":\"n\",\"content\":\"Project Nova, says kim@acme.example.\"}\n",
+    );
+    bench.ok(&["store", "put", "all.jsonl"]);
+    let resolve = |object: &str| bench.ok(&["entity", "resolve", "--object", object, "--write"]);
+    assert_eq!(resolve("q"), "nothing changed: it names no entity\n");
+    assert!(resolve("n").starts_with("version "));
+    assert!(resolve("n").starts_with(same));
+    let json = [
+        "entity", "resolve", "--object", "q", "--write", "--format", "json",
+    ];
+    let json: Value = serde_json::from_str(&bench.ok(&json)).unwrap();
+    assert_eq!(json["nothing_changed"], true, "{json}");
+
+    for (verb, done) in [
+        (
+            &["store", "judge", "n", "--status", "disputed"][..],
+            "judged ",
+        ),
+        (&["store", "retract", "n"], "judged "),
+    ] {
+        let first = bench.ok(verb);
+        assert!(first.starts_with(done) && !first.contains(same), "{first}");
+        let again = bench.ok(verb);
+        assert!(
+            again.starts_with("unchanged ") && again.contains(same),
+            "{again}"
+        );
+    }
+    // What holds is younger now; what was retracted does not hold.
+    let renewed = bench.ok(&["store", "confirm", "q"]);
+    assert!(renewed.contains("  renewed: "), "{renewed}");
+    let gone = bench.refused(5, &["store", "confirm", "n"]);
+    assert!(gone.contains("nothing is believed of `n` now"), "{gone}");
+}
+
+#[test]
+fn bad_ids_and_empty_names_are_refused() {
+    let bench = Bench::new();
+    for id in ["a\nb", "a\u{200b}b", "a\u{1b}[31m"] {
+        let said = bench.refused(2, &["entity", "add", id, "--name", "X"]);
+        assert!(said.contains("is no id of an entity"), "{said}");
+    }
+    let said = bench.refused(2, &["entity", "add", "a", "--name", " "]);
+    assert!(said.contains("a name of an entity is empty"), "{said}");
+    bench.ok(&["entity", "add", "a", "--name", "X"]);
+    let said = bench.refused(2, &["entity", "resolve", " "]);
+    assert!(
+        said.contains("the mention is empty") && said.contains("--object NAME"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_wrong_line_of_json_names_its_field() {
+    let bench = Bench::new();
+    let page = |part: &str| {
+        format!(
+            "{{\"name\":\"a\",\"content\":\"x\"}}\n{{\"name\":\"b\",\"content\":\"y\",{part}}}\n"
+        )
+    };
+    for (part, told) in [
+        (
+            r#""provenance":{"source_kind":3}"#,
+            "`provenance.source_kind`: wrong kind of value: integer `3`",
+        ),
+        (r#""priority":"high""#, "`priority`: "),
+        (
+            r#""canonical_entity_ids":["nova"," "]"#,
+            "`canonical_entity_ids[1]` is blank",
+        ),
+        (r#""valid_until":"31.12.9999""#, "`valid_until`: "),
+    ] {
+        bench.file("bad.jsonl", page(part));
+        let said = bench.refused(2, &["store", "put", "bad.jsonl"]);
+        assert!(
+            said.contains(told) && said.contains("bad.jsonl:2"),
+            "{part}: {said}"
+        );
+        let line = format!("{{\"object\":{{\"name\":\"b\",\"content\":\"y\",{part}}}}}\n");
+        bench.file("lines.jsonl", format!("\n{line}"));
+        let said = bench.refused(2, &["store", "import", "lines.jsonl"]);
+        let (start, field) = told.split_once('`').unwrap();
+        let blank = told.contains("blank");
+        let inner = if blank {
+            told.to_owned()
+        } else {
+            format!("{start}`object.{field}")
+        };
+        let place = if blank { "objects[0]" } else { "lines.jsonl:2" };
+        assert!(
+            said.contains(&inner) && said.contains(place),
+            "{part}: {said}"
+        );
+    }
+    bench.file("last.jsonl", page(r#""valid_until":"9999-12-31""#));
+    bench.ok(&["store", "put", "last.jsonl"]);
+    let got = bench.ok(&["store", "get", "b"]);
+    assert!(got.contains("to 9999-12-31T00:00:00Z"), "{got}");
+}

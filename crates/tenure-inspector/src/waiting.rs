@@ -23,6 +23,8 @@ const NOTE: usize = 4_000;
 pub struct Waiting {
     /// The claims that cannot both hold: a page of them.
     pub conflicts: Vec<Conflict>,
+    /// The mark that they come after, where it is not the first page.
+    pub after: Option<PairMark>,
     /// The mark behind which there are more of them.
     pub next: Option<PairMark>,
     /// The entities.
@@ -55,6 +57,7 @@ pub struct Asking<'a> {
 pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Markup {
     let Waiting {
         conflicts,
+        after,
         next,
         entities,
         outcomes,
@@ -88,7 +91,11 @@ pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Mark
         @if !frame.writes && !frame.reviews { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
         nav.toc aria-label="Kinds of decisions" { ul { @for (id, title, count, more) in counts { li { a href=(format!("#{id}")) { (title) } " " span.count { (count) @if more { " and more" } } } } } }
         h2 #conflicts { "Claims that cannot both hold" }
-        (each(conflicts, |conflict| one(conflict, frame)))
+        @if after.is_some() && conflicts.is_empty() {
+            p.none { "No more come after those. " a href="/inspect/waiting#conflicts" { "The first ones" } }
+        } @else {
+            (each(conflicts, |conflict| one(conflict, frame)))
+        }
         @if let Some(next) = next { p { a href=(format!("/inspect/waiting?after={next}#conflicts")) { "The next ones" } } }
         h2 #entities { "Entities under review" }
         (each(&pending, |entity| review(entity, frame)))

@@ -75,3 +75,17 @@ fn each_reader_gets_the_forms_of_what_they_may_decide() {
     assert_eq!(forms(true, false), [false, true]);
     assert_eq!(forms(false, true), [true, false]);
 }
+
+#[test]
+fn a_page_behind_the_last_conflict_says_that_there_are_no_more() {
+    let frame = Frame::default();
+    let first = pages::waiting(&Waiting::default(), None, &frame);
+    assert!(!first.contains("No more come after those."), "{first}");
+    let id = "00000000-0000-4000-8000-000000000001";
+    let behind = Waiting {
+        after: Some(format!("{id}/{id}").parse().unwrap()),
+        ..Waiting::default()
+    };
+    let behind = pages::waiting(&behind, None, &frame);
+    assert!(behind.contains("No more come after those."), "{behind}");
+}

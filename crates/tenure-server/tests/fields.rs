@@ -405,3 +405,71 @@ fn a_parameter_and_a_header_are_named() {
     ));
     all_name_it(found.into_iter());
 }
+
+#[test]
+fn what_would_do_nothing_is_refused_and_no_filter_is_passed_over() {
+    let bench = filled();
+    let make = |name: &str, value: &str| {
+        json!({ "name": name, "content": value, "object_type": "project_decision",
+            "normalized_claim": format!("office == {value}"), "canonical_entity_ids": ["ada"] })
+    };
+    let both = json!({ "objects": [make("badge", "Chicago"), make("lease", "Denver")] });
+    let made = bench.post("/api/v1/objects", both.to_string().as_bytes());
+    assert!(made.status < 300, "{}", made.json());
+    let bodies = [
+        ("objects", json!({ "objects": [] }), "objects"),
+        ("entities", json!({ "operations": [] }), "operations"),
+        (
+            "entities/resolve",
+            json!({ "mention": { "name": " " } }),
+            "mention.name",
+        ),
+        (
+            "objects",
+            json!({ "objects": [{ "name": "a", "content": "A.", "canonical_entity_ids": [" "] }] }),
+            "objects[0]",
+        ),
+        (
+            "objects",
+            json!({ "objects": [{ "name": "a", "content": "A.", "provenance": { "source_kind": 3 } }] }),
+            "objects[0].provenance.source_kind",
+        ),
+        (
+            "proposals/decision",
+            json!({ "object": "badge", "decision": 3 }),
+            "decision",
+        ),
+    ];
+    all_name_it(bodies.iter().map(|(path, body, field)| {
+        let (path, body) = (format!("/api/v1/{path}"), body.to_string());
+        wrong(&bench, "POST", &path, &[], body.as_bytes(), field)
+    }));
+    let pair = "/api/v1/conflicts?first=badge&second=lease";
+    let narrowed = [
+        "entity=ada",
+        "slot=office",
+        "unresolved=true",
+        "as_of=2026-06-06",
+        "limit=5",
+    ];
+    all_name_it(narrowed.iter().map(|filter| {
+        let field = filter.split('=').next().unwrap();
+        wrong(&bench, "GET", &format!("{pair}&{filter}"), &[], b"", field)
+    }));
+    let same = "/api/v1/conflicts?first=badge&second=badge";
+    all_name_it([wrong(&bench, "GET", same, &[], b"", "second")].into_iter());
+    let shown = bench.ask("GET", pair, &[], b"").json();
+    assert_eq!(shown["conflicts"][0]["slot"], "office", "{shown}");
+
+    let unknown = bench.ask("GET", "/api/v1/entities/history?id=nobody", &[], b"");
+    assert_eq!(unknown.status, 404, "{}", unknown.json());
+    let alias = json!({ "operations": [
+        { "op": "create", "id": "ada", "name": "Ada Lovelace" },
+        { "op": "alias", "id": "ada", "alias": "Ada" },
+    ] });
+    let said = bench.post("/api/v1/entities", alias.to_string().as_bytes());
+    assert_eq!(said.json().get("nothing_changed"), None, "{}", said.json());
+    let again = json!({ "operations": [{ "op": "alias", "id": "ada", "alias": "Ada" }] });
+    let said = bench.post("/api/v1/entities", again.to_string().as_bytes());
+    assert_eq!(said.json()["nothing_changed"], true, "{}", said.json());
+}

@@ -112,6 +112,7 @@ impl Tenant {
                     outcome: Outcome::Unchanged,
                     note,
                 }],
+                nothing_changed: true,
             };
             return Ok((shown, written));
         }

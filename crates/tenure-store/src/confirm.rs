@@ -16,12 +16,12 @@ use crate::evidence::fallen;
 use crate::held::waiting;
 use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all, touched};
 use crate::labels::Sees;
-use crate::notes::note_waiting;
+use crate::notes::{WriteNote, note_waiting};
 use crate::outcomes::refuse_proposed;
 use crate::resolution::resolve_written;
 use crate::stated::{Stated, in_place_of};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Writing, Written, WrittenObject, expected};
+use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
 
 impl Tenant {
     /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What waited takes the
@@ -126,6 +126,7 @@ impl Tenant {
                 expected(rows, *id, expect)?;
             }
             refuse_outcomes(rows, &ids, expect)?;
+            refuse_gone(rows, &ids)?;
             let now = rows.stamp()?.at;
             let mut replaced: BTreeMap<ObjectId, Vec<Stated>> = BTreeMap::new();
             for id in &ids {
@@ -189,6 +190,18 @@ fn refuse_outcomes(rows: &mut dyn Write, ids: &[ObjectId], expect: Expect) -> Re
         .expected("what was inferred, or is too old")
         .hint("`tenure outcome`, or POST /api/v1/outcomes/decision, accepts it or rejects it"),
         _ => error,
+    })
+}
+
+/// Refuses objects of which nothing is believed, and nothing waits.
+fn refuse_gone(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
+    let standing = rows.standing(ids)?;
+    let gone = standing.values().find(|one| one.beliefs.is_empty());
+    gone.map_or(Ok(()), |gone| {
+        let what = format!("nothing is believed of `{}` now", clip(&gone.name));
+        Err(Error::new(ErrorKind::Conflict, what)
+            .expected("an object that is believed, or waits for a person")
+            .hint("it was retracted: write it again to believe it"))
     })
 }
 
@@ -262,7 +275,13 @@ fn believe(
     rows.count(&counted)?;
     // What was not waiting is younger, too.
     touched(rows, ids)?;
-    activate(rows, ids)
+    let mut written = activate(rows, ids)?;
+    for one in &mut written {
+        if one.outcome == Outcome::Unchanged {
+            one.note = Some(WriteNote::Renewed);
+        }
+    }
+    Ok(written)
 }
 
 /// The reason for which a confirmation is refused: no claim on a slot would stand.

@@ -6,7 +6,7 @@ use tenure::belief::entity::{
     EntityEntry, EntityOp, PartWeights, Profile, Resolved, ResolvedMention, Resolver, SeenEntity,
     resolve,
 };
-use tenure::object::ObjectId;
+use tenure::object::{ObjectId, clip};
 use tenure::{Digest, Error};
 
 use crate::engine::Read;
@@ -14,6 +14,7 @@ use crate::labels::{Sees, open_objects};
 use crate::resolution::{LOG, decided, entries, folded, weights};
 use crate::stored::unwritable;
 use crate::tenant::{Tenant, Writing, Written};
+use crate::written::Effect;
 
 /// The entities that may be seen.
 fn seen(
@@ -39,6 +40,12 @@ fn seen(
     Ok(entities.seen(tenant, &|id| open.contains(&id)))
 }
 
+/// The error for an id that no entity has.
+fn missing(id: &str) -> Error {
+    Error::not_found(format!("there is no entity `{}`", clip(id)))
+        .hint("`tenure entity list` shows those that there are")
+}
+
 impl Tenant {
     /// The entities, as a caller may see them: an alias, a relation or a merge acts only for who may see the object that
     /// it came from.
@@ -54,11 +61,14 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::entities`].
+    /// As [`Tenant::entities`]; [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is no such entity.
     pub fn entity_history(&self, id: &str) -> Result<Vec<EntityEntry>, Error> {
         self.read(|rows| {
             let entries = entries(rows)?;
             let entities = folded(&entries);
+            if !entities.holds(id) {
+                return Err(missing(id));
+            }
             let own = |entry: &EntityEntry| {
                 let about = entry.does.id();
                 about == id || entities.meant(about, &|_| true) == Some(id)
@@ -68,20 +78,25 @@ impl Tenant {
     }
 
     /// Changes the registry: all of it, or nothing. Each operation names the object that it comes from, or none where
-    /// somebody says so.
+    /// somebody says so. What was said already is not said again.
     ///
     /// # Errors
     ///
-    /// As [`tenure::belief::entity::Entities::apply`]; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
+    /// As [`tenure::belief::entity::Entities::apply`]; [`ErrorKind::Input`](tenure::ErrorKind::Input) without an operation; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
     /// reached.
     pub fn change_entities(
         &self,
         operations: Vec<(EntityOp, Option<ObjectId>)>,
         writing: &Writing,
     ) -> Result<Written, Error> {
+        if operations.is_empty() {
+            return Err(
+                Error::input("there is nothing to change").expected("at least one operation")
+            );
+        }
         let asked = serde_json::to_vec(&operations).map_err(|error| unwritable(&error))?;
         let author = writing.author.clone();
-        self.once(writing, "entity", Digest::of(&asked), move |rows| {
+        self.once_with_effect(writing, "entity", Digest::of(&asked), move |rows| {
             let stamp = rows.stamp()?;
             let mut entities = folded(&entries(rows)?);
             let mut lines = Vec::with_capacity(operations.len());
@@ -94,7 +109,11 @@ impl Tenant {
                 };
                 entry.check()?;
                 entities.check(does)?;
+                let is_said = entities.says(&entry);
                 entities.apply(&entry)?;
+                if is_said {
+                    continue;
+                }
                 lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
             }
             let last = rows.last(LOG)?;
@@ -103,7 +122,10 @@ impl Tenant {
                     "the log of entities has one writer at a time",
                 ));
             }
-            Ok(Vec::new())
+            Ok(Effect {
+                objects: Vec::new(),
+                nothing_changed: lines.is_empty(),
+            })
         })
     }
 
@@ -121,13 +143,18 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::entities`].
+    /// As [`Tenant::entities`]; [`ErrorKind::Input`](tenure::ErrorKind::Input) when the mention has no name.
     pub fn resolve_entity(
         &self,
         mention: &Profile,
         weights: &PartWeights,
         sees: Option<&Sees<'_>>,
     ) -> Result<Resolved, Error> {
+        if mention.name.trim().is_empty() {
+            return Err(
+                Error::input("the mention is empty").expected("a name, such as `Ada Lovelace`")
+            );
+        }
         let entities = decided(self.entities(sees)?);
         let mention = Profile {
             tenant: self.name.to_string(),

@@ -15,7 +15,7 @@ use crate::judged::refuse_cycle;
 use crate::logs::{Append, append_one};
 use crate::settle::{Settlement, apply, overlap, rejudge};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
+use crate::written::{Effect, Expect, Outcome, Writing, Written, WrittenObject, expected};
 
 /// Returns whether the body of a revision says that it was found in any of these sources.
 fn names_any(body: &str, sources: &BTreeSet<String>) -> bool {
@@ -105,13 +105,13 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Written, Error> {
         let asked = Digest::of(id.to_string().as_bytes());
-        self.once(writing, "retract", asked, move |rows| {
+        self.once_with_effect(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
             let at = rows.stamp()?.at;
             let ids = fallen(rows, &[id], at)?;
             let mut written = rejudge_all(rows, &ids, |_| None)?;
             written.extend(drop_proposed_from(rows, &ids)?);
-            Ok(written)
+            Ok(Effect::on(written))
         })
     }
 
@@ -131,7 +131,7 @@ impl Tenant {
     ) -> Result<Written, Error> {
         let by = superseded_by.map_or(0, ObjectId::bits);
         let asked = Digest::of(format!("{id} {contradiction} {by}").as_bytes());
-        self.once(writing, "judge", asked, move |rows| {
+        self.once_with_effect(writing, "judge", asked, move |rows| {
             expected(rows, id, Expect::Any)?;
             if let Some(by) = superseded_by {
                 // The call is about the other; this one is what it was given.
@@ -159,6 +159,7 @@ impl Tenant {
                     ..row.clone()
                 })
             })
+            .map(Effect::on)
         })
     }
 

@@ -72,6 +72,7 @@ mod recorded;
 mod records;
 mod resident;
 mod resolution;
+mod rings;
 mod search;
 mod settle;
 mod sqlite;

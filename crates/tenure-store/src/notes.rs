@@ -35,6 +35,10 @@ pub enum WriteNote {
         /// The authority that it has.
         authority: Authority,
     },
+    /// What it was made from leads back to it, at once or by way of others: what becomes of one of them becomes of all.
+    MadeFromItself,
+    /// It did not wait for a person: it counts as confirmed now.
+    Renewed,
     /// Nothing speaks for its claim or against it: its confidence stays as it is stated.
     NothingSpeaks,
     /// Its evidence would give it more, but it was made from other objects, and is at most as sure as they are.
@@ -68,11 +72,23 @@ pub(crate) fn note_on(
 pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
     match claim.parse::<Claim>() {
-        Err(error) => Some(WriteNote::ClaimNotParsed { why: error.what }),
+        Err(error) => {
+            let expected = error.expected.map(|one| format!("; expected {one}"));
+            Some(WriteNote::ClaimNotParsed {
+                why: error.what + &expected.unwrap_or_default(),
+            })
+        }
         Ok(_) => about(object)
             .next()
             .is_none()
             .then_some(WriteNote::ClaimAboutNobody),
+    }
+}
+
+/// Notes that what an object was made from leads back to it, unless it waits for a person.
+pub(crate) fn note_ring(note: &mut Option<WriteNote>) {
+    if !matches!(note, Some(WriteNote::AwaitsConfirmation { .. })) {
+        *note = Some(WriteNote::MadeFromItself);
     }
 }
 

@@ -21,8 +21,9 @@ use crate::evidence::gate;
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{note_on, note_waiting};
+use crate::notes::{note_on, note_ring, note_waiting};
 use crate::resolution::resolve_written;
+use crate::rings::is_made_from_itself;
 use crate::settle::{apply, settle};
 use crate::stated::is_inferred;
 use crate::stored::{read_revision, revision_row};
@@ -157,7 +158,7 @@ impl Tenant {
             // A rule without a word on its authority asks to command, too.
             let commands = matches!(
                 document.object_type,
-                Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint)
+                Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
             );
             let declared = document.authority_level;
             let declared = declared.or_else(|| commands.then_some(Authority::Developer));
@@ -366,6 +367,12 @@ pub(crate) fn put(
         });
         if derives {
             known.insert(id, object);
+        }
+    }
+    let new = written.iter_mut().zip(&stored);
+    for (one, object) in new.filter(|(one, _)| one.outcome != Outcome::Unchanged) {
+        if is_made_from_itself(rows, &object.object, &known)? {
+            note_ring(&mut one.note);
         }
     }
     rows.change(&change)?;

@@ -10,6 +10,7 @@ use crate::engine::{Answered, Engine, Read, Write};
 use crate::idempotency::{check_key, repeated};
 use crate::resolution::KnownEntities;
 use crate::stored::unwritable;
+use crate::written::Effect;
 pub(crate) use crate::written::{Outcome, Writing, Written, WrittenObject};
 
 /// A handle on one tenant: the verbs of the store.
@@ -97,6 +98,19 @@ impl Tenant {
         asked: Digest,
         mut job: impl FnMut(&mut dyn Write) -> Result<Vec<WrittenObject>, Error> + Send + 'static,
     ) -> Result<Written, Error> {
+        self.once_with_effect(writing, verb, asked, move |rows| {
+            job(rows).map(Effect::from)
+        })
+    }
+
+    /// The same for a job that says whether all was so already.
+    pub(crate) fn once_with_effect(
+        &self,
+        writing: &Writing,
+        verb: &'static str,
+        asked: Digest,
+        mut job: impl FnMut(&mut dyn Write) -> Result<Effect, Error> + Send + 'static,
+    ) -> Result<Written, Error> {
         let Writing {
             idempotency_key: key,
             author,
@@ -117,7 +131,10 @@ impl Tenant {
                 rows.note("repeat", author.as_deref(), 0)?;
                 return repeat(key, asked, &before);
             }
-            let objects = job(rows)?;
+            let Effect {
+                objects,
+                nothing_changed,
+            } = job(rows)?;
             let touched = objects
                 .iter()
                 .filter(|object| object.outcome != Outcome::Unchanged);
@@ -126,6 +143,7 @@ impl Tenant {
                 version: stamp.version,
                 at: stamp.at,
                 objects,
+                nothing_changed,
             };
             if let Some(key) = &key {
                 let answer = serde_json::to_string(&written).map_err(|error| unwritable(&error))?;

@@ -116,6 +116,37 @@ pub struct Written {
     pub at: Instant,
     /// The objects that it touched.
     pub objects: Vec<WrittenObject>,
+    /// True where all that was asked for was so already: of entities, judgements and retractions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_changed: bool,
+}
+
+/// What a write comes to.
+pub(crate) struct Effect {
+    pub(crate) objects: Vec<WrittenObject>,
+    /// True where all of it was so already.
+    pub(crate) nothing_changed: bool,
+}
+
+impl Effect {
+    /// The effect on these objects alone.
+    pub(crate) fn on(objects: Vec<WrittenObject>) -> Effect {
+        let is_same = |one: &WrittenObject| one.outcome == Outcome::Unchanged;
+        Effect {
+            nothing_changed: objects.iter().all(is_same),
+            objects,
+        }
+    }
+}
+
+impl From<Vec<WrittenObject>> for Effect {
+    /// The effect on these objects, and on what is none.
+    fn from(objects: Vec<WrittenObject>) -> Effect {
+        Effect {
+            objects,
+            nothing_changed: false,
+        }
+    }
 }
 
 pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), Error> {

@@ -176,7 +176,8 @@ fn a_person_leaves_the_registry_of_entities(home: &Home) {
         ]
     );
     for id in ["e-7", "countess"] {
-        assert!(acme.entity_history(id).unwrap().is_empty());
+        let gone = acme.entity_history(id).unwrap_err();
+        assert_eq!(gone.kind, tenure::ErrorKind::NotFound, "{gone}");
     }
     // A write does not know them from memory, either.
     let written = put(

@@ -10,7 +10,7 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
     Append, Expect, ExportLine, HardDelete, KeptRecord, Line, MAX_BATCH, Outcome, Put, Resident,
-    Retention, StoredObject, Tenant, TextLine, WaitingKind, WriteKey, Writing, true_at,
+    Retention, StoredObject, Tenant, TextLine, WaitingKind, WriteKey, WriteNote, Writing, true_at,
 };
 
 on_both_engines!(
@@ -18,6 +18,8 @@ on_both_engines!(
     a_revision_narrows_what_was_believed,
     the_past_stays_as_it_was,
     what_is_retracted_is_believed_no_more,
+    what_changes_nothing_says_so,
+    what_is_made_from_itself_is_noted,
     judgement_is_history_too,
     a_write_that_says_nothing_of_it_leaves_a_judgement,
     what_was_retracted_keeps_the_gravest_of_its_judgements,
@@ -227,6 +229,69 @@ fn the_past_stays_as_it_was(home: &Home) {
         let (paged, whole) = (pages.iter().map(place), history.iter().map(place));
         assert!(paged.eq(whole), "{most}");
     }
+}
+
+fn what_changes_nothing_says_so(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "a", "A text.");
+    let disputed = || acme.judge(id, ContradictionStatus::Disputed, None, &quietly());
+    assert!(!disputed().unwrap().nothing_changed);
+    assert!(disputed().unwrap().nothing_changed);
+    let clean = acme.judge(id, ContradictionStatus::Clean, None, &quietly());
+    assert!(!clean.unwrap().nothing_changed);
+    let renewed = acme.confirm(vec![id], now(), &quietly()).unwrap();
+    assert!(!renewed.nothing_changed);
+    assert_eq!(renewed.objects[0].note, Some(WriteNote::Renewed));
+    let first = acme.retract(id, Expect::Any, &under("once")).unwrap();
+    assert!(!first.nothing_changed);
+    // The same write again is answered as it was; another finds nothing to do.
+    assert_eq!(
+        acme.retract(id, Expect::Any, &under("once")).unwrap(),
+        first
+    );
+    let again = acme.retract(id, Expect::Any, &under("twice")).unwrap();
+    assert!(again.nothing_changed);
+    assert_eq!(
+        acme.retract(id, Expect::Any, &under("twice")).unwrap(),
+        again
+    );
+    let gone = acme.confirm(vec![id], now(), &quietly()).unwrap_err();
+    assert_eq!(gone.kind, ErrorKind::Conflict, "{gone}");
+    let nothing = acme.change_entities(Vec::new(), &quietly()).unwrap_err();
+    assert_eq!(nothing.kind, ErrorKind::Input);
+    let unknown = acme.entity_history("nova").unwrap_err();
+    assert_eq!(unknown.kind, ErrorKind::NotFound);
+}
+
+fn what_is_made_from_itself_is_noted(home: &Home) {
+    let acme = home.tenant("acme");
+    let notes = |written: &tenure_store::Written| -> Vec<Option<WriteNote>> {
+        written.objects.iter().map(|one| one.note.clone()).collect()
+    };
+    let ring = Some(WriteNote::MadeFromItself);
+    let a = put_one(&acme, "a", "A text.");
+    // Of itself.
+    let own = put(&acme, vec![made_from("a", "A text of its own.", &[a])]);
+    assert_eq!(notes(&own), [ring.clone()]);
+    // In a ring of several, of which one closes it.
+    let b = put_one(&acme, "b", "B.");
+    let c = put(&acme, vec![made_from("c", "C.", &[b])]);
+    assert_eq!(notes(&c), [None]);
+    let d = put(&acme, vec![made_from("d", "D.", &[c.objects[0].object_id])]);
+    assert_eq!(notes(&d), [None]);
+    let closing = vec![made_from("b", "B, anew.", &[d.objects[0].object_id])];
+    assert_eq!(notes(&put(&acme, closing.clone())), [ring.clone()]);
+    // What was so already is not noted again.
+    assert_eq!(notes(&put(&acme, closing)), [None]);
+    // What hangs on a ring is not in it.
+    assert_eq!(notes(&put(&acme, vec![made_from("e", "E.", &[b])])), [None]);
+    // Both of one write.
+    let pair = ["x", "y"].map(|name| put_one(&acme, name, name));
+    let both = vec![
+        made_from("x", "X.", &pair[1..]),
+        made_from("y", "Y.", &pair[..1]),
+    ];
+    assert_eq!(notes(&put(&acme, both)), [ring.clone(), ring]);
 }
 
 fn what_is_retracted_is_believed_no_more(home: &Home) {

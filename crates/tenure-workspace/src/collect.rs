@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::error::Location;
-use tenure::object::{LOCAL_TENANT, MAX_NAME, ObjectType, Provenance, Sealer, clip};
+use tenure::object::{Authority, LOCAL_TENANT, MAX_NAME, ObjectType, Provenance, Sealer, clip};
 use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched};
 
@@ -197,7 +197,24 @@ impl Collector<'_> {
             }
             None => {}
         }
+        let asked = asked_authority(document);
         let mut document = owned(sourced, &about.path, &about.origin, options);
+        let lowered = asked
+            .zip(document.authority_level)
+            .filter(|(asked, has)| asked < has);
+        if let Some((asked, has)) = lowered {
+            self.warnings.push(Warning {
+                kind: WarningKind::AuthorityLowered,
+                name: document.name.clone(),
+                what: format!(
+                    "authority_lowered: it has {has} and not {asked}, as rules from the web, a tool or an agent do not command"
+                ),
+                at: Some(Location {
+                    source: about.shown.clone(),
+                    line: Some(line),
+                }),
+            });
+        }
         if is_named_by_file && self.names.has(&document) {
             name_by_folder(&mut document, &about.path, &about.origin);
         }
@@ -275,6 +292,16 @@ fn owned(sourced: Sourced, path: &Path, origin: &str, options: &Collect<'_>) -> 
         document.object_id = Some(document.id_when_named(&once));
     }
     document
+}
+
+/// The authority that a document asks for where it is a rule: without a word on it, it asks to command.
+fn asked_authority(document: &ObjectDocument) -> Option<Authority> {
+    let commands = matches!(
+        document.object_type.unwrap_or(ObjectType::Rule),
+        ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule
+    );
+    let stated = document.authority_level;
+    stated.or_else(|| commands.then_some(Authority::Developer))
 }
 
 /// Tells a file of one folder that was named from that of another, where both have the same path within theirs.

@@ -1137,3 +1137,34 @@ fn a_passage_without_provenance_is_refused_by_name() {
         ["rule", "tip"]
     );
 }
+
+#[test]
+fn a_rule_that_is_data_for_where_it_comes_from_is_told_of() {
+    let rule = |name: &str, more: &str| {
+        format!(r#"{{"name":"{name}","content":"Never push.","object_type":"policy_rule"{more}}}"#)
+    };
+    let lines = [
+        rule("own", ""),
+        rule(
+            "web",
+            r#","provenance":{"source_kind":"web","source_id":"https://a.example"}"#,
+        ),
+        rule("agent", r#","author":"agent""#),
+        rule("stated", r#","author":"agent","authority_level":4"#),
+        r#"{"name":"fact","content":"It is blue.","object_type":"identity_fact","author":"agent"}"#
+            .to_owned(),
+    ];
+    let bench = Bench::new(&[("rules.jsonl", &lines.join("\n"))]);
+    let typed = Collect {
+        typed_objects: true,
+        ..Collect::default()
+    };
+    let read = bench.with("rules.jsonl", &typed);
+    let told = warned(&read, WarningKind::AuthorityLowered);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (line, (name, told)) in ["web", "agent"].iter().zip(&told).enumerate() {
+        let start = format!("{name}: authority_lowered: it has 4 and not 1");
+        let place = format!("rules.jsonl:{}", line + 2);
+        assert!(told.starts_with(&start) && told.contains(&place), "{told}");
+    }
+}

@@ -69,6 +69,9 @@ pub(crate) struct WriteEntityArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)
+    .args(["name", "alias", "mail", "path", "document_id", "record_id", "relation", "role"])),
+    override_usage = "tenure entity add [OPTIONS] <ID>")]
 pub(crate) struct AddEntityArgs {
     /// The entity's id, as `canonical_entity_ids` of objects have it
     #[arg(value_name = "ID")]

@@ -58,10 +58,6 @@ const GROUPS: &[(&str, &[&str])] = &[
             "max_tokens",
             "tokens",
             "limit",
-            "conflicts list after",
-            "conflicts list unresolved",
-            "conflicts list entity",
-            "conflicts list slot",
             "condense to",
             "floor",
             "lossless",
@@ -76,6 +72,20 @@ const GROUPS: &[(&str, &[&str])] = &[
             "automatic",
             "turn_stays",
         ],
+    ),
+    (
+        "Conflicts",
+        &[
+            "conflicts list unresolved",
+            "conflicts list entity",
+            "conflicts list slot",
+            "conflicts list limit",
+            "conflicts list after",
+        ],
+    ),
+    (
+        "Outcome",
+        &["outcome propose name", "outcome propose record"],
     ),
     (
         "Selection",

@@ -8,7 +8,7 @@ use tenure::{Candidates, ContextObject, Error, Policy, Principal};
 use tenure_store::{BeliefWithEvidence, Sees, Silence};
 use tenure_workspace::{Clock, object_id};
 
-use super::store::{print_written, tenant, writing};
+use super::store::{as_named, print_written, tenant, writing};
 use super::{print, print_json, speak};
 use crate::args::{
     BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,
@@ -50,7 +50,8 @@ fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
     let id = object_id(&tenant, &object.object)?;
     let sees = seen_by(&object.tenant, caller)?;
     let sees = sees.as_deref();
-    let belief = tenant.belief(id, Clock::machine().now(), sees)?;
+    let belief = tenant.belief(id, Clock::machine().now(), sees);
+    let belief = belief.map_err(|error| as_named(error, &[(id, &object.object)]))?;
     if object.tenant.format == Format::Json {
         return print_json(&belief);
     }
@@ -113,7 +114,9 @@ fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let sees = seen_by(&args.object.tenant, &args.caller)?;
     let sees = sees.as_deref();
     let (now, writing) = (Clock::machine().now(), writing(&args.writing));
-    let (belief, written) = tenant.revise_belief(id, now, sees, &writing)?;
+    let revised = tenant.revise_belief(id, now, sees, &writing);
+    let (belief, written) =
+        revised.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
     match args.object.tenant.format {
         Format::Json => print_json(&json!({ "belief": belief, "written": written })),
         Format::Text => {

@@ -6,7 +6,7 @@ use tenure::object::{Decision, ObjectId};
 use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
 use tenure_workspace::object_id;
 
-use super::store::{print_written, tenant, writing};
+use super::store::{as_named, print_written, tenant, writing};
 use super::{instant, print, print_json};
 use crate::args::{
     ConflictsArgs, ConflictsCommand, Format, ListConflictsArgs, ResolveConflictArgs,
@@ -48,8 +48,29 @@ fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
         return print_all(&tenant, query);
     }
     let page = tenant.conflict_page(&query, args.limit.unwrap_or(SHOWN) as usize)?;
-    let none = "no two claims contradict each other\n";
-    print_conflicts(&page.conflicts, args.tenant.format, none)?;
+    let mut asked = Vec::new();
+    asked.extend(
+        args.entity
+            .as_deref()
+            .map(|id| format!("of the entity `{}`", cell(id))),
+    );
+    asked.extend(
+        args.slot
+            .as_deref()
+            .map(|slot| format!("on the slot `{}`", cell(slot))),
+    );
+    asked.extend(args.unresolved.then(|| "waiting for a decision".to_owned()));
+    asked.extend(
+        args.as_of
+            .as_deref()
+            .map(|at| format!("as of {}", cell(at))),
+    );
+    let none = match (args.after.is_some(), asked.is_empty()) {
+        (true, _) => "no more pairs come after that one\n".to_owned(),
+        (false, true) => "no two claims contradict each other\n".to_owned(),
+        (false, false) => format!("no conflict matches: {}\n", asked.join(", ")),
+    };
+    print_conflicts(&page.conflicts, args.tenant.format, &none)?;
     if let Some(next) = page.next {
         anstream::eprintln!(
             "note: there are more pairs: --limit N shows more, --after {next} the next ones"
@@ -104,7 +125,9 @@ fn resolve(args: &ResolveConflictArgs) -> Result<(), Failure> {
     };
     let note = args.note.as_deref();
     let written =
-        tenant.resolve_conflict(first, second, stands, note, None, &writing(&args.writing))?;
+        tenant.resolve_conflict(first, second, stands, note, None, &writing(&args.writing));
+    let named = [(first, &*args.first), (second, &*args.second)];
+    let written = written.map_err(|error| as_named(error, &named))?;
     print_written(&written, args.tenant.format)
 }
 

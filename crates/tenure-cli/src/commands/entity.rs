@@ -1,5 +1,7 @@
 //! `tenure entity`: who and what objects speak of.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use tenure::belief::entity::{
     Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolution, Resolved, SeenEntity,
@@ -9,7 +11,7 @@ use tenure::{Digest, Error, ErrorKind};
 use tenure_store::{Tenant, Written, believed_first};
 use tenure_workspace::object_id;
 
-use super::store::{tenant, tenant_to_write, writing};
+use super::store::{tenant, tenant_to_write, version_of, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
@@ -173,7 +175,7 @@ fn print_changed(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_json(written);
     }
-    print(&format!("version {} at {}\n", written.version, written.at))
+    print(&version_of(written))
 }
 
 fn kind_of(kind: Option<&str>) -> Result<Option<EntityType>, Error> {
@@ -316,16 +318,13 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
     };
     let weights = tenant.entity_weights()?;
     if let Some(name) = &args.mention {
-        if name.trim().is_empty() {
-            return Err(Error::input("the mention is empty")
-                .expected("a name, such as 'Ada Lovelace', or --object NAME")
-                .into());
-        }
         let mention = Profile {
             name: name.clone(),
             ..around
         };
-        let resolved = tenant.resolve_entity(&mention, &weights, None)?;
+        let resolved = tenant.resolve_entity(&mention, &weights, None);
+        let resolved =
+            resolved.map_err(|error| error.hint("--object NAME resolves what an object names"))?;
         if args.tenant.format == Format::Json {
             return print_json(&resolved);
         }
@@ -338,8 +337,16 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         .map(|one| one.object.revision().content())
         .collect();
     let found = tenant.resolve_text(&text.join("\n"), &around, &weights, None)?;
+    if args.write && found.is_empty() && args.tenant.format == Format::Text {
+        return print("nothing changed: it names no entity\n");
+    }
     if args.write {
         let mut operations = Vec::new();
+        let known: BTreeSet<String> = tenant
+            .entities(None)?
+            .into_iter()
+            .flat_map(|one| one.merged.into_iter().chain([one.id]))
+            .collect();
         for mention in &found {
             let candidates = mention.resolved.candidates.iter();
             let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
@@ -348,6 +355,8 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
                     id: id.clone(),
                     alias: mention.name.clone(),
                 }),
+                // It was kept before, and waits.
+                (_, _) if known.contains(&fresh_id(id, &mention.name)) => {}
                 (outcome, _) => operations.push(EntityOp::Create {
                     id: fresh_id(id, &mention.name),
                     name: mention.name.clone(),
@@ -359,6 +368,9 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
                     candidates,
                 }),
             }
+        }
+        if operations.is_empty() {
+            return print_changed(&unchanged(&tenant)?, args.tenant.format);
         }
         return change(
             &tenant,
@@ -378,6 +390,19 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         .iter()
         .map(|mention| text_of(&mention.name, &mention.resolved));
     print(&text.collect::<String>())
+}
+
+/// The result of a write that nothing was to be written for: the last one's.
+fn unchanged(tenant: &Tenant) -> Result<Written, Error> {
+    let version = tenant.version()?;
+    let last = tenant.written(version)?;
+    let missing = || Error::not_found("nothing was ever written to this tenant");
+    Ok(Written {
+        version,
+        at: last.ok_or_else(missing)?.at,
+        objects: Vec::new(),
+        nothing_changed: true,
+    })
 }
 
 /// The id of an entity that an object names first.

@@ -5,7 +5,7 @@ use tenure::{Error, ObjectDocument};
 use tenure_store::{OutcomeLine, Proposal};
 use tenure_workspace::object_id;
 
-use super::store::{objects, print_written, tenant, tenant_to_write, writing};
+use super::store::{as_named, objects, print_written, tenant, tenant_to_write, writing};
 use super::{flagged, print, print_json, read_or_stdin};
 use crate::args::{
     DecideArgs, Format, ListOutcomesArgs, OutcomeArgs, OutcomeCommand, ProposeArgs, RepeatArgs,
@@ -67,14 +67,16 @@ fn propose(args: &ProposeArgs) -> Result<(), Failure> {
 fn decide(args: &DecideArgs, decision: OutcomeDecision) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.decide_outcome(id, decision, &args.by, &writing(&args.writing))?;
+    let written = tenant.decide_outcome(id, decision, &args.by, &writing(&args.writing));
+    let written = written.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
     print_written(&written, args.object.tenant.format)
 }
 
 fn repeat(args: &RepeatArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.repeat_mistake(id, args.record.as_deref(), &writing(&args.writing))?;
+    let written = tenant.repeat_mistake(id, args.record.as_deref(), &writing(&args.writing));
+    let written = written.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
     print_written(&written, args.object.tenant.format)
 }
 
@@ -82,12 +84,17 @@ fn list(args: &ListOutcomesArgs) -> Result<(), Failure> {
     let state = args.state.as_deref().map(str::parse::<OutcomeState>);
     let state = flagged("--state", state.transpose())?;
     let mut found = tenant(&args.tenant)?.outcomes(None)?;
+    let all = found.len();
     found.retain(|line| state.is_none_or(|state| line.state == state));
     if args.tenant.format == Format::Json {
         return print_json(&found);
     }
     if found.is_empty() {
-        return print("no outcome was proposed\n");
+        return print(&if all > 0 {
+            format!("none of the {all} outcomes is in that state\n")
+        } else {
+            "no outcome was proposed\n".to_owned()
+        });
     }
     print(&found.iter().map(text_of).collect::<String>())
 }

@@ -93,6 +93,7 @@ pub(crate) fn warn(warnings: &[Warning]) {
             WarningKind::File,
             "files that cannot be read (--strict fails at the first)",
         ),
+        (WarningKind::AuthorityLowered, "rules that are data"),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::Error;
-use tenure::object::{Decision, clip};
+use tenure::object::{Decision, ObjectId, clip};
 use tenure_store::{Conflict, ConflictQuery, PairMark, Sees, Written};
 
 use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
@@ -42,6 +42,39 @@ pub(super) struct Conflicts {
     /// The mark to ask for what comes after, where there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+}
+
+impl Listing {
+    /// Refuses what lists are narrowed by beside the two objects of a pair.
+    fn check_pair(&self) -> Result<(), Error> {
+        let given = [
+            ("entity", self.entity.is_some()),
+            ("slot", self.slot.is_some()),
+            ("unresolved", self.unresolved.is_some()),
+            ("as_of", self.as_of.is_some()),
+            ("limit", self.limit.is_some()),
+            ("after", self.after.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((field, _)) => {
+                let what = format!("`{field}` does not go with a pair of objects");
+                Err(Error::input(what).at(field, None).expected(
+                    "`first` and `second` alone, which list all that was judged of the pair",
+                ))
+            }
+        }
+    }
+}
+
+/// Refuses one object in the place of two.
+fn refuse_itself(first: ObjectId, second: ObjectId) -> Result<(), Error> {
+    if first != second {
+        return Ok(());
+    }
+    Err(Error::input("both names are of one object")
+        .at("second", None)
+        .expected("two objects whose claims contradict each other"))
 }
 
 impl Conflicts {
@@ -89,12 +122,16 @@ pub(super) async fn list(
             let page = tenant.conflict_page(&query, most)?;
             return Ok(Conflicts::of(&page.conflicts, page.next)?);
         };
+        asked.check_pair()?;
         // What is not there, or hidden, has no conflicts.
         let found = match (
             reader.existing(&tenant, first)?,
             reader.existing(&tenant, second)?,
         ) {
-            (Some(first), Some(second)) => tenant.conflict_history(first, second, sees)?,
+            (Some(first), Some(second)) => {
+                refuse_itself(first, second)?;
+                tenant.conflict_history(first, second, sees)?
+            }
             _ => Vec::new(),
         };
         Ok(Conflicts::of(&found, None)?)
@@ -155,12 +192,7 @@ pub(super) async fn resolve(
         };
         let first = named(&deciding.first, "first")?;
         let second = named(&deciding.second, "second")?;
-        if first == second {
-            return Err(Error::input("both names are of one object")
-                .at("second", None)
-                .expected("two objects whose claims contradict each other")
-                .into());
-        }
+        refuse_itself(first, second)?;
         let note = deciding.note.as_deref();
         Ok(tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing)?)
     });

@@ -74,7 +74,8 @@ pub(super) async fn history(
     Asked(asked): Asked<Wanted>,
 ) -> Result<Said<EntityHistory>, Refusal> {
     let found = crate::blocking(move || {
-        let entries = tenant(&app, &caller)?.entity_history(&asked.id)?;
+        let entries = tenant(&app, &caller)?.entity_history(&asked.id);
+        let entries = entries.in_field("id")?;
         Ok(EntityHistory { entries })
     });
     Ok(Said(found.await?))
@@ -150,7 +151,8 @@ pub(super) async fn resolve(
             Some(weights) => weights,
             None => tenant.entity_weights()?,
         };
-        let resolved = tenant.resolve_entity(&asking.mention, &weights, sees)?;
+        let resolved = tenant.resolve_entity(&asking.mention, &weights, sees);
+        let resolved = resolved.in_field("mention.name")?;
         let resolved = serde_json::to_value(resolved).map_err(|error| {
             tenure::Error::assertion(format!("a resolution is written as JSON: {error}"))
         })?;

@@ -11,6 +11,9 @@ use tenure::{Error, ErrorKind};
 /// The name of the body as a whole.
 pub(super) const BODY: &str = "body";
 
+/// The words for a text that is no JSON.
+const NOT_JSON: &str = "this is not JSON";
+
 /// Names the field of which an input is wrong.
 pub(crate) trait InField {
     /// The same, and where it fails for an input that names no place, this field.
@@ -50,7 +53,12 @@ fn join(field: &str, inner: &str) -> String {
 /// Reads a body of JSON.
 pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    let read = read(&mut json, "")?;
+    // A number where a word is expected is said to be no JSON: as a value it is told apart.
+    let is_no_value = |error: &Error| error.what == NOT_JSON;
+    let read = read(&mut json, "").or_else(|error| match serde_json::from_slice(body) {
+        Ok(value) if is_no_value(&error) => read_field(value, ""),
+        _ => Err(error),
+    })?;
     json.end().map_err(|error| json_error(&error, BODY))?;
     Ok(read)
 }

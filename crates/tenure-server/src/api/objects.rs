@@ -496,6 +496,10 @@ pub(super) async fn put_all(
     Json(writes): Json<Writes>,
 ) -> Result<Said<Written>, Refusal> {
     let writing = writing(&headers, &caller)?;
+    if writes.objects.is_empty() {
+        let error = Error::input("there is nothing to write").at("objects", None);
+        return Err(error.expected("at least one object").into());
+    }
     let written = crate::blocking(move || {
         let typed = |mut document: ObjectDocument| {
             document.untyped_is_data();

@@ -41,6 +41,7 @@ pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Re
         let page = tenant.conflict_page(&query, Waiting::CONFLICTS)?;
         let waiting = Waiting {
             conflicts: page.conflicts,
+            after,
             next: page.next,
             ..waits(&visit, &tenant)?
         };

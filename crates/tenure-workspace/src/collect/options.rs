@@ -86,6 +86,8 @@ pub enum WarningKind {
     File,
     /// A document that says it is guidance, or looks like it, and was read as data.
     ReadAsData,
+    /// A rule that has less authority than it asks for, for where it comes from.
+    AuthorityLowered,
     /// An object is longer than the encoder sees.
     Encoder,
 }

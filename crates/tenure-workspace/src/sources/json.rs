@@ -1,6 +1,7 @@
 //! JSON: one object in its published form, an array of them, or one in each line.
 
 use serde_json::value::RawValue;
+use tenure::request::from_json;
 use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
@@ -11,12 +12,11 @@ use super::Sourced;
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
 pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-    let failed = |error: serde_json::Error| tenure::request::json_error(&error, stem);
     if !text.trim_start().starts_with('[') {
-        let document: ObjectDocument = serde_json::from_str(text).map_err(failed)?;
+        let document: ObjectDocument = from_json(text, stem)?;
         return Ok(vec![Sourced::new(named(document, stem), 1)]);
     }
-    let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
+    let parts: Vec<&RawValue> = from_json(text, stem)?;
     let (mut line, mut counted) = (1, 0);
     parts
         .into_iter()
@@ -24,14 +24,13 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
             let offset = part.get().as_ptr() as usize - text.as_ptr() as usize;
             line += text[counted..offset].matches('\n').count();
             counted = offset;
-            let mut document: ObjectDocument =
-                serde_json::from_str(part.get()).map_err(|error| {
-                    let mut ours = failed(error);
-                    if let Some(at) = &mut ours.at {
-                        at.line = at.line.map(|inner| inner + line - 1);
-                    }
-                    ours
-                })?;
+            let read = from_json(part.get(), stem);
+            let mut document: ObjectDocument = read.map_err(|mut error: Error| {
+                if let Some(at) = &mut error.at {
+                    at.line = at.line.map(|inner| inner + line - 1);
+                }
+                error
+            })?;
             let at = |error: Error| error.or_at(stem, Some(line));
             document.complete().map_err(at)?;
             Ok(Sourced::new(document, line))
@@ -63,10 +62,9 @@ pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error>
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(at, line)| {
-        let mut document: ObjectDocument = serde_json::from_str(line).map_err(|error| {
-            let ours = tenure::request::json_error(&error, stem);
-            ours.at(stem, Some(at + 1))
-        })?;
+        let read = from_json(line, stem);
+        let mut document: ObjectDocument =
+            read.map_err(|error: Error| error.at(stem, Some(at + 1)))?;
         document
             .complete()
             .map_err(|error| error.or_at(stem, Some(at + 1)))?;
@@ -111,6 +109,7 @@ mod tests {
         assert_eq!(lines.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 3]);
         let wrong = parse_lines(&text.replace("\"b\"", "7"), "stem").unwrap_err();
         assert_eq!(wrong.at.and_then(|at| at.line), Some(3));
+        assert_eq!(wrong.what, "`name`: wrong kind of value: integer `7`");
         for rows in [
             "",
             "x",
@@ -118,6 +117,35 @@ mod tests {
             "{\"text\": \"x\"}",
         ] {
             assert!(!begins_with_object(rows), "{rows}");
+        }
+    }
+
+    #[test]
+    fn mistakes_name_their_field() {
+        for (text, expected) in [
+            (
+                r#"{"object_type": 3}"#,
+                "`object_type`: wrong kind of value: integer `3`",
+            ),
+            (r#"{"priority": "high"}"#, "`priority`: "),
+            (
+                r#"{"tags": ["a", 7]}"#,
+                "`tags[1]`: wrong kind of value: integer `7`",
+            ),
+            (
+                r#"{"provenance": {"source_id": "a", "x": 1}}"#,
+                "`provenance.x`: unknown field `x`",
+            ),
+            (r#"{"nam": "a"}"#, "unknown field `nam`"),
+            (
+                r#"{"object_type": "rul"}"#,
+                "`object_type`: unknown term `rul`",
+            ),
+            (r#"{"name": }"#, "this is not JSON"),
+            (r#"{"name": "a", "content": "b"} x"#, "trailing characters"),
+        ] {
+            let what = parse(text, "stem").unwrap_err().what;
+            assert!(what.starts_with(expected), "{text}: {what}");
         }
     }
 

@@ -328,13 +328,16 @@ pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
     ours.at(source, line)
 }
 
+/// The words for a text that is no JSON.
+pub(crate) const NOT_JSON: &str = "this is not JSON";
+
 /// A parser's message without the words of the language that we are written in.
 fn in_plain_words(message: &str) -> String {
     const WORDS: [(&str, &str); 14] = [
         ("unknown variant", "unknown term"),
         ("invalid type: ", "wrong kind of value: "),
         ("invalid value: ", "value out of range: "),
-        ("expected value", "this is not JSON"),
+        ("expected value", NOT_JSON),
         (
             "expected u32",
             "expected a whole number from 0 to 4294967295",

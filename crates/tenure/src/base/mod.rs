@@ -2,6 +2,7 @@
 
 pub mod digest;
 pub mod error;
+pub(crate) mod json;
 pub(crate) mod key;
 pub mod num;
 mod terms;

@@ -5,6 +5,9 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::temporal::Pieces;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -14,7 +17,7 @@ use crate::base::text::clip;
 /// A point in time in microseconds since 1970-01-01T00:00:00Z.
 ///
 /// Written as RFC 3339 with a zone, or as a plain date, which means midnight UTC. A time of day
-/// without a zone is refused: it would mean another instant on another machine.
+/// without a zone is refused: it would mean another instant on another machine. The last day is 9999-12-31, in UTC.
 ///
 /// ```
 /// use tenure::time::Instant;
@@ -69,18 +72,55 @@ impl FromStr for Instant {
             text.parse::<jiff::Timestamp>()
         };
         let stamp = stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond()));
-        stamp.map_err(|_| {
-            Error::input(format!("`{}` is not an instant", clip(text)))
-                .expected("RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date")
+        stamp.ok().or_else(|| of_last_day(text)).ok_or_else(|| {
+            let error = Error::input(format!("`{}` is not an instant", clip(text)));
+            // A year of more digits is nobody's typing error.
+            let year = text.trim_start_matches('+').split('-').next();
+            let is_late = year.is_some_and(|year| {
+                year.len() > 4 && year.bytes().all(|digit| digit.is_ascii_digit())
+            });
+            error.expected(if is_late {
+                "an instant before 10000-01-01, in UTC; leave an end out that is open"
+            } else {
+                "RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date"
+            })
         })
     }
 }
 
+/// The beginning of the time that is counted.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// The instant that a text names, where it is after the last one that the parser takes, 22 hours into 9999-12-30, and before
+/// the year 10000: many write 9999-12-31 for what is open.
+fn of_last_day(text: &str) -> Option<Instant> {
+    let (date, time, ahead) = if text.len() == 10 {
+        (text.parse::<Date>().ok()?, Time::midnight(), 0)
+    } else {
+        let pieces = Pieces::parse(text).ok()?;
+        let ahead = pieces.to_numeric_offset()?.seconds();
+        (pieces.date(), pieces.time()?, ahead)
+    };
+    let local = date.to_datetime(time).duration_since(EPOCH);
+    let micros = local.checked_sub(SignedDuration::from_secs(ahead.into()))?;
+    let micros = i64::try_from(micros.as_micros()).ok()?;
+    written_late(micros).map(|_| Instant::from_micros(micros))
+}
+
+/// The time of an instant that is after the last one that is written as a timestamp.
+fn written_late(micros: i64) -> Option<DateTime> {
+    let is_late = micros > jiff::Timestamp::MAX.as_microsecond();
+    let late = || EPOCH.checked_add(SignedDuration::from_micros(micros)).ok();
+    is_late.then(late).flatten()
+}
+
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.micros()) {
-            Ok(stamp) => write!(f, "{stamp}"),
-            Err(_) => write!(f, "{} µs", self.micros()),
+        let stamp = jiff::Timestamp::from_microsecond(self.micros());
+        match (stamp, written_late(self.micros())) {
+            (Ok(stamp), _) => write!(f, "{stamp}"),
+            (Err(_), Some(late)) => write!(f, "{late}Z"),
+            (Err(_), None) => write!(f, "{} µs", self.micros()),
         }
     }
 }
@@ -173,6 +213,50 @@ mod tests {
         assert!(instants.is_sorted());
         assert_eq!(instants.map(Instant::micros), micros);
         assert_eq!(size_of::<Interval>(), 16);
+    }
+
+    #[test]
+    fn the_last_day_is_taken_and_written_again() {
+        let at = |text: &str| text.parse::<Instant>();
+        let before = at("9999-12-30T21:59:59.5Z").unwrap();
+        let mut last = before;
+        for (text, written) in [
+            ("9999-12-30T22:00:01Z", "9999-12-30T22:00:01Z"),
+            ("9999-12-31", "9999-12-31T00:00:00Z"),
+            ("9999-12-31T02:00:01+01:00", "9999-12-31T01:00:01Z"),
+            ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
+        ] {
+            let instant = at(text).unwrap();
+            assert_eq!(instant.to_string(), written);
+            assert_eq!(at(written).unwrap(), instant);
+            assert!(instant > last, "{text}");
+            last = instant;
+        }
+        let days = at("9999-12-31")
+            .unwrap()
+            .days_since(at("9999-12-29").unwrap());
+        assert_eq!(days, 2.0);
+        for text in [
+            "10000-01-01",
+            "+010000-01-01T00:00:00Z",
+            "99999-01-01T00:00:00Z",
+        ] {
+            let expected = at(text).unwrap_err().expected.unwrap();
+            assert!(
+                expected.contains("before 10000-01-01"),
+                "{text}: {expected}"
+            );
+        }
+        for text in [
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T12:00:00",
+            "9999-12-32",
+            "9999-13-01",
+            "2026-02-30",
+        ] {
+            let expected = at(text).unwrap_err().expected.unwrap();
+            assert!(expected.starts_with("RFC 3339"), "{text}: {expected}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::object::Classification;
 use crate::provider::catalogue::Model;
 
 pub use crate::base::error::json_error;
+pub use crate::base::json::from_json;
 pub use crate::input::policy::{Strategy, TaskClass};
 pub use crate::input::served::ServedLedger;
 pub use crate::input::task::{

@@ -297,6 +297,32 @@ impl ObjectDocument {
         .hint("evidence that nobody can look up is never shown to a model"))
     }
 
+    /// Checks that no entry of a list of ids or names is blank: it would name nothing. What was stored once is taken as it is.
+    pub(super) fn check_entries(&self) -> Result<(), Error> {
+        for (field, entry, list) in [
+            (
+                "canonical_entity_ids",
+                "the id of an entity",
+                &self.canonical_entity_ids,
+            ),
+            ("aliases", "another name", &self.aliases),
+            ("tags", "a tag", &self.tags),
+            ("origins", "a source", &self.origins),
+            (
+                "subjects",
+                "the id of a person whom it is about",
+                &self.subjects,
+            ),
+            ("keep_with", "the name of an object", &self.keep_with),
+        ] {
+            if let Some(at) = list.iter().position(|text| text.trim().is_empty()) {
+                let what = format!("object `{}`: `{field}[{at}]` is blank", clip(&self.name));
+                return Err(Error::input(what).expected(format!("{entry}, or no such entry")));
+            }
+        }
+        Ok(())
+    }
+
     fn short_fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let provenance = self.provenance.as_ref();
         let single = [
@@ -366,6 +392,27 @@ mod tests {
     fn refused(document: ObjectDocument, part: &str) {
         let error = document.seal().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
+    }
+
+    #[test]
+    fn blank_entries_are_named_and_what_is_stored_is_taken() {
+        let base = || ObjectDocument::named("a", "text");
+        let lists: [(&str, fn(&mut ObjectDocument) -> &mut Vec<String>); 6] = [
+            ("canonical_entity_ids", |one| &mut one.canonical_entity_ids),
+            ("aliases", |one| &mut one.aliases),
+            ("tags", |one| &mut one.tags),
+            ("origins", |one| &mut one.origins),
+            ("subjects", |one| &mut one.subjects),
+            ("keep_with", |one| &mut one.keep_with),
+        ];
+        for (field, list) in lists {
+            for blank in ["", " ", "\t\n", "\u{a0}"] {
+                let mut document = base();
+                list(&mut document).extend(["x".to_owned(), blank.to_owned()]);
+                refused(document.clone(), &format!("`{field}[1]` is blank"));
+                document.seal_stored().unwrap();
+            }
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl ObjectDocument {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when `source_origin` or `update_path` of such a document is no
-    /// URI, which that schema demands; when `inserted_in_step` is no step.
+    /// URI, which that schema demands; when `inserted_in_step` is no step; when an entry of a list of ids or names is blank.
     ///
     /// ```
     /// let text = r#"{"object_id": "6f1b0c3e-8f7e-4f0e-9f55-0f4c5a1c2d3e", "content": "Answer in one sentence.",
@@ -31,6 +31,7 @@ impl ObjectDocument {
         if let Some(step) = &self.inserted_in_step {
             step.parse::<Step>()?;
         }
+        self.check_entries()?;
         let (true, Some(id)) = (self.name.is_empty(), self.object_id) else {
             return Ok(());
         };

@@ -1,13 +1,25 @@
 //! The closed vocabularies. An unknown term is an error that names the nearest known one.
 
+use std::fmt;
+
+use serde::{Deserializer, de};
+
 /// Declares a closed vocabulary: an enum, its terms, and how it is read and written.
 macro_rules! vocabulary {
     ($(#[$doc:meta])* $name:ident ($noun:literal) { $($(#[$term_doc:meta])* $variant:ident = $term:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug,
-                 serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+                 serde::Serialize, schemars::JsonSchema)]
         #[non_exhaustive]
         pub enum $name { $($(#[$term_doc])* #[serde(rename = $term)] $variant,)+ }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                let (terms, all) = (&[$($term,)+], $name::ALL);
+                let at = $crate::object::vocabulary::term_at(from, $noun, terms)?;
+                all.get(at).copied().ok_or_else(|| serde::de::Error::custom("there is no such term"))
+            }
+        }
 
         $crate::terms! { $name ($noun) { $($variant = $term,)+ } }
 
@@ -19,6 +31,39 @@ macro_rules! vocabulary {
     };
 }
 pub(crate) use vocabulary;
+
+/// Reads one of these terms, and returns its place among them. What is no text is said to be none: a reader of JSON would say
+/// that it is no JSON.
+pub(crate) fn term_at<'de, D: Deserializer<'de>>(
+    from: D,
+    noun: &'static str,
+    terms: &'static [&'static str],
+) -> Result<usize, D::Error> {
+    from.deserialize_str(Term { noun, terms })
+}
+
+struct Term {
+    noun: &'static str,
+    terms: &'static [&'static str],
+}
+
+impl de::Visitor<'_> for Term {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a text, the {}: one of {}",
+            self.noun,
+            self.terms.join(", ")
+        )
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<usize, E> {
+        let found = self.terms.iter().position(|term| *term == text);
+        found.ok_or_else(|| E::unknown_variant(text, self.terms))
+    }
+}
 
 vocabulary! {
     /// The type of an object. The first eight are the core's; the rest hold what a payload needs besides.

@@ -70,6 +70,14 @@ pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>
     named.iter().map(|named| object_id(tenant, named)).collect()
 }
 
+/// An error that calls an object as the user did, where it has the object's id.
+pub(crate) fn as_named(mut error: Error, named: &[(ObjectId, &str)]) -> Error {
+    for (id, name) in named {
+        error.what = error.what.replace(&id.to_string(), &cell(name));
+    }
+    error
+}
+
 /// Prints the result of a write, for people or for programs.
 pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
@@ -89,8 +97,18 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
             text.push_str(&format!("  {note}\n"));
         }
     }
-    text.push_str(&format!("version {} at {}\n", written.version, written.at));
+    text.push_str(&version_of(written));
     print(&text)
+}
+
+/// The version after a write, for people, and that it changed nothing where it did not.
+pub(crate) fn version_of(written: &Written) -> String {
+    let same = if written.nothing_changed {
+        "nothing changed: it was so already\n"
+    } else {
+        ""
+    };
+    format!("{same}version {} at {}\n", written.version, written.at)
 }
 
 /// A note on what was written, for people.
@@ -114,6 +132,11 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
         } => Some(format!(
             "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
         )),
+        WriteNote::MadeFromItself => Some(
+            "made_from_itself: what it was made from leads back to it; write it with `derived_from` of what came first"
+                .to_owned(),
+        ),
+        WriteNote::Renewed => Some("renewed: it did not wait, and counts as confirmed now".to_owned()),
         WriteNote::NothingSpeaks => Some(
             "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),
         ),

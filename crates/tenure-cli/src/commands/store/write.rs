@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure::object::RetirementRule;
+use tenure::request::from_json;
 use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
@@ -131,12 +132,12 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
     each_line(&args.file, |line| {
         working.count(lines.len() + texts.len(), 0);
         let read = match serde_json::from_str::<TextMark>(line) {
-            Ok(_) => serde_json::from_str(line).map(|line| texts.push(line)),
-            Err(_) => serde_json::from_str(line).map(|line| lines.push(line)),
+            Ok(_) => from_json(line, "").map(|line| texts.push(line)),
+            Err(_) => from_json(line, "").map(|line| lines.push(line)),
         };
-        read.map_err(|error| {
-            Error::input(format!("the line cannot be read: {error}"))
-                .expected("a line of `tenure store export`, or an `object` to write")
+        read.map_err(|error| match error.expected {
+            Some(_) => error,
+            None => error.expected("a line of `tenure store export`, or an `object` to write"),
         })
     })?;
     drop(working);

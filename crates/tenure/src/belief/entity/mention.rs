@@ -1,5 +1,6 @@
 //! Stage 1: mentions of entities in a text, by known aliases and by bounded patterns.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -17,7 +18,7 @@ pub const MIN_ALIAS: usize = 2;
 pub const MAX_ALIAS: usize = 256;
 /// The most ends at which a name is looked for where a longer one begins that is none.
 const MOST_WORDS: usize = 64;
-/// The most mentions that are given of one text.
+/// The most names that are given of one text.
 pub const MAX_MENTIONS: usize = 10_000;
 
 vocabulary! {
@@ -74,10 +75,44 @@ impl Mention {
 /// The mentions of a text, in its order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
-    /// The mentions; they do not overlap.
+    /// The mentions: each name once, where it stands first. They do not overlap.
     pub mentions: Vec<Mention>,
-    /// True if there are more than are given.
+    /// True if there are more names than are given.
     pub is_cut: bool,
+}
+
+/// The mentions of a text as they are looked for, and everywhere that they stand.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// The mentions: of those that one search found, each name once.
+    pub(super) mentions: Vec<Mention>,
+    /// The places of all, repeats too, in the order of the text and apart from each other.
+    pub(super) places: Vec<Range<usize>>,
+    /// The names that the running search found.
+    named: BTreeSet<String>,
+    /// True if there are more names than there is room for.
+    pub(super) is_cut: bool,
+}
+
+impl Marks {
+    /// Returns whether the running search found this name before.
+    fn holds(&self, name: &str) -> bool {
+        self.named.contains(name)
+    }
+
+    /// Takes a mention; a repeat needs no room. Returns whether there was any.
+    fn take(&mut self, mention: Mention) -> bool {
+        if self.holds(&mention.name) {
+            return true;
+        }
+        if self.mentions.len() >= MAX_MENTIONS {
+            self.is_cut = true;
+            return false;
+        }
+        self.named.insert(mention.name.clone());
+        self.mentions.push(mention);
+        true
+    }
 }
 
 /// The search for mentions: made once of all aliases.
@@ -162,14 +197,16 @@ impl MentionFinder {
 
     /// The mentions in a text. Of two that overlap, a known alias goes first, then the earlier one.
     pub fn find(&self, text: &str) -> Found {
-        let mut found = self.aliases(text);
-        found.is_cut |= self.add_patterns(text, &mut found.mentions);
-        found
-    }
-
-    /// The known aliases in a text.
-    pub(super) fn aliases(&self, text: &str) -> Found {
-        MentionFinder::scan(&[self], text, &mut |_| true)
+        let mut marks = MentionFinder::scan(&[self], text, &mut |_| true);
+        self.add_patterns(text, &mut marks);
+        let mut mentions = marks.mentions;
+        mentions.sort_by_key(|mention| mention.at.start);
+        let mut named = BTreeSet::new();
+        mentions.retain(|mention| named.insert(mention.name.clone()));
+        Found {
+            mentions,
+            is_cut: marks.is_cut,
+        }
     }
 
     /// The aliases of all these searches in a text that are `known`: of two that overlap the earlier one, then the longer. One
@@ -178,9 +215,9 @@ impl MentionFinder {
         finders: &[&MentionFinder],
         text: &str,
         known: &mut dyn FnMut(&str) -> bool,
-    ) -> Found {
+    ) -> Marks {
         let view = View::of(text);
-        let mut found = Found::default();
+        let mut marks = Marks::default();
         let mut next: Vec<(Option<(usize, usize)>, bool)> = vec![(None, false); finders.len()];
         let mut from = 0;
         loop {
@@ -204,25 +241,27 @@ impl MentionFinder {
             };
             let end = ends.find(|end| {
                 let name = &view.text[start..*end];
-                (*end == longest || is_name(name)) && known(name)
+                marks.holds(name) || ((*end == longest || is_name(name)) && known(name))
             });
             let Some(end) = end else {
                 from = start + view.text[start..].chars().next().map_or(1, char::len_utf8);
                 continue;
             };
-            if found.mentions.len() == MAX_MENTIONS {
-                found.is_cut = true;
+            let (at, name) = (view.at(start)..view.end(end), &view.text[start..end]);
+            let has_room = marks.holds(name)
+                || marks.take(Mention {
+                    at: at.clone(),
+                    name: name.to_owned(),
+                    sign: Sign::Alias,
+                    kind: None,
+                });
+            if !has_room {
                 break;
             }
-            found.mentions.push(Mention {
-                at: view.at(start)..view.end(end),
-                name: view.text[start..end].to_owned(),
-                sign: Sign::Alias,
-                kind: None,
-            });
+            marks.places.push(at);
             from = end;
         }
-        found
+        marks
     }
 
     /// The next place at which an alias begins that is the beginning of a word, and the end of the longest there.
@@ -242,41 +281,36 @@ impl MentionFinder {
         None
     }
 
-    /// Adds what the patterns find outside of these mentions, which are in the order of the text and apart from each other.
-    /// Returns whether there are more than are given.
-    pub(super) fn add_patterns(&self, text: &str, mentions: &mut Vec<Mention>) -> bool {
-        let mut is_cut = false;
+    /// Adds what the patterns find outside of what is marked already.
+    pub(super) fn add_patterns(&self, text: &str, marks: &mut Marks) {
+        marks.named.clear();
         for (pattern, sign, kind) in &self.patterns {
-            let taken = mentions.clone();
+            let mut places = Vec::new();
             let mut next = 0;
             for found in pattern.find_iter(text) {
-                while taken
-                    .get(next)
-                    .is_some_and(|one| one.at.end <= found.start())
-                {
+                let taken = &marks.places;
+                while taken.get(next).is_some_and(|at| at.end <= found.start()) {
                     next += 1;
                 }
-                if taken
-                    .get(next)
-                    .is_some_and(|one| one.at.start < found.end())
-                {
+                if taken.get(next).is_some_and(|at| at.start < found.end()) {
                     continue;
                 }
-                if mentions.len() >= MAX_MENTIONS {
-                    is_cut = true;
-                    break;
-                }
                 let name = found.as_str().trim_end_matches('.');
-                mentions.push(Mention {
-                    at: found.start()..found.start() + name.len(),
+                let at = found.start()..found.start() + name.len();
+                let has_room = marks.take(Mention {
+                    at: at.clone(),
                     name: folded(name),
                     sign: *sign,
                     kind: *kind,
                 });
+                if !has_room {
+                    break;
+                }
+                places.push(at);
             }
-            mentions.sort_by_key(|mention| mention.at.start);
+            marks.places.append(&mut places);
+            marks.places.sort_by_key(|at| at.start);
         }
-        is_cut
     }
 }
 
@@ -379,7 +413,7 @@ mod tests {
         assert_eq!(names(&finder, "innovation"), [""; 0]);
         assert_eq!(
             names(&finder, "NOVA, nova prime; ＮＯＶＡ"),
-            ["nova", "nova prime", "nova"]
+            ["nova", "nova prime"]
         );
         assert_eq!(names(&finder, "x marks A\u{30A}l"), ["ål"; 0]);
         assert_eq!(names(&finder, "a\u{E5}l ål"), ["ål"]);
@@ -403,11 +437,39 @@ mod tests {
     }
 
     #[test]
-    fn a_text_full_of_mentions_is_cut() {
-        let finder = MentionFinder::new(["ab"]).unwrap();
-        let found = finder.find(&"ab ".repeat(1_000_000));
+    fn a_text_full_of_names_is_cut() {
+        let aliases: Vec<String> = (0..=MAX_MENTIONS).map(|n| format!("n{n}")).collect();
+        let finder = MentionFinder::new(&aliases).unwrap();
+        let found = finder.find(&aliases.join(" "));
         assert!(found.is_cut);
         assert_eq!(found.mentions.len(), MAX_MENTIONS);
+        let found = finder.find(&aliases[1..].join(" "));
+        assert!(!found.is_cut);
+        assert_eq!(found.mentions.len(), MAX_MENTIONS);
+    }
+
+    #[test]
+    fn repeats_leave_room_for_other_names() {
+        let finder = MentionFinder::new(["ab", "nova", "ops-7"]).unwrap();
+        let text =
+            "ab OPS-12 x/y AI-1 ".repeat(MAX_MENTIONS + 500) + "OPS-7 nova z/ab kim@acme.example";
+        let found = finder.find(&text);
+        assert!(!found.is_cut);
+        // A repeat covers its place: `z/ab` is no path, where `ab` is a name.
+        let known: Vec<&str> = found.mentions.iter().map(|one| &*one.name).collect();
+        let all = [
+            "ab",
+            "ops-12",
+            "x/y",
+            "ai-1",
+            "ops-7",
+            "nova",
+            "kim@acme.example",
+        ];
+        assert_eq!(known, all);
+        for mention in &found.mentions {
+            assert_eq!(folded(&text[mention.at.clone()]), mention.name);
+        }
     }
 
     #[test]

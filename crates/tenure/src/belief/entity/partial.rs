@@ -111,35 +111,41 @@ fn is_among(words: &[&str], word: &str) -> bool {
     words.binary_search(&word).is_ok()
 }
 
-/// The parts of names in a text, in its order, outside of what is `taken` (in the order of the text, apart from each other):
-/// up to four words with a capital in a row, of which one is a word of a name.
+/// The parts of names in a text, in its order and each once, outside of the places that are `taken` (in the order of the text,
+/// apart from each other): up to four words with a capital in a row, of which one is a word of a name.
 pub(super) fn partial_names(
     text: &str,
-    taken: &[Mention],
+    taken: &[Range<usize>],
     is_name: &mut dyn FnMut(&str) -> bool,
 ) -> Vec<Mention> {
     let mut found = Vec::new();
+    let mut named = BTreeSet::new();
     let mut runs = Runs { text, at: 0 };
     let mut next = 0;
     while let Some(run) = runs.next_run() {
         let Some((first, last)) = run.words.first().zip(run.words.last()) else {
             continue;
         };
-        while taken.get(next).is_some_and(|one| one.at.end <= first.start) {
+        while taken.get(next).is_some_and(|one| one.end <= first.start) {
             next += 1;
         }
-        let is_taken = taken.get(next).is_some_and(|one| one.at.start < last.end);
+        let is_taken = taken.get(next).is_some_and(|one| one.start < last.end);
         if is_taken {
             continue;
         }
         let Some(at) = run.name(text, is_name) else {
             continue;
         };
-        if found.len() == MAX_MENTIONS {
+        let name = folded(&text[at.clone()]);
+        if named.contains(&name) {
+            continue;
+        }
+        if found.len() > MAX_MENTIONS {
             break;
         }
+        named.insert(name.clone());
         found.push(Mention {
-            name: folded(&text[at.clone()]),
+            name,
             at,
             sign: Sign::PartialName,
             kind: None,
@@ -346,13 +352,9 @@ mod tests {
     fn what_is_a_mention_already_is_left_alone() {
         let words = words(&["Ada Lovelace"]);
         let text = "for Ada Lovelace and Ada";
-        let taken = [Mention {
-            at: 4..16,
-            name: "ada lovelace".into(),
-            sign: Sign::Alias,
-            kind: None,
-        }];
-        let found = partial_names(text, &taken, &mut |word| words.holds(word));
+        let found = partial_names(text, std::slice::from_ref(&(4..16)), &mut |word| {
+            words.holds(word)
+        });
         let places: Vec<_> = found.iter().map(|one| (one.at.start, one.at.end)).collect();
         assert_eq!(places, [(21, 24)]);
     }

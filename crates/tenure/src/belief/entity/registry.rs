@@ -601,7 +601,11 @@ fn check_alias(name: &str) -> Result<(), Error> {
     let letters = folded(name).chars().take(MAX_ALIAS + 1).count();
     let visible = name.chars().all(|c| !c.is_control());
     if !(1..=MAX_ALIAS).contains(&letters) || !visible {
-        let what = format!("`{}` is no name of an entity", clip(name));
+        let what = if letters == 0 {
+            "a name of an entity is empty".to_owned()
+        } else {
+            format!("`{}` is no name of an entity", clip(name))
+        };
         return Err(Error::input(what).expected(format!("1 to {MAX_ALIAS} printable characters")));
     }
     Ok(())

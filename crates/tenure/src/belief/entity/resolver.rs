@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::mention::{Found, Mention, MentionFinder, Sign};
+use super::mention::{Marks, Mention, MentionFinder, Sign};
 use super::partial::{NameWords, partial_names};
 use super::registry::SeenEntity;
 use super::similarity::{PartWeights, Profile, Resolved, resolve};
@@ -364,12 +364,15 @@ impl Resolver {
                 .or_insert_with(|| self.knows(name, view)),
         };
         let finders = [&self.base.finder, &self.changed.finder];
-        let Found {
+        let mut marks = MentionFinder::scan(&finders, text, &mut knows);
+        self.base.finder.add_patterns(text, &mut marks);
+        let Marks {
             mut mentions,
+            places,
             is_cut,
-        } = MentionFinder::scan(&finders, text, &mut knows);
-        let whole = &mut mentions;
-        let is_cut = self.base.finder.add_patterns(text, whole) || is_cut;
+            ..
+        } = marks;
+        mentions.sort_by_key(|one| one.at.start);
         if self.base.parts.is_empty() && self.changed.parts.is_empty() {
             return (mentions, is_cut);
         }
@@ -385,7 +388,7 @@ impl Resolver {
                     .or_insert_with(|| self.is_part_of_name(word, view)),
             }
         };
-        let parts = partial_names(text, &mentions, &mut is_name);
+        let parts = partial_names(text, &places, &mut is_name);
         let room = MAX_MENTIONS.saturating_sub(mentions.len());
         let is_cut = is_cut || parts.len() > room;
         mentions.extend(parts.into_iter().take(room));

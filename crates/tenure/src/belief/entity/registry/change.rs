@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Entities, EntityEntry, EntityOp, check_alias, conflict};
+use super::{Entities, EntityEntry, EntityOp, Sourced, check_alias, conflict};
 use crate::base::error::Error;
 use crate::base::text::{clip, is_invisible};
 use crate::belief::claim::folded;
@@ -19,11 +19,16 @@ impl EntityOp {
     pub fn check(&self) -> Result<(), Error> {
         match self {
             EntityOp::Create {
+                id,
                 name,
                 project,
                 metadata,
                 ..
             } => {
+                if id.chars().any(|c| c.is_control() || is_invisible(c)) {
+                    let what = format!("`{}` is no id of an entity", clip(id));
+                    return Err(Error::input(what).expected("an id, all of which is seen"));
+                }
                 check_name(name)?;
                 if let Some(project) = project {
                     check_mark("project", project)?;
@@ -182,6 +187,35 @@ impl Entities {
             return Err(conflict(what).hint("take the other relation away first"));
         }
         Ok(())
+    }
+
+    /// Returns whether an entry says what was said already, in the same views, so that it would change nothing.
+    pub fn says(&self, entry: &EntityEntry) -> bool {
+        let Some(entity) = self.all.get(entry.does.id()) else {
+            return false;
+        };
+        let source = entry.source;
+        match &entry.does {
+            // Whoever sees the entity sees its name.
+            EntityOp::Alias { alias, .. } => {
+                let value = alias.clone();
+                entity.name == *alias || entity.aliases.contains(&Sourced { value, source })
+            }
+            EntityOp::Role { role, held, .. } => {
+                let value = (role.clone(), *held);
+                entity.roles.contains(&Sourced { value, source })
+            }
+            EntityOp::Relate { relation, to, .. } => {
+                let value = (*relation, to.clone());
+                entity.relations.contains(&Sourced { value, source })
+            }
+            EntityOp::Mark {
+                mark,
+                value: Some(value),
+                ..
+            } => entity.metadata.mark(*mark) == Some(value.as_str()),
+            _ => false,
+        }
     }
 
     /// Returns whether one entity holds another, by all that is known; by so many steps.
@@ -381,6 +415,44 @@ mod tests {
         ] {
             add(&mut entities, &does).unwrap();
         }
+    }
+
+    #[test]
+    fn what_was_said_already_is_known() {
+        let mut entities = made(&["a", "b"]);
+        assert!(entities.says(&entry(r#"{"op": "alias", "id": "a", "alias": "the a"}"#)));
+        for (does, other) in [
+            (
+                r#"{"op": "alias", "id": "a", "alias": "Old Name"}"#,
+                r#"{"op": "alias", "id": "b", "alias": "Old Name"}"#,
+            ),
+            (
+                r#"{"op": "role", "id": "a", "role": "the CFO", "held": {"from": "2026-01-01"}}"#,
+                r#"{"op": "role", "id": "a", "role": "the CFO"}"#,
+            ),
+            (
+                r#"{"op": "relate", "id": "a", "relation": "parent", "to": "b"}"#,
+                r#"{"op": "relate", "id": "a", "relation": "sibling", "to": "b"}"#,
+            ),
+            (
+                r#"{"op": "mark", "id": "a", "mark": "mail", "value": "a@acme.example"}"#,
+                r#"{"op": "mark", "id": "a", "mark": "mail", "value": "b@acme.example"}"#,
+            ),
+        ] {
+            assert!(!entities.says(&entry(does)), "{does}");
+            add(&mut entities, does).unwrap();
+            assert!(entities.says(&entry(does)), "{does}");
+            assert!(!entities.says(&entry(other)), "{other}");
+            // From an object, it acts in other views.
+            let from = EntityEntry {
+                source: Some(ObjectId::from_bits(1)),
+                ..entry(does)
+            };
+            assert_eq!(entities.says(&from), does.contains("mark"), "{does}");
+        }
+        // A split may happen again, and what is not there says nothing.
+        assert!(!entities.says(&entry(r#"{"op": "split", "id": "a"}"#)));
+        assert!(!entities.says(&entry(r#"{"op": "alias", "id": "c", "alias": "c"}"#)));
     }
 
     #[test]
