@@ -26,7 +26,7 @@ use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::with_descendants;
 use crate::settle::{apply, rejudge};
-use crate::stated::{in_place_of, stated_otherwise};
+use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
 use crate::stored::{read_revision, revision_row};
 
 /// The number of independent origins that something inferred needs.
@@ -151,7 +151,9 @@ pub(crate) fn weigh_own(
     let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
     let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
-        None if in_place_of(rows, &own, at)?.iter().any(|one| one.stands) => {
+        None if is_over_stated(rows, &own)?
+            || in_place_of(rows, &own, at)?.iter().any(|one| one.stands) =>
+        {
             Some(GateRefusal::StatedOtherwise)
         }
         refused => refused,
@@ -226,7 +228,7 @@ pub(crate) fn gate(
         return Ok(Some(refused));
     }
     let stated = stated_otherwise(rows, own, fresh, at)?;
-    let stands = stated.iter().any(|one| one.stands);
+    let stands = stated.iter().any(|one| one.stands) || is_over_stated(rows, own)?;
     Ok(stands.then_some(GateRefusal::StatedOtherwise))
 }
 

@@ -531,6 +531,7 @@ pub(crate) fn resolve_written(
     let weights = weights(rows)?;
     let (mut lines, mut mentioning) = (Vec::new(), Vec::new());
     let mut made: BTreeMap<String, Readers> = BTreeMap::new();
+    let mut said: BTreeSet<(String, Vec<u8>)> = BTreeSet::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
     for object in objects {
         let source = object.revision().object_id();
@@ -603,6 +604,12 @@ pub(crate) fn resolve_written(
                     continue;
                 }
                 made.insert(id.clone(), readers);
+            } else {
+                // The first object says it for all who may see the others.
+                let operation = serde_json::to_string(&does).map_err(|error| unwritable(&error))?;
+                if !said.insert((operation, Readers::of(object).bytes()?)) {
+                    continue;
+                }
             }
             let entry = EntityEntry {
                 at,

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use tenure::belief::{Loser, SlotClaim, Standing};
-use tenure::object::{Authority, Lifecycle, ObjectId, ObjectType};
+use tenure::belief::{Claim, Loser, SlotClaim, Standing};
+use tenure::object::{Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
 use crate::claims::{MOST_OPPONENTS, claims_of, slots_of};
 use crate::engine::{BeliefRow, Read};
 use crate::held::{Fresh, held};
+use crate::settle::overlap;
+use crate::stored::read_revision;
 
 /// Returns whether an object was inferred: a belief that says so, or a preference with the authority of memory.
 pub(crate) fn is_inferred(object: &ContextObject) -> bool {
@@ -72,10 +74,8 @@ pub(crate) fn stated_otherwise(
     let claims = claims_of(rows, &ids)?;
     let mut stated: Vec<(ObjectId, String, SlotClaim)> = Vec::new();
     let mut add = |object: &ContextObject, entity: &str, their: &SlotClaim| {
-        let is_stated = object.revision().object_type() == ObjectType::Preference
-            && their.standing.authority == Authority::User;
         let is_same = their.claim.slot() == slot && entities.iter().any(|own| own == entity);
-        if !is_stated || !is_same || !object.flows_to(own) {
+        if !is_stated(object) || !is_same || !object.flows_to(own) {
             return;
         }
         let id = object.revision().object_id();
@@ -123,6 +123,55 @@ pub(crate) fn stated_otherwise(
         }
     });
     Ok(found.collect())
+}
+
+/// Returns whether something inferred would take the place of what somebody prefers, of the same object and for a time of it, and
+/// does not claim the same.
+pub(crate) fn is_over_stated(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
+    let revision = own.revision();
+    if !is_inferred(own) || revision.authority_level() != Authority::Memory {
+        return Ok(false);
+    }
+    let id = revision.object_id();
+    let standing = rows.standing(&[id])?.remove(&id);
+    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    let stands = |row: &&BeliefRow| {
+        row.lifecycle == Lifecycle::Active
+            && row.contradiction == ContradictionStatus::Clean
+            && row.revision != revision.id()
+            && overlap(row.valid, own.valid())
+    };
+    let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(stands).collect();
+    let bodies = rows.bodies(&beliefs)?;
+    let mut sealer = Sealer::default();
+    let claim = |object: &ContextObject| {
+        object
+            .revision()
+            .normalized_claim()
+            .map(str::parse::<Claim>)
+    };
+    for row in beliefs {
+        let body = bodies.get(&row.revision).map_or("", String::as_str);
+        // What is damaged is reported by the check.
+        let Ok(their) = read_revision(&mut sealer, row.revision, body) else {
+            continue;
+        };
+        let is_same = match (claim(own), claim(&their)) {
+            (Some(Ok(own)), Some(Ok(their))) => own == their,
+            _ => false,
+        };
+        if is_stated(&their) && !is_same {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether an object is a preference that somebody stated.
+fn is_stated(object: &ContextObject) -> bool {
+    let revision = object.revision();
+    revision.object_type() == ObjectType::Preference
+        && revision.authority_level() == Authority::User
 }
 
 /// The preferences that an object would take the place of, if a person confirmed it now: where it was inferred, waits, and was

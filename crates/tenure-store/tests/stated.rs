@@ -26,6 +26,7 @@ on_both_engines!(
     a_proposed_outcome_is_not_decided_on_as_what_waits,
     a_lowered_authority_hides_no_other_note,
     what_agrees_with_what_she_prefers_now_waits_for_nobody,
+    a_guess_written_over_what_somebody_stated_waits,
 );
 
 fn stated(name: &str, value: &str) -> ObjectDocument {
@@ -468,4 +469,63 @@ fn what_agrees_with_what_she_prefers_now_waits_for_nobody(home: &Home) {
     assert_eq!(note(&acme, guessed("other", "brief")), waits());
     assert_eq!(proposed(&acme)[0].other_id, Some(id(&acme, "now")));
     assert!(acme.check().unwrap().is_empty());
+}
+
+fn a_guess_written_over_what_somebody_stated_waits(home: &Home) {
+    let acme = home.tenant("acme");
+    put(&acme, vec![stated("wish", "long")]);
+    let wish = id(&acme, "wish");
+    let text = |tenant: &Tenant| {
+        let held = tenant.get(wish).unwrap().into_iter();
+        let active = held.filter(|one| one.lifecycle == Lifecycle::Active);
+        let claims = active.map(|one| one.object.revision().normalized_claim().map(str::to_owned));
+        claims.flatten().collect::<Vec<String>>()
+    };
+    let over = |document: ObjectDocument| ObjectDocument {
+        object_id: Some(wish),
+        ..document
+    };
+    // Another value, another slot, nothing that can be compared, and of a time that begins before: all of it is no more than a
+    // proposal.
+    let nothing = ObjectDocument {
+        normalized_claim: None,
+        ..guessed("wish", "short")
+    };
+    let other = ObjectDocument {
+        normalized_claim: Some("tone == dry".into()),
+        ..guessed("wish", "short")
+    };
+    let before = ObjectDocument {
+        valid_from: Some("2020-01-01".parse().unwrap()),
+        ..guessed("wish", "short")
+    };
+    for guess in [nothing, other, before, guessed("wish", "short")] {
+        assert_eq!(note(&acme, over(guess)), waits());
+        assert_eq!(text(&acme), ["answers == long"]);
+        assert_eq!(preferences(&acme), ["wish"]);
+    }
+    // Evidence is no person.
+    for name in ["seen", "heard", "read"] {
+        let fact = ObjectDocument {
+            object_type: Some(ObjectType::IdentityFact),
+            ..stated(name, "short")
+        };
+        put(&acme, vec![fact]);
+    }
+    acme.revise_belief(wish, now(), None, &Writing::default())
+        .ok();
+    assert_eq!(text(&acme), ["answers == long"]);
+    acme.confirm_waiting(wish, now(), None, &Writing::default())
+        .unwrap();
+    assert_eq!(text(&acme), ["answers == short"]);
+    // What agrees is told in other words; and what nobody stated any more is guessed anew.
+    let agrees = ObjectDocument {
+        content: "Ada likes short answers.".into(),
+        ..guessed("wish", "short")
+    };
+    assert_eq!(note(&acme, over(agrees)), None);
+    assert_eq!(note(&acme, over(guessed("wish", "long"))), None);
+    assert_eq!(text(&acme), ["answers == long"]);
+    let found = acme.check().unwrap();
+    assert!(found.is_empty(), "{found:?}");
 }

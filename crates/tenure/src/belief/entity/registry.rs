@@ -179,6 +179,9 @@ struct Sourced<T> {
     source: Option<ObjectId>,
 }
 
+/// Relations to other entities, each with all that it came from: many objects say the same one.
+type Relations = BTreeMap<(RelationType, String), BTreeSet<Option<ObjectId>>>;
+
 /// An entity as the log has it.
 #[derive(Clone, PartialEq, Debug)]
 struct Entity {
@@ -192,7 +195,7 @@ struct Entity {
     source: Option<ObjectId>,
     aliases: Vec<Sourced<String>>,
     roles: Vec<Sourced<(String, Bound)>>,
-    relations: Vec<Sourced<(RelationType, String)>>,
+    relations: Relations,
     /// The entity that it means.
     means: Option<Sourced<String>>,
 }
@@ -317,7 +320,7 @@ impl Entities {
                         source,
                         aliases: Vec::new(),
                         roles: Vec::new(),
-                        relations: Vec::new(),
+                        relations: Relations::new(),
                         means: None,
                     },
                 );
@@ -344,10 +347,10 @@ impl Entities {
                     return Err(Error::input("an entity has no relation to itself"));
                 }
                 let value = (*relation, to.clone());
-                let entity = self.known_mut(id)?;
-                let same = Sourced { value, source };
-                if !entity.relations.contains(&same) {
-                    entity.relations.push(same);
+                let relations = &mut self.known_mut(id)?.relations;
+                let is_new = !relations.contains_key(&value);
+                relations.entry(value).or_default().insert(source);
+                if is_new {
                     self.link(id, *relation, to);
                 }
             }
@@ -463,9 +466,9 @@ impl Entities {
             sources.extend(entity.means.iter().filter_map(|means| means.source));
             sources.extend(entity.aliases.iter().filter_map(|alias| alias.source));
             sources.extend(entity.roles.iter().filter_map(|role| role.source));
-            for relation in &entity.relations {
-                sources.extend(relation.source);
-                self.sources_of(&relation.value.1, sources);
+            for ((_, to), said_by) in &entity.relations {
+                sources.extend(said_by.iter().flatten());
+                self.sources_of(to, sources);
             }
         }
     }
@@ -545,8 +548,8 @@ impl Entities {
             aliases.extend(known.map(|alias| alias.value.clone()));
             let known = entity.roles.iter().filter(|role| open(&role.source));
             roles.extend(known.map(|role| role.value.clone()));
-            for relation in entity.relations.iter().filter(|one| open(&one.source)) {
-                let (kind, to) = &relation.value;
+            let known = entity.relations.iter();
+            for ((kind, to), _) in known.filter(|(_, said_by)| said_by.iter().any(open)) {
                 if let Some(to) = self.meant(to, sees).filter(|to| *to != id) {
                     relations.insert((*kind, to.to_owned()));
                 }

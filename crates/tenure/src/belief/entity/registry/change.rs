@@ -206,8 +206,8 @@ impl Entities {
                 entity.roles.contains(&Sourced { value, source })
             }
             EntityOp::Relate { relation, to, .. } => {
-                let value = (*relation, to.clone());
-                entity.relations.contains(&Sourced { value, source })
+                let said_by = entity.relations.get(&(*relation, to.clone()));
+                said_by.is_some_and(|said_by| said_by.contains(&source))
             }
             EntityOp::Mark {
                 mark,
@@ -239,9 +239,8 @@ impl Entities {
     /// The entities that one holds, by all that is known: canonical ids.
     fn held_by(&self, id: &str) -> BTreeSet<&str> {
         let says = |id: &str, kind: RelationType, to: &str| {
-            let known = self.all.get(id).map(|entity| &entity.relations);
-            let mut known = known.into_iter().flatten();
-            known.any(|one| one.value.0 == kind && one.value.1 == to)
+            let entity = self.all.get(id);
+            entity.is_some_and(|entity| entity.relations.contains_key(&(kind, to.to_owned())))
         };
         let mut held = BTreeSet::new();
         for member in self.members(id) {
@@ -283,8 +282,7 @@ impl Entities {
             }
             EntityOp::RemoveRelation { relation, to, .. } => {
                 let before = entity.relations.len();
-                let gone = (*relation, to.clone());
-                entity.relations.retain(|one| one.value != gone);
+                entity.relations.remove(&(*relation, to.clone()));
                 let what = format!("the relation `{relation}` to `{}`", clip(to));
                 (before, entity.relations.len(), what)
             }

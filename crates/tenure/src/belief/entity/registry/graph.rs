@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound as End;
 use std::sync::Arc;
 
-use super::{Entities, Entity, Sourced};
+use super::{Entities, Entity};
 use crate::base::time::Instant;
 use crate::belief::claim::folded;
 use crate::belief::entity::identity::Neighbour;
@@ -314,10 +314,9 @@ impl Entities {
         let mut known = BTreeSet::new();
         for member in ids.iter().flat_map(|id| self.meaning(id, &|_| true)) {
             let relations = self.all.get(member).into_iter();
-            for relation in relations.flat_map(|entity| &entity.relations) {
-                let to = relation.value.1.as_str();
+            for ((_, to), said_by) in relations.flat_map(|entity| &entity.relations) {
                 if all.meant(to).is_some_and(|to| ids.contains(to)) {
-                    sources.extend(relation.source);
+                    sources.extend(said_by.iter().flatten());
                     self.sources_until(member, &mut known, sources);
                     self.sources_until(to, &mut known, sources);
                 }
@@ -489,15 +488,15 @@ impl<'e> KnownEntities<'e> {
         for member in self.meaning(id) {
             let relations = self.entities.all.get(member).into_iter();
             let relations = relations.flat_map(|entity| &entity.relations);
-            for Sourced { value, source } in relations {
-                let (relation, to) = (value.0, value.1.as_str());
+            for ((relation, to), said_by) in relations {
                 let to = self.meant(to).filter(|to| *to != id);
-                let Some(to) = to.filter(|to| self.is_open(*source) && counts(relation, to)) else {
+                let is_open = || said_by.iter().any(|source| self.is_open(*source));
+                let Some(to) = to.filter(|to| counts(*relation, to) && is_open()) else {
                     continue;
                 };
-                let known = near.entry(to).or_insert(relation);
-                if rank(relation) < rank(*known) {
-                    *known = relation;
+                let known = near.entry(to).or_insert(*relation);
+                if rank(*relation) < rank(*known) {
+                    *known = *relation;
                 }
             }
         }
