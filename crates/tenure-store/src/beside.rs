@@ -117,12 +117,15 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
     if let Some(new) = confirmed.next() {
         return new.revision;
     }
-    let left: Vec<&BeliefRow> = after(settlement, &standing.beliefs).collect();
-    if left.is_empty() || left.iter().any(|row| row.revision == standing.head) {
+    let believed: Vec<&BeliefRow> = after(settlement, &standing.beliefs)
+        .filter(|row| !row.waits())
+        .collect();
+    if believed.iter().any(|row| row.revision == standing.head) {
         return standing.head;
     }
-    let believed = left.iter().filter(|row| !row.waits());
-    let last = believed.max_by_key(|row| (row.opened, Reverse(row.part)));
+    let last = believed
+        .iter()
+        .max_by_key(|row| (row.opened, Reverse(row.part)));
     last.map_or(standing.head, |row| row.revision)
 }
 

@@ -29,6 +29,10 @@ on_both_engines!(
     what_is_believed_does_not_fall_with_what_waits_beside_it,
     what_is_too_old_does_not_wait_in_the_place_of_a_proposal,
     names_in_what_waits_are_bound_once_it_is_confirmed,
+    // The head and the name of an object.
+    what_is_confirmed_is_what_an_object_is_known_by,
+    what_opens_an_object_to_others_is_open_once_it_is_confirmed,
+    a_check_finds_an_object_known_by_what_is_not_believed,
 );
 
 const NAME: &str = "seat";
@@ -597,5 +601,126 @@ proptest! {
         let revisions: BTreeSet<String> = exported(&copy).iter().map(|line| format!("{line:?}")).collect();
         let own: BTreeSet<String> = exported(&acme).iter().map(|line| format!("{line:?}")).collect();
         prop_assert_eq!(revisions, own);
+    }
+}
+
+// The head and the name of an object.
+
+/// The users whose labels an object is found by.
+fn known_to(tenant: &Tenant, named: &str) -> Vec<Option<String>> {
+    let found = tenant.labels(named).unwrap().into_iter();
+    let user =
+        |object: &ContextObject| object.revision().scope().user.as_deref().map(str::to_owned);
+    found.map(|(_, object)| user(&object)).collect()
+}
+
+fn of_user(user: &str, document: ObjectDocument) -> ObjectDocument {
+    ObjectDocument {
+        user_id: Some(user.into()),
+        ..document
+    }
+}
+
+/// The seat, by an id that does not follow from whom it belongs to.
+fn same(document: ObjectDocument) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(ObjectId::from_bits(99)),
+        ..document
+    }
+}
+
+fn eve() -> Option<String> {
+    Some("eve".to_owned())
+}
+
+/// Writes over what is believed of an object, as whoever read it.
+fn can_be_written_over(tenant: &Tenant, id: ObjectId, document: ObjectDocument) {
+    let held = tenant.get(id).unwrap();
+    let expect = Expect::Revision(held[0].object.revision().id());
+    tenant
+        .put(vec![Put { document, expect }], &quietly())
+        .unwrap();
+}
+
+fn what_is_confirmed_is_what_an_object_is_known_by(home: &Home) {
+    for by_evidence in [false, true] {
+        let acme = home.tenant(if by_evidence { "evidence" } else { "person" });
+        let id = say(&acme, same(said("bonn", None, None)));
+        propose(&acme, same(of_user("eve", inferred("ulm", None, None))));
+        assert_eq!(known_to(&acme, NAME), [None]);
+        let before = now();
+        if by_evidence {
+            for name in ["one", "two", "three"] {
+                let speaks = ObjectDocument {
+                    name: name.into(),
+                    ..said("ulm", None, None)
+                };
+                put(&acme, vec![speaks]);
+            }
+            acme.revise_belief(id, now(), None, &quietly()).unwrap();
+        } else {
+            acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+        }
+        assert_eq!(at(&acme.load().unwrap(), 0), ["ulm"]);
+        // By its labels it is found, its past is read, and what is made from it inherits.
+        assert_eq!(known_to(&acme, NAME), [eve()]);
+        assert_eq!(known_to(&acme, &id.to_string()), [eve()]);
+        let past = acme.as_of(id, before).unwrap().remove(0).object;
+        let access = past.status().access.as_ref().unwrap();
+        assert_eq!(access.scope.user.as_deref(), Some("eve"));
+        let note = ObjectDocument {
+            derived_from: vec![id],
+            ..document("note", "About the seat.")
+        };
+        put(&acme, vec![note]);
+        assert_eq!(known_to(&acme, "note"), [eve()]);
+        is_sound(&acme);
+        can_be_written_over(&acme, id, same(of_user("eve", said("oak", Some(50), None))));
+        is_sound(&acme);
+    }
+}
+
+fn what_opens_an_object_to_others_is_open_once_it_is_confirmed(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, same(of_user("ada", said("bonn", None, None))));
+    propose(&acme, same(inferred("ulm", Some(10), None)));
+    assert_eq!(known_to(&acme, NAME), [Some("ada".to_owned())]);
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(known_to(&acme, NAME), [None]);
+    // What was judged since says nothing else.
+    acme.age(vec![id], Lifecycle::Demoted, &quietly()).unwrap();
+    assert_eq!(known_to(&acme, NAME), [None]);
+    is_sound(&acme);
+    propose(&acme, same(of_user("eve", inferred("oak", None, None))));
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!(known_to(&acme, NAME), [None]);
+    is_sound(&acme);
+}
+
+fn a_check_finds_an_object_known_by_what_is_not_believed(home: &Home) {
+    // In a file, each row has a sum that no statement from outside gives: see the tests of `check.rs`.
+    if !home.is_postgresql() {
+        return;
+    }
+    let acme = home.tenant("acme");
+    let id = say(&acme, same(said("bonn", None, None)));
+    propose(&acme, same(of_user("eve", inferred("ulm", None, None))));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    is_sound(&acme);
+    for altered in [
+        "head = (SELECT b.revision FROM beliefs b WHERE b.object = objects.object AND b.tx_end IS NOT NULL \
+         AND b.lifecycle = 'active')",
+        "labels = '{}'",
+        "name = 'town'",
+    ] {
+        home.sql(&format!("UPDATE objects SET {altered}")).unwrap();
+        let found = acme.check().unwrap();
+        assert_eq!(found.len(), 1, "{altered}: {found:?}");
+        assert!(found[0].repairable);
+        acme.repair(&quietly()).unwrap();
+        is_sound(&acme);
+        assert_eq!(known_to(&acme, NAME), [eve()]);
+        assert_eq!(acme.named(NAME).unwrap(), [id]);
     }
 }
