@@ -129,6 +129,24 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
     last.map_or(standing.head, |row| row.revision)
 }
 
+/// The name that an object goes by once this revision is its head.
+pub(crate) fn name_after(
+    rows: &mut dyn Read,
+    standing: &Standing,
+    head: RevisionId,
+) -> Result<String, Error> {
+    let mut all = standing.beliefs.iter();
+    let new = all.find(|row| row.revision == head && head != standing.head);
+    let Some(new) = new else {
+        return Ok(standing.name.clone());
+    };
+    let bodies = rows.bodies(&[new])?;
+    let body = bodies.get(&head).map_or("", String::as_str);
+    // What is damaged has no name.
+    let object = read_revision(&mut Sealer::default(), head, body);
+    Ok(object.map_or_else(|_| standing.name.clone(), |object| object.name().to_owned()))
+}
+
 /// The fields that say what a revision was made from.
 #[derive(Deserialize, Default)]
 struct MadeFrom {

@@ -32,6 +32,7 @@ on_both_engines!(
     // The head and the name of an object.
     what_is_confirmed_is_what_an_object_is_known_by,
     what_opens_an_object_to_others_is_open_once_it_is_confirmed,
+    a_proposal_gives_an_object_no_name,
     a_check_finds_an_object_known_by_what_is_not_believed,
 );
 
@@ -695,6 +696,41 @@ fn what_opens_an_object_to_others_is_open_once_it_is_confirmed(home: &Home) {
     acme.reject_waiting(id, Expect::Waiting, &quietly())
         .unwrap();
     assert_eq!(known_to(&acme, NAME), [None]);
+    is_sound(&acme);
+}
+
+fn a_proposal_gives_an_object_no_name(home: &Home) {
+    let acme = home.tenant("acme");
+    let named = |document| {
+        same(ObjectDocument {
+            name: "town".into(),
+            ..document
+        })
+    };
+    let id = say(&acme, same(said("bonn", None, None)));
+    let found = |name: &str| acme.named(name).unwrap();
+    propose(&acme, named(inferred("ulm", None, None)));
+    assert_eq!((found(NAME), found("town")), (vec![id], vec![]));
+    is_sound(&acme);
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!((found(NAME), found("town")), (vec![id], vec![]));
+    propose(&acme, named(inferred("ulm", None, None)));
+    let confirmed = acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(confirmed.objects[0].name.as_deref(), Some("town"));
+    assert_eq!((found(NAME), found("town")), (vec![], vec![id]));
+    is_sound(&acme);
+    // So does a belief that its evidence confirms.
+    propose(&acme, same(inferred("bonn", None, None)));
+    for name in ["one", "two", "three"] {
+        let speaks = ObjectDocument {
+            name: name.into(),
+            ..said("bonn", None, None)
+        };
+        put(&acme, vec![speaks]);
+    }
+    acme.revise_belief(id, now(), None, &quietly()).unwrap();
+    assert_eq!((found(NAME), found("town")), (vec![id], vec![]));
     is_sound(&acme);
 }
 
