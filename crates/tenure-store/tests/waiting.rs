@@ -10,7 +10,7 @@ use tenure::object::{
     ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, RetirementRule,
 };
 use tenure::time::Instant;
-use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure::{ContextObject, Digest, ErrorKind, ObjectDocument};
 use tenure_store::{
     Expect, Outcome, Put, Resident, Retention, Tenant, WaitingKind, WriteNote, Writing,
 };
@@ -34,6 +34,7 @@ on_both_engines!(
     what_opens_an_object_to_others_is_open_once_it_is_confirmed,
     a_proposal_gives_an_object_no_name,
     a_check_finds_an_object_known_by_what_is_not_believed,
+    what_was_rejected_elsewhere_is_no_head_after_an_import,
 );
 
 const NAME: &str = "seat";
@@ -583,6 +584,9 @@ proptest! {
         let copy = Home::in_memory();
         let copy = copy.tenant(&name);
         copy.import(exported(&acme), &quietly()).unwrap();
+        if id.is_some() {
+            prop_assert_eq!(head(&copy), head(&acme), "{:?}", steps);
+        }
         for tenant in [&acme, &copy] {
             for (known, world) in &past {
                 let then = tenant.load_as_of(*known).unwrap();
@@ -759,4 +763,66 @@ fn a_check_finds_an_object_known_by_what_is_not_believed(home: &Home) {
         assert_eq!(known_to(&acme, NAME), [eve()]);
         assert_eq!(acme.named(NAME).unwrap(), [id]);
     }
+}
+
+/// The words that name the head of the seat.
+fn head(tenant: &Tenant) -> String {
+    let expect = Expect::Revision(Digest::of(b"none"));
+    let document = said("nothing", None, None);
+    let refused = tenant.put(vec![Put { document, expect }], &quietly());
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict);
+    assert!(refused.what.contains("has the revision"), "{refused}");
+    refused.what
+}
+
+fn what_was_rejected_elsewhere_is_no_head_after_an_import(home: &Home) {
+    let elsewhere = || {
+        if home.is_postgresql() {
+            Home::postgresql()
+        } else {
+            Home::sqlite()
+        }
+    };
+    let acme = home.tenant("acme");
+    let ada = Some("ada".to_owned());
+    let is_known = |name: &str, to: &Option<String>| {
+        let there = elsewhere();
+        let copy = there.tenant("acme");
+        let written = copy.import(exported(&acme), &quietly()).unwrap();
+        for tenant in [&acme, &copy] {
+            assert_eq!(known_to(tenant, name), [to.clone()], "{name}");
+            is_sound(tenant);
+        }
+        written.objects[0].name.clone()
+    };
+    let id = say(&acme, same(said("bonn", None, None)));
+    let proposed = || {
+        let other = ObjectDocument {
+            name: "town".into(),
+            ..of_user("eve", inferred("ulm", None, None))
+        };
+        propose(&acme, same(other));
+    };
+    let reject = || {
+        acme.reject_waiting(id, Expect::Waiting, &quietly())
+            .unwrap();
+    };
+    proposed();
+    assert_eq!(is_known(NAME, &None).as_deref(), Some(NAME));
+    reject();
+    assert_eq!(is_known(NAME, &None).as_deref(), Some(NAME));
+    // What was written last counts, not what is of the latest time; so does it once all is judged anew.
+    say(&acme, same(of_user("ada", said("ulm", Some(10), Some(20)))));
+    is_known(NAME, &ada);
+    acme.age(vec![id], Lifecycle::Demoted, &quietly()).unwrap();
+    is_known(NAME, &ada);
+    proposed();
+    acme.retract(id, Expect::Any, &quietly()).unwrap();
+    assert_eq!(is_known(NAME, &ada), None);
+    // Where nothing was believed, it is all that there is.
+    proposed();
+    assert_eq!(is_known("town", &eve()).as_deref(), Some("town"));
+    reject();
+    assert_eq!(is_known("town", &eve()), None);
 }
