@@ -234,7 +234,12 @@ fn revise(
     let mut sealer = Sealer::default();
     let object = read_revision(&mut sealer, revision, body)?;
     let new = with_confidence(&mut sealer, &object, confidence)?;
-    let (written, name) = (new.revision, standing.name.clone());
+    let written = new.revision;
+    let name = if waits {
+        object.name().to_owned()
+    } else {
+        standing.name.clone()
+    };
     let mut change = Change::default();
     if waits {
         let settlement = confirmed(&standing.beliefs, stamp, |row| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tenure::object::{Lifecycle, ObjectId, RevisionId, Sealer};
-use tenure::time::Interval;
+use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error};
 
 use crate::engine::{BeliefRow, Read, Stamp, Standing};
@@ -117,13 +117,82 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
     if let Some(new) = confirmed.next() {
         return new.revision;
     }
-    let left: Vec<&BeliefRow> = after(settlement, &standing.beliefs).collect();
-    if left.is_empty() || left.iter().any(|row| row.revision == standing.head) {
+    let believed: Vec<&BeliefRow> = after(settlement, &standing.beliefs)
+        .filter(|row| !row.waits())
+        .collect();
+    if believed.iter().any(|row| row.revision == standing.head) {
         return standing.head;
     }
-    let believed = left.iter().filter(|row| !row.waits());
-    let last = believed.max_by_key(|row| (row.opened, Reverse(row.part)));
+    let last = believed
+        .iter()
+        .max_by_key(|row| (row.opened, Reverse(row.part)));
     last.map_or(standing.head, |row| row.revision)
+}
+
+/// The head of an object that has this history, as its writes left it; none where there is no history. The order in which a
+/// write opened its beliefs is not needed: what it wrote is what goes on from nothing.
+pub(crate) fn head_of(history: &[BeliefRow]) -> Option<RevisionId> {
+    let writes: BTreeSet<Instant> = history.iter().map(|row| row.opened.at).collect();
+    let mut head = None;
+    let mut written: BTreeSet<(Instant, RevisionId)> = BTreeSet::new();
+    for at in writes {
+        let before = history.iter().filter(|row| {
+            let lasts = row.closed.is_none_or(|closed| at <= closed.at);
+            row.opened.at < at && lasts
+        });
+        let before: Vec<&BeliefRow> = before.collect();
+        let is_believed = any_believed(history.iter().filter(|row| row.held_at(at)));
+        let opened = history.iter().filter(|row| row.opened.at == at);
+        let new = opened.filter(|row| !before.iter().any(|old| goes_on(old, row)));
+        let new: Vec<&BeliefRow> = new.collect();
+        // Of several that waited, the last written counts; of several that got another confidence, that of the head.
+        let rank = |row: &&&BeliefRow| {
+            let own = before.iter().filter(|old| old.valid == row.valid);
+            let was_head = own.clone().any(|old| Some(old.revision) == head);
+            let waited = own.filter(|old| old.waits());
+            let waited = waited.map(|old| {
+                let since = old.opened.at;
+                (since, written.contains(&(since, old.revision)))
+            });
+            (waited.max(), was_head, Reverse(row.valid.from))
+        };
+        let counts = new.iter().filter(|row| !row.waits() || !is_believed);
+        if let Some(row) = counts.max_by_key(rank) {
+            head = Some(row.revision);
+        }
+        written.extend(new.iter().map(|row| (at, row.revision)));
+    }
+    let held = history.iter().filter(|row| row.closed.is_none());
+    let believed: Vec<&BeliefRow> = held.filter(|row| !row.waits()).collect();
+    if believed.is_empty() || believed.iter().any(|row| Some(row.revision) == head) {
+        return head;
+    }
+    let last = believed.iter().max_by_key(|row| row.opened.at);
+    last.map(|row| row.revision)
+}
+
+/// Returns whether a belief is an older one, or what is left of it, perhaps judged otherwise.
+fn goes_on(old: &BeliefRow, new: &BeliefRow) -> bool {
+    let is_same = old.revision == new.revision && (new.waits() || !old.waits());
+    is_same && cut(new.valid, old.valid).is_empty()
+}
+
+/// The name that an object goes by once this revision is its head.
+pub(crate) fn name_after(
+    rows: &mut dyn Read,
+    standing: &Standing,
+    head: RevisionId,
+) -> Result<String, Error> {
+    let mut all = standing.beliefs.iter();
+    let new = all.find(|row| row.revision == head && head != standing.head);
+    let Some(new) = new else {
+        return Ok(standing.name.clone());
+    };
+    let bodies = rows.bodies(&[new])?;
+    let body = bodies.get(&head).map_or("", String::as_str);
+    // What is damaged has no name.
+    let object = read_revision(&mut Sealer::default(), head, body);
+    Ok(object.map_or_else(|_| standing.name.clone(), |object| object.name().to_owned()))
 }
 
 /// The fields that say what a revision was made from.

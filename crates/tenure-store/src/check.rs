@@ -5,14 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure::object::{Authority, ObjectId, ObjectType, RevisionId, Sealer};
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::engine::{Damage, Read};
+use crate::beside::head_after;
+use crate::engine::{Change, Damage, Read};
 use crate::index::misplaced;
 use crate::labels::labelled;
 use crate::notes::{WriteNote, note_on_claim};
+use crate::settle::Settlement;
 use crate::store::Store;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
 use crate::written::{Writing, Written};
+
+/// The number of objects whose heads are read at once.
+const HEADS: usize = 500;
 
 /// The findings of a look through everything that is kept of a tenant.
 #[derive(Default)]
@@ -27,6 +32,11 @@ struct Findings {
     /// The objects of which not every revision could be read, so that derived tables may know more of them; none
     /// where the revisions were not read to their end.
     lossy: Option<BTreeSet<ObjectId>>,
+    /// The objects of which a belief does not say who may see it.
+    unlabelled: BTreeSet<ObjectId>,
+    /// The objects whose name, head or labels are not of what is believed: id, place, and the name and the head that they
+    /// should have.
+    heads: Vec<(ObjectId, u64, String, RevisionId)>,
     /// The number of terms whose objects the index has wrong.
     misplaced: u64,
 }
@@ -170,6 +180,12 @@ impl Tenant {
                 .lossy
                 .map(|ids| ids.into_iter().collect::<Vec<_>>());
             rows.relink(&links, &subjects, lossy.as_deref())?;
+            if !findings.heads.is_empty() {
+                rows.change(&Change {
+                    objects: findings.heads,
+                    ..Change::default()
+                })?;
+            }
             if findings.misplaced > 0 {
                 rows.set_unsearched()?;
             }
@@ -189,10 +205,11 @@ fn look<R: Read + ?Sized>(rows: &mut R, tenant: &str) -> Findings {
         tenant: tenant.to_owned(),
         ..Findings::default()
     };
-    let kinds: [(&str, Check<R>); 7] = [
+    let kinds: [(&str, Check<R>); 8] = [
         ("tenant", tenant_row),
         ("revision", revisions),
         ("derived", derived),
+        ("derived", heads),
         ("derived", index),
         ("text", texts),
         ("log", logs),
@@ -255,6 +272,7 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<
                 if !labels.is_ok_and(|labels| labels.access() == object.access()) {
                     let which = format!("who may see the object {}", row.object);
                     findings.add("rows", which, false);
+                    findings.unlabelled.insert(row.object);
                 }
                 let subjects = revision.subjects().iter();
                 findings
@@ -345,6 +363,46 @@ fn derived<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<()
     Ok(())
 }
 
+/// Compares the name, the head and the labels of each object with what is believed of it. What is damaged is left out.
+fn heads<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
+    let Some(lossy) = &findings.lossy else {
+        return Ok(());
+    };
+    let damaged = lossy | &findings.unlabelled;
+    let tenant = findings.tenant.clone();
+    let objects = rows.objects()?.into_iter().map(|(_, id)| id);
+    let ids: Vec<ObjectId> = objects.filter(|id| !damaged.contains(id)).collect();
+    let mut sealer = Sealer::default();
+    for ids in ids.chunks(HEADS) {
+        let mut bodies = rows.heads(ids)?;
+        for (id, standing) in rows.standing(ids)? {
+            let head = head_after(&standing, &Settlement::default());
+            let mut all = standing.beliefs.iter();
+            let other = all.find(|row| row.revision == head && head != standing.head);
+            let body = match other {
+                Some(row) => rows.bodies(&[row])?.remove(&head),
+                None => bodies.remove(&id),
+            };
+            let Ok(object) = read_revision(&mut sealer, head, &body.unwrap_or_default()) else {
+                continue;
+            };
+            let labels = rows.head_labels(Ok(id))?.pop();
+            let labels = labels.map_or_else(|| "".into(), |(_, labels)| labels);
+            let labels = labelled(&mut sealer, &tenant, id, &labels, None);
+            if head != standing.head
+                || object.name() != standing.name
+                || !labels.is_ok_and(|labels| labels.access() == object.access())
+            {
+                let which = format!("the object {id} is found by what is not believed of it now");
+                findings.add("derived", which, true);
+                let name = object.name().to_owned();
+                findings.heads.push((id, standing.place, name, head));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn index<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     let Some(lossy) = &findings.lossy else {
         return Ok(());
@@ -391,4 +449,60 @@ fn records<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tenure::ObjectDocument;
+
+    use super::*;
+    use crate::written::Put;
+
+    #[test]
+    fn a_head_that_is_believed_no_more_is_found_and_mended() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("store.db").display());
+        let tenant = Store::open(&url).unwrap().tenant("acme").unwrap();
+        let put = |user: Option<&str>, content: &str| {
+            let document = ObjectDocument {
+                user_id: user.map(str::to_owned),
+                object_id: Some(ObjectId::from_bits(7)),
+                ..ObjectDocument::named(content, content)
+            };
+            let put = vec![Put::new(document)];
+            tenant.put(put, &Writing::default()).unwrap().objects[0].revision
+        };
+        let (old, new) = (put(None, "old").unwrap(), put(Some("eve"), "new"));
+        assert_eq!(tenant.check().unwrap(), []);
+        let id = ObjectId::from_bits(7);
+        let state = || {
+            tenant.read(|rows| {
+                let standing = rows.standing(&[id])?.remove(&id).unwrap();
+                let (_, labels) = rows.head_labels(Ok(id))?.remove(0);
+                Ok((standing.head, standing.name, labels))
+            })
+        };
+        let right = state().unwrap();
+        assert_eq!((Some(right.0), &*right.1), (new, "new"));
+        let quietly = Writing::default();
+        let set = tenant.once(&quietly, "judge", Digest::of(b""), move |rows| {
+            let place = rows.standing(&[id])?[&id].place;
+            rows.change(&Change {
+                objects: vec![(id, place, "old".into(), old)],
+                ..Change::default()
+            })?;
+            Ok(Vec::new())
+        });
+        set.unwrap();
+        let wrong = state().unwrap();
+        assert_eq!((wrong.0, &*wrong.1), (old, "old"));
+        assert!(right.2.contains("eve") && !wrong.2.contains("eve"));
+        let found = tenant.check().unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].repairable);
+        tenant.repair(&quietly).unwrap();
+        assert_eq!(tenant.check().unwrap(), []);
+        assert_eq!(state().unwrap(), right);
+    }
 }

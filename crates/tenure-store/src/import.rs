@@ -9,7 +9,7 @@ use tenure::object::{ObjectId, RevisionId, Sealer, clip};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
-use crate::beside::is_beside;
+use crate::beside::{head_of, is_beside};
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
 use crate::claims::settle_claims;
@@ -126,6 +126,7 @@ impl Tenant {
             let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
             let mut order = Vec::new();
             let keyed = wording.keyed(&rows.key()?.unwrap_or_default());
+            let mut names: BTreeMap<(ObjectId, RevisionId), &str> = BTreeMap::new();
             let mut said_of: BTreeMap<ObjectId, Vec<&Vec<u32>>> = BTreeMap::new();
             for (line, object, opened, said) in &sealed {
                 let id = object.revision().object_id();
@@ -137,7 +138,7 @@ impl Tenant {
                     ))
                     .expected(format!("instants before {}", stamp.at)));
                 }
-                let (place, beliefs) = match places.entry(id) {
+                let (_, beliefs) = match places.entry(id) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(unknown) => {
                         order.push(id);
@@ -163,8 +164,7 @@ impl Tenant {
                 beliefs.push(belief);
                 said_of.entry(id).or_default().push(said);
                 let revision = object.revision();
-                let name = object.name().to_owned();
-                change.objects.push((id, *place, name, revision.id()));
+                names.insert((id, revision.id()), object.name());
                 change.revisions.push(row);
                 change
                     .links
@@ -173,11 +173,10 @@ impl Tenant {
                     .subjects
                     .extend(revision.subjects().iter().map(|who| (id, who.clone())));
             }
-            let mut names: BTreeMap<ObjectId, String> = BTreeMap::new();
+            let mut known_by: BTreeMap<ObjectId, String> = BTreeMap::new();
             let mut notes: BTreeMap<ObjectId, WriteNote> = BTreeMap::new();
             for (_, object, ..) in sealed.iter().filter(|(line, ..)| line.tx_end.is_none()) {
                 let id = object.revision().object_id();
-                names.insert(id, object.name().to_owned());
                 notes.extend(note_on_claim(object).map(|note| (id, note)));
             }
             let mut indexed: Vec<IndexRow> = Vec::with_capacity(places.len());
@@ -185,6 +184,14 @@ impl Tenant {
             for (id, (place, beliefs)) in &places {
                 let open = beliefs.iter().filter(|row| row.closed.is_none());
                 let open: Vec<BeliefRow> = open.cloned().collect();
+                // What only waited says nothing of an object about which something was believed.
+                if let Some(head) = head_of(beliefs) {
+                    let name = names.get(&(*id, head)).copied().unwrap_or_default();
+                    change.objects.push((*id, *place, name.to_owned(), head));
+                    if !open.is_empty() {
+                        known_by.insert(*id, name.to_owned());
+                    }
+                }
                 let mut terms: Vec<u32> = Vec::new();
                 for (row, said) in beliefs.iter().zip(said_of.remove(id).unwrap_or_default()) {
                     if row.closed.is_none() && is_beside(row, &open) {
@@ -199,10 +206,6 @@ impl Tenant {
                     terms: digests(terms, &keyed),
                 });
             }
-            // What only waits says nothing of an object about which something is believed.
-            change
-                .objects
-                .retain(|(id, .., head)| !beside.contains(&(*id, *head)));
             change.open = places
                 .into_values()
                 .flat_map(|(_, beliefs)| beliefs)
@@ -226,7 +229,7 @@ impl Tenant {
             }
             let written = order.into_iter().map(|object_id| WrittenObject {
                 object_id,
-                name: names.remove(&object_id),
+                name: known_by.remove(&object_id),
                 revision: None,
                 outcome: Outcome::Created,
                 note: notes.remove(&object_id),

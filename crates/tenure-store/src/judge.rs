@@ -6,7 +6,9 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId};
 use tenure::time::Interval;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
-use crate::beside::{any_believed, confirmed, finds_others, head_after, only_proposed_from};
+use crate::beside::{
+    any_believed, confirmed, finds_others, head_after, name_after, only_proposed_from,
+};
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::evidence::{fallen, judged_with, leaning_on, lower};
@@ -353,6 +355,7 @@ pub(crate) fn resettle_all(
             unsaid.push(id);
         }
         let head = head_after(&standing, &settlement);
+        let name = name_after(rows, &standing, head)?;
         let speaks = |row: &BeliefRow| {
             row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
         };
@@ -373,13 +376,13 @@ pub(crate) fn resettle_all(
         } else {
             change
                 .objects
-                .push((id, standing.place, standing.name.clone(), head));
+                .push((id, standing.place, name.clone(), head));
             Outcome::Judged
         };
         apply(&mut change, &standing.beliefs, settlement);
         written.push(WrittenObject {
             object_id: id,
-            name: Some(standing.name),
+            name: Some(name),
             revision: Some(head),
             outcome,
             note: None,

@@ -325,9 +325,11 @@ pub(crate) fn put(
                 place += 1;
                 place - 1
             });
-            let head = before.filter(|_| beside);
-            let head = head.map_or(revision.id(), |before| before.head);
-            let name = object.name().to_owned();
+            // What only waits beside it names nothing.
+            let (name, head) = match before.filter(|_| beside) {
+                Some(before) => (before.name.clone(), before.head),
+                None => (object.name().to_owned(), revision.id()),
+            };
             change.objects.push((id, own, name, head));
             change.revisions.push(row);
             let current = before.map_or(&[][..], |before| &before.beliefs);

@@ -60,11 +60,11 @@ impl Write for Rows<'_> {
             let of: Vec<Id> = objects.values().map(|(id, _, _)| *id).collect();
             let names: Vec<&str> = objects.values().map(|(_, name, _)| *name).collect();
             let heads: Vec<&[u8]> = objects.values().map(|(_, _, head)| *head).collect();
-            // What was only judged otherwise has the labels that it had.
-            let labels = change.revisions.iter();
-            let labels: BTreeMap<(ObjectId, &[u8]), &str> = labels
-                .map(|row| ((row.object, bytes(&row.revision)), &*row.labels))
-                .collect();
+            let held = change.open.iter();
+            let held = held.map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
+            let new = change.revisions.iter();
+            let new = new.map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
+            let labels: BTreeMap<(ObjectId, &[u8]), &str> = held.chain(new).collect();
             let labels = objects
                 .values()
                 .map(|(id, _, head)| labels.get(&(id.0, *head)).copied().unwrap_or_default());
@@ -75,7 +75,9 @@ impl Write for Rows<'_> {
                        AS n (place, object, name, head, labels) \
                        ON CONFLICT (tenant, place) DO UPDATE SET \
                        name = excluded.name, head = excluded.head, changed = excluded.changed, \
-                       labels = coalesce(nullif(excluded.labels, ''), o.labels)";
+                       labels = coalesce(nullif(excluded.labels, ''), \
+                       (SELECT b.labels FROM beliefs b WHERE b.tenant = o.tenant AND b.object = o.object \
+                        AND b.revision = excluded.head ORDER BY b.tx_start DESC LIMIT 1), o.labels)";
             let values: Values<'_> = &[&version, &places, &of, &names, &heads, &labels];
             self.execute(sql, values)?;
         }

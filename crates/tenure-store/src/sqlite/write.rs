@@ -1,5 +1,6 @@
 //! Writes of one tenant: a new object costs one row in each of three tables.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::params;
@@ -43,19 +44,38 @@ impl Rows<'_> {
         })
     }
 
-    /// The row number of a revision, if one of the newest beliefs about an object has it.
+    /// The row number and the labels of a revision, if one of the newest beliefs about an object has it.
     fn number_of(
         &mut self,
         place: u64,
         revision: RevisionId,
         newest: i64,
-    ) -> Result<Option<i64>, Error> {
+    ) -> Result<Option<(i64, String)>, Error> {
         let tenant = self.number()?;
-        let sql = "SELECT revision_number FROM (SELECT revision, revision_number FROM beliefs \
+        let sql = "SELECT revision_number, labels FROM (SELECT revision, revision_number, labels FROM beliefs \
                    WHERE tenant = ?1 AND place = ?2 ORDER BY tx_start DESC, part DESC LIMIT ?4) \
                    WHERE revision = ?3 LIMIT 1";
         let values = params![tenant, place as i64, revision.bytes(), newest];
-        self.one(sql, values, |row| row.get(0))
+        self.one(sql, values, |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// The row number and the labels of a revision that a belief about an object has, or had.
+    fn number_kept(&mut self, place: u64, revision: RevisionId) -> Result<(i64, String), Error> {
+        let newest = self.number_of(place, revision, NEWEST)?;
+        let found = match newest {
+            Some(found) => Some(found),
+            None => self.number_of(place, revision, -1)?,
+        };
+        found.ok_or_else(|| Error::assertion("a belief is about a revision that is kept"))
+    }
+
+    /// Returns whether an object has this name and this head already.
+    fn is_so(&mut self, id: ObjectId, name: &str, head: RevisionId) -> Result<bool, Error> {
+        let tenant = self.number()?;
+        let sql =
+            "SELECT 1 FROM objects WHERE tenant = ?1 AND object = ?2 AND name = ?3 AND head = ?4";
+        let values = params![tenant, blob(id), name, head.bytes()];
+        Ok(self.one(sql, values, |_| Ok(()))?.is_some())
     }
 
     /// Keeps the revisions of a change.
@@ -78,7 +98,8 @@ impl Rows<'_> {
                 continue;
             }
             let known = if revised.contains(&row.object) {
-                self.number_of(*place, row.revision, NEWEST)?
+                let known = self.number_of(*place, row.revision, NEWEST)?;
+                known.map(|(number, _)| number)
             } else {
                 None
             };
@@ -195,13 +216,19 @@ impl Write for Rows<'_> {
             .collect();
         let mut insert = self.check(self.statement(sql))?;
         for (id, place, name, head) in objects {
-            // What was only judged otherwise has the name and the head that it had.
-            if let Some(number) = numbers.get(&(*id, *head)) {
-                let (place, head_of, head) = (*place as i64, head, head.bytes());
-                let labels = labels.get(&(*id, *head_of)).copied().unwrap_or_default();
-                let values = params![tenant, blob(*id), place, name, head, number, labels];
-                self.check(insert.execute(values))?;
-            }
+            let key = (*id, *head);
+            let (number, labels) = match (numbers.get(&key), labels.get(&key)) {
+                (Some(number), Some(labels)) => (*number, Cow::Borrowed(*labels)),
+                // What was only judged otherwise has the name and the head that it had.
+                _ if self.is_so(*id, name, *head)? => continue,
+                _ => {
+                    let (number, labels) = self.number_kept(*place, *head)?;
+                    (number, Cow::Owned(labels))
+                }
+            };
+            let (place, head) = (*place as i64, head.bytes());
+            let values = params![tenant, blob(*id), place, name, head, number, labels];
+            self.check(insert.execute(values))?;
         }
         let sql = "UPDATE beliefs SET tx_end = ?5, closed = ?6, sum = row_sum('beliefs', tenant, place, tx_start, \
                    part, object, opened, ?5, ?6, revision, revision_number, valid_from, valid_until, \
@@ -226,13 +253,7 @@ impl Write for Rows<'_> {
             let number = match numbers.get(&key) {
                 Some(number) => *number,
                 None => {
-                    let newest = self.number_of(place, row.revision, NEWEST)?;
-                    let found = match newest {
-                        Some(number) => Some(number),
-                        None => self.number_of(place, row.revision, -1)?,
-                    };
-                    let missing = || Error::assertion("a belief is about a revision that is kept");
-                    let number = found.ok_or_else(missing)?;
+                    let (number, _) = self.number_kept(place, row.revision)?;
                     numbers.insert(key, number);
                     number
                 }
