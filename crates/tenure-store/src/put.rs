@@ -365,7 +365,8 @@ pub(crate) fn put(
             object: Arc::clone(&object),
             beside,
         });
-        if derives {
+        // What is made from it is made from what is believed of it.
+        if derives && !beside {
             known.insert(id, object);
         }
     }

@@ -29,6 +29,8 @@ on_both_engines!(
     what_is_believed_does_not_fall_with_what_waits_beside_it,
     what_is_too_old_does_not_wait_in_the_place_of_a_proposal,
     names_in_what_waits_are_bound_once_it_is_confirmed,
+    // Made from what waits, and what waits made from others.
+    what_is_made_in_one_write_inherits_from_what_is_believed,
 );
 
 const NAME: &str = "seat";
@@ -598,4 +600,57 @@ proptest! {
         let own: BTreeSet<String> = exported(&acme).iter().map(|line| format!("{line:?}")).collect();
         prop_assert_eq!(revisions, own);
     }
+}
+
+// Made from what waits, and what waits made from others.
+
+/// What somebody infers of this object, whoever may see it.
+fn inferred_of(id: ObjectId, value: &str, user: Option<&str>) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(id),
+        user_id: user.map(str::to_owned),
+        ..inferred(value, None, None)
+    }
+}
+
+fn made_from(name: &str, parents: Vec<ObjectId>) -> ObjectDocument {
+    ObjectDocument {
+        derived_from: parents,
+        ..document(name, &format!("The {name} is made."))
+    }
+}
+
+fn what_is_made_in_one_write_inherits_from_what_is_believed(home: &Home) {
+    let acme = home.tenant("acme");
+    let private = ObjectDocument {
+        user_id: Some("ada".into()),
+        ..said("a", None, None)
+    };
+    let id = say(&acme, private);
+    let rest = say(&acme, document("rest", "Made from nothing."));
+    let written = put(
+        &acme,
+        vec![
+            ObjectDocument {
+                derived_from: vec![rest],
+                ..inferred_of(id, "new", None)
+            },
+            made_from("b", vec![id]),
+            ObjectDocument {
+                object_id: Some(rest),
+                ..made_from("rest", vec![id])
+            },
+        ],
+    );
+    assert_eq!(waiting(&acme, id), 1);
+    for at in [1, 2] {
+        let made = acme.get(written.objects[at].object_id).unwrap();
+        assert_eq!(
+            made[0].object.revision().scope().user.as_deref(),
+            Some("ada")
+        );
+        // The ring is closed by what waits alone.
+        assert_eq!(written.objects[at].note, None, "{written:?}");
+    }
+    is_sound(&acme);
 }
