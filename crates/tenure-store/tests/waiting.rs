@@ -31,6 +31,10 @@ on_both_engines!(
     names_in_what_waits_are_bound_once_it_is_confirmed,
     // Made from what waits, and what waits made from others.
     what_is_made_in_one_write_inherits_from_what_is_believed,
+    what_was_rejected_ties_what_is_believed_to_nothing,
+    an_erasure_takes_what_waits_and_leaves_what_is_believed,
+    what_a_person_only_proposed_goes_alone_with_them,
+    a_proposal_knocks_no_evidence_out,
 );
 
 const NAME: &str = "seat";
@@ -652,5 +656,168 @@ fn what_is_made_in_one_write_inherits_from_what_is_believed(home: &Home) {
         // The ring is closed by what waits alone.
         assert_eq!(written.objects[at].note, None, "{written:?}");
     }
+    is_sound(&acme);
+}
+
+fn what_was_rejected_ties_what_is_believed_to_nothing(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let page = say(&acme, document("page", "A page."));
+    let made = ObjectDocument {
+        derived_from: vec![page],
+        ..inferred("new", None, None)
+    };
+    propose(&acme, made.clone());
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    let before = believed(&acme, id);
+    acme.retract(page, Expect::Any, &quietly()).unwrap();
+    assert_eq!(believed(&acme, id), before);
+    // Another waits that was made from something else: it goes on waiting, and goes with that.
+    let [page, other] = ["page", "other"].map(|name| say(&acme, document(name, "A page.")));
+    propose(&acme, made);
+    let made = ObjectDocument {
+        derived_from: vec![other],
+        ..inferred("newer", None, None)
+    };
+    propose(&acme, made.clone());
+    acme.retract(page, Expect::Any, &quietly()).unwrap();
+    assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 1));
+    // Confirmed, it falls with what it was made from.
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(at(&acme.load().unwrap(), 0), ["newer"]);
+    acme.retract(other, Expect::Any, &quietly()).unwrap();
+    assert!(acme.get(id).unwrap().is_empty());
+    is_sound(&acme);
+}
+
+/// Everything that a tenant exports, as text.
+fn said_anywhere(tenant: &Tenant) -> String {
+    let lines = exported(tenant).into_iter();
+    lines.map(|line| format!("{line:?}\n")).collect()
+}
+
+fn an_erasure_takes_what_waits_and_leaves_what_is_believed(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    for rejected in [true, false] {
+        let page = say(&acme, document(&format!("page {rejected}"), "Zephyr says."));
+        let made = ObjectDocument {
+            derived_from: vec![page],
+            ..inferred("of zephyr", None, None)
+        };
+        propose(&acme, made);
+        if rejected {
+            acme.reject_waiting(id, Expect::Waiting, &quietly())
+                .unwrap();
+        }
+        let before = believed(&acme, id);
+        let resident = acme.load().unwrap();
+        let erased = acme.erase(vec![page], &quietly()).unwrap();
+        let gone = erased.objects.iter();
+        let gone = gone.filter(|one| one.outcome == Outcome::Erased);
+        let gone: Vec<ObjectId> = gone.map(|one| one.object_id).collect();
+        assert_eq!(gone, [page]);
+        assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 0));
+        let left = said_anywhere(&acme);
+        assert!(!left.to_lowercase().contains("zephyr"), "{left}");
+        assert!(!left.contains(&page.to_string()), "{left}");
+        assert_eq!(at(&acme.refresh(&Arc::new(resident)).unwrap(), 0), ["a"]);
+        is_sound(&acme);
+    }
+    // It may be written on, and proposed again.
+    propose(&acme, inferred("new", None, None));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(at(&acme.load().unwrap(), 0), ["new"]);
+    is_sound(&acme);
+}
+
+fn what_a_person_only_proposed_goes_alone_with_them(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let before = believed(&acme, id);
+    for everything in [true, false] {
+        let mine = ObjectDocument {
+            subjects: vec!["eve".into()],
+            ..inferred_of(id, "of eve", everything.then_some("eve"))
+        };
+        put(&acme, vec![mine]);
+        assert_eq!(waiting(&acme, id), 1);
+        if everything {
+            acme.erase_person("eve", &quietly()).unwrap();
+        } else {
+            acme.erase_subject("eve", &quietly()).unwrap();
+        }
+        assert_eq!(
+            (believed(&acme, id), waiting(&acme, id)),
+            (before.clone(), 0)
+        );
+        let left = said_anywhere(&acme);
+        assert!(
+            !left.contains("\"eve\"") && !left.contains("of eve"),
+            "{left}"
+        );
+        assert!(acme.person("eve").unwrap().is_unknown());
+        is_sound(&acme);
+    }
+    // Theirs, and about another; rejected, too.
+    for rejected in [false, true] {
+        put(&acme, vec![inferred_of(id, "of eve", Some("eve"))]);
+        assert_eq!(waiting(&acme, id), 1);
+        if rejected {
+            acme.reject_waiting(id, Expect::Waiting, &quietly())
+                .unwrap();
+        }
+        acme.erase_person("eve", &quietly()).unwrap();
+        assert_eq!(
+            (believed(&acme, id), waiting(&acme, id)),
+            (before.clone(), 0)
+        );
+        let left = said_anywhere(&acme);
+        assert!(
+            !left.contains("\"eve\"") && !left.contains("of eve"),
+            "{left}"
+        );
+    }
+    is_sound(&acme);
+}
+
+fn a_proposal_knocks_no_evidence_out(home: &Home) {
+    let acme = home.tenant("acme");
+    let evidence = ["seen", "heard"].map(|name| {
+        let evidence = ObjectDocument {
+            name: name.into(),
+            ..said("new", None, None)
+        };
+        say(&acme, evidence)
+    });
+    let guess = ObjectDocument {
+        name: "guess".into(),
+        derived_from: evidence.to_vec(),
+        ..inferred("new", None, None)
+    };
+    let guess = say(&acme, guess);
+    let speaks = || {
+        let belief = acme.belief(guess, now(), None).unwrap();
+        belief
+            .evidence
+            .iter()
+            .map(|link| link.object_id)
+            .collect::<Vec<_>>()
+    };
+    let before = speaks();
+    assert_eq!(before.len(), 2);
+    let over = ObjectDocument {
+        name: "seen".into(),
+        derived_from: vec![guess],
+        ..inferred("old", None, None)
+    };
+    put(&acme, vec![over]);
+    assert_eq!(waiting(&acme, evidence[0]), 1);
+    assert_eq!(speaks(), before);
+    // Rejected, it does so no more.
+    acme.reject_waiting(evidence[0], Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!(speaks(), before);
     is_sound(&acme);
 }
