@@ -35,6 +35,7 @@ on_both_engines!(
     an_erasure_takes_what_waits_and_leaves_what_is_believed,
     what_a_person_only_proposed_goes_alone_with_them,
     a_proposal_knocks_no_evidence_out,
+    rings_are_looked_for_once_for_the_whole_write,
 );
 
 const NAME: &str = "seat";
@@ -819,5 +820,41 @@ fn a_proposal_knocks_no_evidence_out(home: &Home) {
     acme.reject_waiting(evidence[0], Expect::Waiting, &quietly())
         .unwrap();
     assert_eq!(speaks(), before);
+    is_sound(&acme);
+}
+
+fn rings_are_looked_for_once_for_the_whole_write(home: &Home) {
+    let acme = home.tenant("acme");
+    let roots: Vec<ObjectDocument> = (0..300)
+        .map(|number| document(&format!("root {number}"), "A root."))
+        .collect();
+    let roots = put(&acme, roots).objects;
+    let roots: Vec<ObjectId> = roots.iter().map(|one| one.object_id).collect();
+    let top = say(&acme, made_from("top", roots.clone()));
+    let drafts = |of: &str, parent: ObjectId| -> Vec<ObjectDocument> {
+        let names = (0..300).map(|number| format!("{of} {number}"));
+        names.map(|name| made_from(&name, vec![parent])).collect()
+    };
+    let timed = |drafts: Vec<ObjectDocument>| {
+        let begun = std::time::Instant::now();
+        let written = put(&acme, drafts);
+        assert!(written.objects.iter().all(|one| one.note.is_none()));
+        begun.elapsed()
+    };
+    // Each twice, and revised: then a ring could be.
+    let flat = timed(drafts("flat", roots[0])) + timed(drafts("flat 2", roots[1]));
+    let deep = timed(drafts("deep", top)) + timed(drafts("deep 2", top));
+    assert!(deep < flat * 5, "{deep:?} for {flat:?}");
+    // A ring over many is found nevertheless, wherever it is closed.
+    let closing = ObjectDocument {
+        object_id: Some(roots[7]),
+        ..made_from("root 7", vec![top])
+    };
+    let mut closed = drafts("deep 3", top);
+    closed.push(closing);
+    let written = put(&acme, closed);
+    let noted = written.objects.iter().filter(|one| one.note.is_some());
+    let noted: Vec<ObjectId> = noted.map(|one| one.object_id).collect();
+    assert_eq!(noted, [roots[7]]);
     is_sound(&acme);
 }
