@@ -4,7 +4,7 @@
 //! decides, what waits changes nothing in what is believed; what is written since is newer, and cuts both.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -195,37 +195,71 @@ pub(crate) fn name_after(
     Ok(object.map_or_else(|_| standing.name.clone(), |object| object.name().to_owned()))
 }
 
-/// The fields that say what a revision was made from.
-#[derive(Deserialize, Default)]
-struct MadeFrom {
-    #[serde(default)]
-    derived_from: Vec<ObjectId>,
+/// The revisions of objects that wait, or were rejected, and were never believed.
+pub(crate) type Proposed = BTreeMap<ObjectId, BTreeSet<RevisionId>>;
+
+/// Those of these objects of which only what waits, or was rejected, says something, and not what is or was believed of them;
+/// with the revisions that say it. What is damaged, and was believed, may say anything.
+pub(crate) fn only_proposed(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    says_so: impl Fn(&MadeFrom) -> bool,
+) -> Result<Proposed, Error> {
+    if ids.is_empty() {
+        return Ok(Proposed::new());
+    }
+    let mut ever: BTreeMap<ObjectId, Vec<BeliefRow>> = BTreeMap::new();
+    for row in rows.renewed(ids)? {
+        ever.entry(row.object).or_default().push(row);
+    }
+    ever.retain(|_, all| any_believed(&*all) && all.iter().any(BeliefRow::waits));
+    if ever.is_empty() {
+        return Ok(Proposed::new());
+    }
+    let bodies = rows.bodies(&ever.values().flatten().collect::<Vec<_>>())?;
+    let says_so = |row: &&BeliefRow| {
+        let body = bodies.get(&row.revision);
+        let made = body.and_then(|body| serde_json::from_str(body).ok());
+        made.is_none_or(|made| says_so(&made))
+    };
+    let candidates: Vec<ObjectId> = ever.keys().copied().collect();
+    let standing = rows.standing(&candidates)?;
+    let mut proposed = Proposed::new();
+    for (id, all) in &ever {
+        let (waited, believed): (Vec<&BeliefRow>, Vec<&BeliefRow>) =
+            all.iter().filter(says_so).partition(|row| row.waits());
+        let waited: BTreeSet<RevisionId> = waited.iter().map(|row| row.revision).collect();
+        // Where nothing else is left, it is all that there is of the object.
+        let is_head = standing
+            .get(id)
+            .is_none_or(|one| waited.contains(&one.head));
+        if believed.is_empty() && !waited.is_empty() && !is_head {
+            proposed.insert(*id, waited);
+        }
+    }
+    Ok(proposed)
 }
 
-/// Those of these objects of which only what waits was made from any of `parents`, and not what is believed of them.
+/// The fields that say what a revision was made from, and whose it is.
+#[derive(Deserialize, Default)]
+pub(crate) struct MadeFrom {
+    #[serde(default)]
+    pub(crate) derived_from: Vec<ObjectId>,
+    #[serde(default)]
+    pub(crate) subjects: Vec<String>,
+    #[serde(default)]
+    pub(crate) user_id: Option<String>,
+}
+
+/// Those of these objects of which only what waits, or was rejected, was made from any of `parents`, with the revisions that were.
 pub(crate) fn only_proposed_from(
     rows: &mut dyn Read,
     ids: &[ObjectId],
     parents: &BTreeSet<ObjectId>,
-) -> Result<BTreeSet<ObjectId>, Error> {
-    let mut standing = rows.standing(ids)?;
-    standing
-        .retain(|_, one| any_believed(&one.beliefs) && one.beliefs.iter().any(BeliefRow::waits));
-    if standing.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let beliefs = standing.values().flat_map(|one| &one.beliefs);
-    let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
-    let names = |row: &&BeliefRow| {
-        let body = bodies.get(&row.revision).map_or("", String::as_str);
-        let made: MadeFrom = serde_json::from_str(body).unwrap_or_default();
+) -> Result<Proposed, Error> {
+    only_proposed(rows, ids, |made| {
         made.derived_from.iter().any(|id| parents.contains(id))
-    };
-    standing.retain(|_, one| {
-        let mut made = one.beliefs.iter().filter(names).peekable();
-        made.peek().is_some() && made.all(BeliefRow::waits)
-    });
-    Ok(standing.into_keys().collect())
+    })
 }
 
 /// Those of these objects of which something waits that is not bound to the entities that it names: it lies, or lay, beside what

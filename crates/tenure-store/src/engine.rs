@@ -417,6 +417,9 @@ pub trait Write: Read {
     /// Removes every row of these objects, the index of terms included, and the answers that name them, but no record, and leaves
     /// tombstones.
     fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error>;
+    /// Removes these revisions of an object and the beliefs about them, with its links to parents and to subjects, and the answers
+    /// that name it.
+    fn erase_revisions(&mut self, id: ObjectId, revisions: &[RevisionId]) -> Result<(), Error>;
     /// Keeps an answer under a key.
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error>;
     /// Puts in records, or replaces those of the same id.

@@ -524,10 +524,10 @@ pub(crate) fn fallen(
     while !fresh.is_empty() {
         let children: BTreeSet<ObjectId> = rows.children(&fresh)?.into_iter().collect();
         let children: Vec<ObjectId> = children.difference(&gone).copied().collect();
-        // What is believed does not fall with what waits beside it.
+        // What is believed does not fall with what waits beside it, or was rejected.
         let proposed = only_proposed_from(rows, &children, &gone)?;
         let children = children.into_iter();
-        let children: Vec<ObjectId> = children.filter(|id| !proposed.contains(id)).collect();
+        let children: Vec<ObjectId> = children.filter(|id| !proposed.contains_key(id)).collect();
         stay.extend(inferred(rows, &children)?);
         fresh = children
             .into_iter()
@@ -574,7 +574,7 @@ pub(crate) fn leaning_on(
     let children = rows.children(ids)?;
     let proposed = only_proposed_from(rows, &children, &of)?;
     let children = children.into_iter();
-    let mut near: BTreeSet<ObjectId> = children.filter(|id| !proposed.contains(id)).collect();
+    let mut near: BTreeSet<ObjectId> = children.filter(|id| !proposed.contains_key(id)).collect();
     let mut seen: BTreeMap<i64, Vec<ObjectId>> = BTreeMap::new();
     for id in &of {
         for slot in rows.slots(&[*id])? {

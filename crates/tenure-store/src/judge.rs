@@ -284,11 +284,18 @@ pub(crate) fn drop_proposed_from(
         .filter(|child| !parents.contains(child))
         .collect();
     let proposed = only_proposed_from(rows, &children, &parents)?;
-    let proposed: Vec<ObjectId> = proposed.into_iter().collect();
     if proposed.is_empty() {
         return Ok(Vec::new());
     }
-    rejudge_all(rows, &proposed, |row| (!row.waits()).then(|| row.clone()))
+    let of: Vec<ObjectId> = proposed.keys().copied().collect();
+    let mut written = rejudge_all(rows, &of, |row| {
+        let made = proposed.get(&row.object);
+        let made = made.is_some_and(|made| made.contains(&row.revision));
+        (!row.waits() || !made).then(|| row.clone())
+    })?;
+    // What was rejected before has ended.
+    written.retain(|one| one.outcome != Outcome::Unchanged);
+    Ok(written)
 }
 
 /// Makes whoever holds these objects in memory read them again: something was decided on them, or counted.

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use tenure::Error;
 use tenure::object::ObjectId;
 
+use crate::beside::only_proposed_from;
 use crate::engine::Read;
 
-/// These objects and everything made from them, each once.
+/// These objects and everything made from them, each once; but for those of which only what waits beside what is believed was made
+/// from them, or what was rejected.
 pub(crate) fn with_descendants(
     rows: &mut dyn Read,
     ids: &[ObjectId],
@@ -15,10 +17,12 @@ pub(crate) fn with_descendants(
     let mut all: BTreeSet<ObjectId> = ids.iter().copied().collect();
     let mut fresh: Vec<ObjectId> = ids.to_vec();
     while !fresh.is_empty() {
-        let children = rows.children(&fresh)?;
+        let mut children = rows.children(&fresh)?;
+        children.retain(|child| !all.contains(child));
+        let proposed = only_proposed_from(rows, &children, &all)?;
         fresh = children
             .into_iter()
-            .filter(|child| all.insert(*child))
+            .filter(|child| !proposed.contains_key(child) && all.insert(*child))
             .collect();
     }
     Ok(all.into_iter().collect())

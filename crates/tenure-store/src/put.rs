@@ -23,7 +23,7 @@ use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::notes::{note_on, note_ring, note_waiting};
 use crate::resolution::resolve_written;
-use crate::rings::is_made_from_itself;
+use crate::rings::made_from_themselves;
 use crate::settle::{apply, settle};
 use crate::stated::is_inferred;
 use crate::stored::{read_revision, revision_row};
@@ -367,15 +367,18 @@ pub(crate) fn put(
             object: Arc::clone(&object),
             beside,
         });
-        if derives {
+        // What is made from it is made from what is believed of it.
+        if derives && !beside {
             known.insert(id, object);
         }
     }
-    let new = written.iter_mut().zip(&stored);
-    for (one, object) in new.filter(|(one, _)| one.outcome != Outcome::Unchanged) {
-        if is_made_from_itself(rows, &object.object, &known)? {
-            note_ring(&mut one.note);
-        }
+    let new = stored.iter().zip(&written);
+    let new = new.filter(|(_, one)| one.outcome != Outcome::Unchanged);
+    let new: Vec<&ContextObject> = new.map(|(stored, _)| &*stored.object).collect();
+    let rings = made_from_themselves(rows, &new, &known)?;
+    let in_rings = written.iter_mut();
+    for one in in_rings.filter(|one| rings.contains(&one.object_id)) {
+        note_ring(&mut one.note);
     }
     rows.change(&change)?;
     let told: Vec<(ObjectId, Usage)> = drafts

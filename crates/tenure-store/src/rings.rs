@@ -19,40 +19,115 @@ struct Parents {
     derived_from: Vec<ObjectId>,
 }
 
-/// Returns whether what an object is made from leads back to it. Of `known` objects that is as they are written now; a parent
-/// without parents ends the way, so that most objects cost no look at the store.
-pub(crate) fn is_made_from_itself(
+/// Those of these objects, which are written at once, that are made from themselves. Of `known` objects that is as they are written
+/// now; a parent without parents ends the way, so that most objects cost no look at the store.
+pub(crate) fn made_from_themselves(
     rows: &mut dyn Read,
-    object: &ContextObject,
+    written: &[&ContextObject],
     known: &BTreeMap<ObjectId, Arc<ContextObject>>,
-) -> Result<bool, Error> {
-    let id = object.revision().object_id();
-    let mut open = object.revision().derived_from().to_vec();
-    let mut seen = BTreeSet::new();
-    while !open.is_empty() {
-        if open.contains(&id) {
-            return Ok(true);
-        }
-        open.retain(|one| seen.insert(*one));
-        if seen.len() > MOST {
-            return Ok(false);
-        }
-        let (mut next, mut unread) = (Vec::new(), Vec::new());
-        for one in open {
-            match known.get(&one) {
-                Some(known) => next.extend_from_slice(known.revision().derived_from()),
-                None => unread.push(one),
-            }
-        }
-        if !unread.is_empty() {
-            for body in rows.heads(&unread)?.into_values() {
-                // What is damaged names no parents.
-                let parents =
-                    serde_json::from_str(&body).map(|Parents { derived_from }| derived_from);
-                next.extend(parents.unwrap_or_default());
-            }
-        }
-        open = next;
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let of = |object: &ContextObject| object.revision().object_id();
+    let named = written.iter().flat_map(|one| one.revision().derived_from());
+    let named: BTreeSet<ObjectId> = named.copied().collect();
+    let goes_on = |id: &ObjectId| {
+        let parent = known.get(id);
+        parent.is_none_or(|one| !one.revision().derived_from().is_empty())
+    };
+    let mut open: Vec<&ContextObject> = written.to_vec();
+    open.retain(|one| {
+        let mut parents = one.revision().derived_from().iter();
+        parents.any(|id| goes_on(id) || *id == of(one))
+    });
+    // Nothing leads to what no object was made from.
+    let others = open.iter().map(|one| of(one));
+    let others: Vec<ObjectId> = others.filter(|id| !named.contains(id)).collect();
+    if !others.is_empty() && rows.children(&others)?.is_empty() {
+        open.retain(|one| named.contains(&of(one)));
     }
-    Ok(false)
+    let mut ways = Ways {
+        known,
+        read: BTreeMap::new(),
+        above: BTreeMap::new(),
+    };
+    let mut found = BTreeSet::new();
+    for one in open {
+        if ways
+            .above(rows, one.revision().derived_from())?
+            .contains(&of(one))
+        {
+            found.insert(of(one));
+        }
+    }
+    Ok(found)
+}
+
+/// The ways from objects to what they are made from, each read once.
+struct Ways<'k> {
+    known: &'k BTreeMap<ObjectId, Arc<ContextObject>>,
+    /// The parents of what is in the store.
+    read: BTreeMap<ObjectId, Vec<ObjectId>>,
+    /// All that is above objects with these parents.
+    above: BTreeMap<Vec<ObjectId>, BTreeSet<ObjectId>>,
+}
+
+impl Ways<'_> {
+    /// These parents, and what they are made from.
+    fn above(
+        &mut self,
+        rows: &mut dyn Read,
+        parents: &[ObjectId],
+    ) -> Result<&BTreeSet<ObjectId>, Error> {
+        if !self.above.contains_key(parents) {
+            let above = self.look(rows, parents)?;
+            self.above.insert(parents.to_vec(), above);
+        }
+        Ok(&self.above[parents])
+    }
+
+    fn look(
+        &mut self,
+        rows: &mut dyn Read,
+        parents: &[ObjectId],
+    ) -> Result<BTreeSet<ObjectId>, Error> {
+        let mut open = parents.to_vec();
+        let mut seen = BTreeSet::new();
+        while !open.is_empty() {
+            open.retain(|one| seen.insert(*one));
+            if seen.len() > MOST {
+                break;
+            }
+            self.read(rows, &open)?;
+            let mut next = Vec::new();
+            for one in &open {
+                let parents = match self.known.get(one) {
+                    Some(known) => known.revision().derived_from(),
+                    None => self.read.get(one).map_or(&[][..], Vec::as_slice),
+                };
+                next.extend_from_slice(parents);
+            }
+            open = next;
+        }
+        Ok(seen)
+    }
+
+    /// Reads the parents of those of these that are not known.
+    fn read(&mut self, rows: &mut dyn Read, ids: &[ObjectId]) -> Result<(), Error> {
+        let unread = ids.iter().copied();
+        let unread =
+            unread.filter(|id| !self.known.contains_key(id) && !self.read.contains_key(id));
+        let unread: Vec<ObjectId> = unread.collect();
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let mut bodies = rows.heads(&unread)?;
+        for id in unread {
+            // What is damaged, or gone, names no parents.
+            let parents = bodies
+                .remove(&id)
+                .and_then(|body| serde_json::from_str(&body).ok());
+            let parents = parents.map(|Parents { derived_from }| derived_from);
+            self.read.insert(id, parents.unwrap_or_default());
+        }
+        Ok(())
+    }
 }

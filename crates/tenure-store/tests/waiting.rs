@@ -35,6 +35,13 @@ on_both_engines!(
     a_proposal_gives_an_object_no_name,
     a_check_finds_an_object_known_by_what_is_not_believed,
     what_was_rejected_elsewhere_is_no_head_after_an_import,
+    // Made from what waits, and what waits made from others.
+    what_is_made_in_one_write_inherits_from_what_is_believed,
+    what_was_rejected_ties_what_is_believed_to_nothing,
+    an_erasure_takes_what_waits_and_leaves_what_is_believed,
+    what_a_person_only_proposed_goes_alone_with_them,
+    a_proposal_knocks_no_evidence_out,
+    rings_are_looked_for_once_for_the_whole_write,
 );
 
 const NAME: &str = "seat";
@@ -825,4 +832,256 @@ fn what_was_rejected_elsewhere_is_no_head_after_an_import(home: &Home) {
     assert_eq!(is_known("town", &eve()).as_deref(), Some("town"));
     reject();
     assert_eq!(is_known("town", &eve()), None);
+}
+
+// Made from what waits, and what waits made from others.
+
+/// What somebody infers of this object, whoever may see it.
+fn inferred_of(id: ObjectId, value: &str, user: Option<&str>) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(id),
+        user_id: user.map(str::to_owned),
+        ..inferred(value, None, None)
+    }
+}
+
+fn made_from(name: &str, parents: Vec<ObjectId>) -> ObjectDocument {
+    ObjectDocument {
+        derived_from: parents,
+        ..document(name, &format!("The {name} is made."))
+    }
+}
+
+fn what_is_made_in_one_write_inherits_from_what_is_believed(home: &Home) {
+    let acme = home.tenant("acme");
+    let private = ObjectDocument {
+        user_id: Some("ada".into()),
+        ..said("a", None, None)
+    };
+    let id = say(&acme, private);
+    let rest = say(&acme, document("rest", "Made from nothing."));
+    let written = put(
+        &acme,
+        vec![
+            ObjectDocument {
+                derived_from: vec![rest],
+                ..inferred_of(id, "new", None)
+            },
+            made_from("b", vec![id]),
+            ObjectDocument {
+                object_id: Some(rest),
+                ..made_from("rest", vec![id])
+            },
+        ],
+    );
+    assert_eq!(waiting(&acme, id), 1);
+    for at in [1, 2] {
+        let made = acme.get(written.objects[at].object_id).unwrap();
+        assert_eq!(
+            made[0].object.revision().scope().user.as_deref(),
+            Some("ada")
+        );
+        // The ring is closed by what waits alone.
+        assert_eq!(written.objects[at].note, None, "{written:?}");
+    }
+    is_sound(&acme);
+}
+
+fn what_was_rejected_ties_what_is_believed_to_nothing(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let page = say(&acme, document("page", "A page."));
+    let made = ObjectDocument {
+        derived_from: vec![page],
+        ..inferred("new", None, None)
+    };
+    propose(&acme, made.clone());
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    let before = believed(&acme, id);
+    acme.retract(page, Expect::Any, &quietly()).unwrap();
+    assert_eq!(believed(&acme, id), before);
+    // Another waits that was made from something else: it goes on waiting, and goes with that.
+    let [page, other] = ["page", "other"].map(|name| say(&acme, document(name, "A page.")));
+    propose(&acme, made);
+    let made = ObjectDocument {
+        derived_from: vec![other],
+        ..inferred("newer", None, None)
+    };
+    propose(&acme, made.clone());
+    acme.retract(page, Expect::Any, &quietly()).unwrap();
+    assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 1));
+    // Confirmed, it falls with what it was made from.
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(at(&acme.load().unwrap(), 0), ["newer"]);
+    acme.retract(other, Expect::Any, &quietly()).unwrap();
+    assert!(acme.get(id).unwrap().is_empty());
+    is_sound(&acme);
+}
+
+/// Everything that a tenant exports, as text.
+fn said_anywhere(tenant: &Tenant) -> String {
+    let lines = exported(tenant).into_iter();
+    lines.map(|line| format!("{line:?}\n")).collect()
+}
+
+fn an_erasure_takes_what_waits_and_leaves_what_is_believed(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    for rejected in [true, false] {
+        let page = say(&acme, document(&format!("page {rejected}"), "Zephyr says."));
+        let made = ObjectDocument {
+            derived_from: vec![page],
+            ..inferred("of zephyr", None, None)
+        };
+        propose(&acme, made);
+        if rejected {
+            acme.reject_waiting(id, Expect::Waiting, &quietly())
+                .unwrap();
+        }
+        let before = believed(&acme, id);
+        let resident = acme.load().unwrap();
+        let erased = acme.erase(vec![page], &quietly()).unwrap();
+        let gone = erased.objects.iter();
+        let gone = gone.filter(|one| one.outcome == Outcome::Erased);
+        let gone: Vec<ObjectId> = gone.map(|one| one.object_id).collect();
+        assert_eq!(gone, [page]);
+        assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 0));
+        let left = said_anywhere(&acme);
+        assert!(!left.to_lowercase().contains("zephyr"), "{left}");
+        assert!(!left.contains(&page.to_string()), "{left}");
+        assert_eq!(at(&acme.refresh(&Arc::new(resident)).unwrap(), 0), ["a"]);
+        is_sound(&acme);
+    }
+    // It may be written on, and proposed again.
+    propose(&acme, inferred("new", None, None));
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(at(&acme.load().unwrap(), 0), ["new"]);
+    is_sound(&acme);
+}
+
+fn what_a_person_only_proposed_goes_alone_with_them(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let before = believed(&acme, id);
+    for everything in [true, false] {
+        let mine = ObjectDocument {
+            subjects: vec!["eve".into()],
+            ..inferred_of(id, "of eve", everything.then_some("eve"))
+        };
+        put(&acme, vec![mine]);
+        assert_eq!(waiting(&acme, id), 1);
+        if everything {
+            acme.erase_person("eve", &quietly()).unwrap();
+        } else {
+            acme.erase_subject("eve", &quietly()).unwrap();
+        }
+        assert_eq!(
+            (believed(&acme, id), waiting(&acme, id)),
+            (before.clone(), 0)
+        );
+        let left = said_anywhere(&acme);
+        assert!(
+            !left.contains("\"eve\"") && !left.contains("of eve"),
+            "{left}"
+        );
+        assert!(acme.person("eve").unwrap().is_unknown());
+        is_sound(&acme);
+    }
+    // Theirs, and about another; rejected, too.
+    for rejected in [false, true] {
+        put(&acme, vec![inferred_of(id, "of eve", Some("eve"))]);
+        assert_eq!(waiting(&acme, id), 1);
+        if rejected {
+            acme.reject_waiting(id, Expect::Waiting, &quietly())
+                .unwrap();
+        }
+        acme.erase_person("eve", &quietly()).unwrap();
+        assert_eq!(
+            (believed(&acme, id), waiting(&acme, id)),
+            (before.clone(), 0)
+        );
+        let left = said_anywhere(&acme);
+        assert!(
+            !left.contains("\"eve\"") && !left.contains("of eve"),
+            "{left}"
+        );
+    }
+    is_sound(&acme);
+}
+
+fn a_proposal_knocks_no_evidence_out(home: &Home) {
+    let acme = home.tenant("acme");
+    let evidence = ["seen", "heard"].map(|name| {
+        let evidence = ObjectDocument {
+            name: name.into(),
+            ..said("new", None, None)
+        };
+        say(&acme, evidence)
+    });
+    let guess = ObjectDocument {
+        name: "guess".into(),
+        derived_from: evidence.to_vec(),
+        ..inferred("new", None, None)
+    };
+    let guess = say(&acme, guess);
+    let speaks = || {
+        let belief = acme.belief(guess, now(), None).unwrap();
+        belief
+            .evidence
+            .iter()
+            .map(|link| link.object_id)
+            .collect::<Vec<_>>()
+    };
+    let before = speaks();
+    assert_eq!(before.len(), 2);
+    let over = ObjectDocument {
+        name: "seen".into(),
+        derived_from: vec![guess],
+        ..inferred("old", None, None)
+    };
+    put(&acme, vec![over]);
+    assert_eq!(waiting(&acme, evidence[0]), 1);
+    assert_eq!(speaks(), before);
+    // Rejected, it does so no more.
+    acme.reject_waiting(evidence[0], Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!(speaks(), before);
+    is_sound(&acme);
+}
+
+fn rings_are_looked_for_once_for_the_whole_write(home: &Home) {
+    let acme = home.tenant("acme");
+    let roots: Vec<ObjectDocument> = (0..300)
+        .map(|number| document(&format!("root {number}"), "A root."))
+        .collect();
+    let roots = put(&acme, roots).objects;
+    let roots: Vec<ObjectId> = roots.iter().map(|one| one.object_id).collect();
+    let top = say(&acme, made_from("top", roots.clone()));
+    let drafts = |of: &str, parent: ObjectId| -> Vec<ObjectDocument> {
+        let names = (0..300).map(|number| format!("{of} {number}"));
+        names.map(|name| made_from(&name, vec![parent])).collect()
+    };
+    let timed = |drafts: Vec<ObjectDocument>| {
+        let begun = std::time::Instant::now();
+        let written = put(&acme, drafts);
+        assert!(written.objects.iter().all(|one| one.note.is_none()));
+        begun.elapsed()
+    };
+    // Each twice, and revised: then a ring could be.
+    let flat = timed(drafts("flat", roots[0])) + timed(drafts("flat 2", roots[1]));
+    let deep = timed(drafts("deep", top)) + timed(drafts("deep 2", top));
+    assert!(deep < flat * 5, "{deep:?} for {flat:?}");
+    // A ring over many is found nevertheless, wherever it is closed.
+    let closing = ObjectDocument {
+        object_id: Some(roots[7]),
+        ..made_from("root 7", vec![top])
+    };
+    let mut closed = drafts("deep 3", top);
+    closed.push(closing);
+    let written = put(&acme, closed);
+    let noted = written.objects.iter().filter(|one| one.note.is_some());
+    let noted: Vec<ObjectId> = noted.map(|one| one.object_id).collect();
+    assert_eq!(noted, [roots[7]]);
+    is_sound(&acme);
 }

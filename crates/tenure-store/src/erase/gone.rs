@@ -121,7 +121,33 @@ impl Gone {
             return keyed;
         }
         word(&document.content);
-        for text in texts(&document) {
+        self.add_texts(&document, &BTreeSet::new());
+        keyed
+    }
+
+    /// Adds a revision of an object that stays, and of which other revisions have these texts; returns the tombstone of its digest.
+    pub(super) fn add_revision(
+        &mut self,
+        revision: RevisionId,
+        body: &str,
+        kept: &BTreeSet<String>,
+    ) -> Digest {
+        let keyed = Digest::keyed(&self.key, &[b"revision", revision.bytes()]);
+        self.keys.insert(revision.to_string(), keyed.to_string());
+        match serde_json::from_str::<ObjectDocument>(body) {
+            Ok(document) => self.add_texts(&document, kept),
+            Err(_) => {
+                for text in prose(body) {
+                    self.seek(passages(&text));
+                }
+            }
+        }
+        keyed
+    }
+
+    /// Adds the texts of an object, but for those that are kept.
+    fn add_texts(&mut self, document: &ObjectDocument, kept: &BTreeSet<String>) {
+        for text in texts(document).filter(|text| !kept.contains(*text)) {
             let digest = Digest::of(text.as_bytes());
             let keyed = Digest::keyed(&self.key, &[b"text", digest.bytes()]);
             self.keys.insert(digest.to_string(), keyed.to_string());
@@ -134,7 +160,6 @@ impl Gone {
                 self.seek(passages(text).filter(|passage| passage.len() >= SHORTEST_PASSAGE));
             });
         }
-        keyed
     }
 
     fn seek<'t>(&mut self, passages: impl Iterator<Item = &'t str>) {
@@ -409,7 +434,7 @@ fn prose(damaged: &str) -> Vec<String> {
     found
 }
 
-fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
+pub(super) fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
     let rest = [
         &document.abstract_text,
         &document.overview,

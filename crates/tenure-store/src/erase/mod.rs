@@ -7,18 +7,21 @@ mod gone;
 mod logged;
 mod person;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenure::object::{ObjectId, clip};
-use tenure::{Digest, Error};
+use tenure::object::{ObjectId, RevisionId, clip};
+use tenure::{Digest, Error, ObjectDocument};
 
-use self::gone::{Gone, TextSearch};
+use self::gone::{Gone, TextSearch, texts};
 use self::logged::Logged;
-use self::person::{nobody, person, texts_only_in};
+use self::person::{about, nobody, person, texts_only_in};
+use crate::beside::{MadeFrom, Proposed, only_proposed_from};
 use crate::buried::{buried_as, log_buried_as};
 use crate::claims::settle_claims;
-use crate::engine::{Read, RecordRow, Write};
+use crate::engine::{Change, Read, RecordRow, Write};
 use crate::evidence::{leaning_on, lower};
+use crate::index::index;
+use crate::judge::touched;
 use crate::lineage::with_descendants;
 use crate::resolution::{entries, forget, of_person};
 use crate::tenant::Tenant;
@@ -42,6 +45,8 @@ enum Wanted {
 #[derive(Default)]
 struct Chosen {
     ids: BTreeSet<ObjectId>,
+    /// Objects that stay without what only waits of them, or was rejected.
+    proposed: Proposed,
     /// Logs that go whole.
     logs: Vec<String>,
     /// Records that go whole.
@@ -143,9 +148,10 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     };
     let quoted = with_everything_made_from(rows, &logged, chosen.ids)?;
     let ids = with_what_leans_on(rows, &logged, &chosen.logs, &quoted)?;
+    let proposed = with_proposed_from(rows, chosen.proposed, &ids)?;
     let mut gone = Gone::new(key, ids.iter().copied());
     let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
-    let texts = |id: &ObjectId| {
+    let sought = |id: &ObjectId| {
         if quoted.contains(id) {
             TextSearch::Sought
         } else {
@@ -155,13 +161,16 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     for id in &ids {
         let history = rows.history(*id)?;
         for (revision, body) in rows.bodies(&history.iter().collect::<Vec<_>>())? {
-            tombstones.push(gone.add(*id, revision, &body, texts(id)));
+            tombstones.push(gone.add(*id, revision, &body, sought(id)));
         }
     }
     for (id, object) in logged.documents(rows, &ids)? {
         let body =
             serde_json::to_string(&*object).map_err(|error| crate::stored::unwritable(&error))?;
-        tombstones.push(gone.add(id, object.revision().id(), &body, texts(&id)));
+        tombstones.push(gone.add(id, object.revision().id(), &body, sought(&id)));
+    }
+    for (id, revisions) in &proposed {
+        tombstones.extend(add_proposed(rows, &mut gone, *id, revisions)?);
     }
     gone.seal()?;
     let dropped = quoting(rows, &gone)?;
@@ -178,8 +187,10 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let gone_ids: Vec<ObjectId> = ids.iter().copied().collect();
     let leaning = leaning_on(rows, &gone_ids)?;
     rows.erase(&gone_ids, &tombstones)?;
+    let left = leave_out(rows, &proposed)?;
     let lowered = lower(rows, &leaning)?;
-    let claiming: Vec<ObjectId> = lowered.iter().map(|lowered| lowered.object).collect();
+    let claiming = lowered.iter().map(|lowered| lowered.object);
+    let claiming: Vec<ObjectId> = claiming.chain(proposed.into_keys()).collect();
     settle_claims(rows, &claiming)?;
     rows.drop_blobs(&dropped)?;
     rows.put_records(&records)?;
@@ -196,8 +207,75 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         note: None,
     });
     Ok(erased
+        .chain(left)
         .chain(lowered.into_iter().map(WrittenObject::from))
         .collect())
+}
+
+/// What only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
+fn with_proposed_from(
+    rows: &mut dyn Read,
+    mut proposed: Proposed,
+    gone: &BTreeSet<ObjectId>,
+) -> Result<Proposed, Error> {
+    let mut children = rows.children(&gone.iter().copied().collect::<Vec<_>>())?;
+    children.retain(|id| !gone.contains(id));
+    for (id, revisions) in only_proposed_from(rows, &children, gone)? {
+        proposed.entry(id).or_default().extend(revisions);
+    }
+    proposed.retain(|id, _| !gone.contains(id));
+    Ok(proposed)
+}
+
+/// Adds revisions of an object that stays to what is searched for; returns their tombstones.
+fn add_proposed(
+    rows: &mut dyn Read,
+    gone: &mut Gone,
+    id: ObjectId,
+    revisions: &BTreeSet<RevisionId>,
+) -> Result<Vec<Digest>, Error> {
+    let history = rows.history(id)?;
+    let bodies = rows.bodies(&history.iter().collect::<Vec<_>>())?;
+    let (go, stay): (BTreeMap<RevisionId, String>, BTreeMap<RevisionId, String>) = bodies
+        .into_iter()
+        .partition(|(revision, _)| revisions.contains(revision));
+    let stay = stay.values();
+    let stay = stay.filter_map(|body| serde_json::from_str::<ObjectDocument>(body).ok());
+    let mut kept = BTreeSet::new();
+    for document in stay {
+        kept.extend(texts(&document).map(str::to_owned));
+    }
+    let go = go.iter();
+    Ok(go
+        .map(|(revision, body)| gone.add_revision(*revision, body, &kept))
+        .collect())
+}
+
+/// Removes these revisions, and keeps what the others say they were made from, and whom they are about.
+fn leave_out(rows: &mut dyn Write, proposed: &Proposed) -> Result<Vec<WrittenObject>, Error> {
+    let ids: Vec<ObjectId> = proposed.keys().copied().collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut change = Change::default();
+    for (id, revisions) in proposed {
+        rows.erase_revisions(*id, &revisions.iter().copied().collect::<Vec<_>>())?;
+        let history = rows.history(*id)?;
+        for body in rows
+            .bodies(&history.iter().collect::<Vec<_>>())?
+            .into_values()
+        {
+            // What is damaged names nothing.
+            let made: MadeFrom = serde_json::from_str(&body).unwrap_or_default();
+            let parents = made.derived_from.into_iter();
+            change.links.extend(parents.map(|parent| (*id, parent)));
+            let subjects = made.subjects.into_iter();
+            change.subjects.extend(subjects.map(|who| (*id, who)));
+        }
+    }
+    rows.change(&change)?;
+    index(rows, &ids)?;
+    touched(rows, &ids)
 }
 
 /// The things that are named; each must be somewhere.
@@ -215,30 +293,33 @@ fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chos
             }
         }
         Wanted::Subject(subject) => {
-            let mut ids: BTreeSet<ObjectId> = rows.about(subject)?.into_iter().collect();
+            let (mut ids, proposed) = about(rows, subject)?;
             ids.extend(logged.about(subject));
             let entities = of_person(&entries(rows)?, subject);
-            let is_unknown = ids.is_empty() && entities.is_empty();
-            if is_unknown && person(rows, logged, subject)?.is_unknown() {
+            let is_unknown = ids.is_empty() && proposed.is_empty() && entities.is_empty();
+            if is_unknown && person(rows, logged, subject)?.0.is_unknown() {
                 return Err(nobody(subject));
             }
             Ok(Chosen {
                 ids,
+                proposed,
                 entities,
                 ..Chosen::default()
             })
         }
         Wanted::Person(subject) => {
-            let known = person(rows, logged, subject)?;
+            let (known, proposed) = person(rows, logged, subject)?;
             if known.is_unknown() {
                 return Err(nobody(subject));
             }
             let logs = known.own_logs();
             let mut ids: BTreeSet<ObjectId> =
                 known.objects.iter().map(|known| known.object_id).collect();
+            ids.retain(|id| !proposed.contains_key(id));
             ids.extend(logs.iter().flat_map(|log| logged.of_log(log)));
             Ok(Chosen {
                 ids,
+                proposed,
                 logs,
                 records: known.own_records(),
                 entities: known.entities.into_iter().collect(),

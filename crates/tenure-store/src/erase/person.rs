@@ -14,6 +14,7 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use super::logged::{Logged, each_entry, session_log};
 use super::with_everything_made_from;
+use crate::beside::{Proposed, only_proposed};
 use crate::engine::Read;
 use crate::resolution::{entries, of_person};
 use crate::stored::unwritable;
@@ -132,23 +133,47 @@ impl Tenant {
     pub fn person(&self, subject: &str) -> Result<Person, Error> {
         self.read(|rows| {
             let logged = Logged::read(rows)?;
-            person(rows, &logged, subject)
+            Ok(person(rows, &logged, subject)?.0)
         })
     }
 }
 
-/// Reads everything that is kept of a person.
-pub(super) fn person(rows: &mut dyn Read, logged: &Logged, subject: &str) -> Result<Person, Error> {
-    let mut about: BTreeSet<ObjectId> = rows.about(subject)?.into_iter().collect();
+/// The stored objects that are about a person, and those that are so as they only wait, or were rejected.
+pub(super) fn about(
+    rows: &mut dyn Read,
+    subject: &str,
+) -> Result<(BTreeSet<ObjectId>, Proposed), Error> {
+    let ids = rows.about(subject)?;
+    let proposed = only_proposed(rows, &ids, |made| {
+        made.subjects.iter().any(|who| who == subject)
+    })?;
+    let mut about: BTreeSet<ObjectId> = ids.into_iter().collect();
+    about.retain(|id| !proposed.contains_key(id));
+    Ok((about, proposed))
+}
+
+/// Reads everything that is kept of a person; and says of which objects only what waits, or was rejected, is so.
+pub(super) fn person(
+    rows: &mut dyn Read,
+    logged: &Logged,
+    subject: &str,
+) -> Result<(Person, Proposed), Error> {
+    let (mut about, mut proposed) = about(rows, subject)?;
     about.extend(logged.about(subject));
     let with_derived = with_everything_made_from(rows, logged, about.clone())?;
     let mut relations: BTreeMap<ObjectId, Relation> = BTreeMap::new();
-    for id in users_objects(rows, subject)?
-        .into_iter()
-        .chain(logged.of_user(subject))
-    {
-        relations.insert(id, Relation::User);
+    let (mut own, once_proposed) = users_objects(rows, subject)?;
+    let all: Vec<ObjectId> = own.union(&once_proposed).copied().collect();
+    let own_proposed = only_proposed(rows, &all, |made| made.user_id.as_deref() == Some(subject))?;
+    own.retain(|id| !own_proposed.contains_key(id));
+    own.extend(logged.of_user(subject));
+    relations.extend(own_proposed.keys().map(|id| (*id, Relation::User)));
+    relations.extend(proposed.keys().map(|id| (*id, Relation::Subject)));
+    relations.extend(own.iter().map(|id| (*id, Relation::User)));
+    for (id, revisions) in own_proposed {
+        proposed.entry(id).or_default().extend(revisions);
     }
+    proposed.retain(|id, _| !own.contains(id) && !with_derived.contains(id));
     for id in &with_derived {
         let relation = if about.contains(id) {
             Relation::Subject
@@ -165,13 +190,14 @@ pub(super) fn person(rows: &mut dyn Read, logged: &Logged, subject: &str) -> Res
         name: names.remove(&object_id),
         relation,
     };
-    Ok(Person {
+    let found = Person {
         subject: subject.to_owned(),
         objects: relations.into_iter().map(object).collect(),
         sessions,
         records,
         entities: of_person(&entries(rows)?, subject).into_iter().collect(),
-    })
+    };
+    Ok((found, proposed))
 }
 
 /// The error of an erasure of somebody of whom nothing is kept.
@@ -181,14 +207,18 @@ pub(super) fn nobody(subject: &str) -> Error {
     )
 }
 
-/// The stored objects whose user this is, or that of what waits beside what is believed of them.
-fn users_objects(rows: &mut dyn Read, user: &str) -> Result<Vec<ObjectId>, Error> {
+/// The stored objects whose user this is, or that of what waits beside what is believed of them; and those of which something once
+/// waited that was theirs.
+fn users_objects(
+    rows: &mut dyn Read,
+    user: &str,
+) -> Result<(BTreeSet<ObjectId>, BTreeSet<ObjectId>), Error> {
     #[derive(Deserialize)]
     struct Owner {
         user_id: Option<String>,
     }
     let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    let mut found = BTreeSet::new();
+    let (mut found, mut waited) = (BTreeSet::new(), BTreeSet::new());
     let is_own = |body: &str| {
         let owner = serde_json::from_str::<Owner>(body).ok();
         owner.and_then(|owner| owner.user_id).as_deref() == Some(user)
@@ -196,11 +226,14 @@ fn users_objects(rows: &mut dyn Read, user: &str) -> Result<Vec<ObjectId>, Error
     for chunk in ids.chunks(CHUNK) {
         let held = rows.held_labels(chunk)?.into_iter();
         found.extend(held.filter(|(_, labels)| is_own(labels)).map(|(id, _)| id));
+        let ever = rows.renewed(chunk)?.into_iter();
+        let ever = ever.filter(|row| row.waits() && is_own(&row.labels));
+        waited.extend(ever.map(|row| row.object));
         // A damaged body names no user: its revision is found by other means alone.
         let own = rows.heads(chunk)?.into_iter();
         found.extend(own.filter(|(_, body)| is_own(body)).map(|(id, _)| id));
     }
-    Ok(found.into_iter().collect())
+    Ok((found, waited))
 }
 
 fn names(

@@ -283,6 +283,34 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn erase_revisions(&mut self, id: ObjectId, revisions: &[RevisionId]) -> Result<(), Error> {
+        let (of, gone) = (Id(id), digests(revisions));
+        self.execute(
+            "INSERT INTO erasing (tenant, object) VALUES ($1, $2)",
+            &[&of],
+        )?;
+        for sql in [
+            "DELETE FROM blobs WHERE tenant = $1 AND digest IN (SELECT r.content FROM revisions r \
+             WHERE r.tenant = $1 AND r.object = $2 AND r.revision = ANY($3) \
+             EXCEPT SELECT r.content FROM revisions r \
+             WHERE r.tenant = $1 AND r.object = $2 AND r.revision <> ALL($3))",
+            "DELETE FROM revisions WHERE tenant = $1 AND object = $2 AND revision = ANY($3)",
+            "DELETE FROM beliefs WHERE tenant = $1 AND object = $2 AND revision = ANY($3)",
+        ] {
+            self.execute(sql, &[&of, &gone])?;
+        }
+        for sql in [
+            "DELETE FROM erasing WHERE tenant = $1 AND object = $2",
+            "DELETE FROM links WHERE tenant = $1 AND child = $2",
+            "DELETE FROM subjects WHERE tenant = $1 AND object = $2",
+        ] {
+            self.execute(sql, &[&of])?;
+        }
+        let sql = "DELETE FROM answers WHERE tenant = $1 AND position($2 IN answer) > 0";
+        self.execute(sql, &[&id.to_string()])?;
+        Ok(())
+    }
+
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error> {
         let sql = "INSERT INTO answers (tenant, key, asked, answer) VALUES ($1, $2, $3, $4)";
         let asked = bytes(&answered.asked);

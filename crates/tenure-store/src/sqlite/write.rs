@@ -485,6 +485,42 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn erase_revisions(&mut self, id: ObjectId, revisions: &[RevisionId]) -> Result<(), Error> {
+        let tenant = self.number()?;
+        let Some(place) = self.place(id)? else {
+            return Ok(());
+        };
+        let own = (tenant, place as i64);
+        self.execute("INSERT INTO erasing (tenant, place) VALUES (?1, ?2)", own)?;
+        let numbers =
+            "SELECT revision_number FROM beliefs WHERE tenant = ?1 AND place = ?2 AND revision";
+        for revision in revisions {
+            self.execute(
+                &format!(
+                    "DELETE FROM blobs WHERE tenant = ?4 AND digest IN \
+                     (SELECT content FROM revisions WHERE number IN ({numbers} = ?3) \
+                     EXCEPT SELECT content FROM revisions WHERE number IN ({numbers} <> ?3))"
+                ),
+                params![tenant, place as i64, revision.bytes(), self.tenant],
+            )?;
+            let values = params![tenant, place as i64, revision.bytes()];
+            let sql = format!("DELETE FROM revisions WHERE number IN ({numbers} = ?3)");
+            self.execute(&sql, values)?;
+            let sql = "DELETE FROM beliefs WHERE tenant = ?1 AND place = ?2 AND revision = ?3";
+            self.execute(sql, values)?;
+        }
+        self.execute("DELETE FROM erasing WHERE tenant = ?1 AND place = ?2", own)?;
+        self.execute(
+            "DELETE FROM answers WHERE tenant = ?1 AND instr(answer, ?2)",
+            params![self.tenant, id.to_string()],
+        )?;
+        for (table, of) in [("links", "child"), ("subjects", "object")] {
+            let sql = format!("DELETE FROM {table} WHERE tenant = ?1 AND {of} = ?2");
+            self.execute(&sql, params![self.tenant, blob(id)])?;
+        }
+        Ok(())
+    }
+
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error> {
         let sql = "INSERT INTO answers (tenant, key, asked, answer, sum) \
                    VALUES (?1, ?2, ?3, ?4, row_sum('answers', ?1, ?2, ?3, ?4))";
