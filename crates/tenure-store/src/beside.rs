@@ -132,18 +132,18 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
 /// The head of an object that has this history, as its writes left it; none where there is no history. The order in which a
 /// write opened its beliefs is not needed: what it wrote is what goes on from nothing.
 pub(crate) fn head_of(history: &[BeliefRow]) -> Option<RevisionId> {
-    let writes: BTreeSet<Instant> = history.iter().map(|row| row.opened.at).collect();
+    let mut history: Vec<&BeliefRow> = history.iter().collect();
+    history.sort_by_key(|row| row.opened.at);
     let mut head = None;
     let mut written: BTreeSet<(Instant, RevisionId)> = BTreeSet::new();
-    for at in writes {
-        let before = history.iter().filter(|row| {
-            let lasts = row.closed.is_none_or(|closed| at <= closed.at);
-            row.opened.at < at && lasts
-        });
-        let before: Vec<&BeliefRow> = before.collect();
-        let is_believed = any_believed(history.iter().filter(|row| row.held_at(at)));
-        let opened = history.iter().filter(|row| row.opened.at == at);
-        let new = opened.filter(|row| !before.iter().any(|old| goes_on(old, row)));
+    let mut before: Vec<&BeliefRow> = Vec::new();
+    for opened in history.chunk_by(|one, other| one.opened.at == other.opened.at) {
+        let at = opened[0].opened.at;
+        before.retain(|row| row.closed.is_none_or(|closed| at <= closed.at));
+        let held = before.iter().chain(opened).copied();
+        let is_believed = any_believed(held.filter(|row| row.held_at(at)));
+        let new = opened.iter().copied();
+        let new = new.filter(|row| !before.iter().any(|old| goes_on(old, row)));
         let new: Vec<&BeliefRow> = new.collect();
         // Of several that waited, the last written counts; of several that got another confidence, that of the head.
         let rank = |row: &&&BeliefRow| {
@@ -161,8 +161,9 @@ pub(crate) fn head_of(history: &[BeliefRow]) -> Option<RevisionId> {
             head = Some(row.revision);
         }
         written.extend(new.iter().map(|row| (at, row.revision)));
+        before.extend(opened);
     }
-    let held = history.iter().filter(|row| row.closed.is_none());
+    let held = history.into_iter().filter(|row| row.closed.is_none());
     let believed: Vec<&BeliefRow> = held.filter(|row| !row.waits()).collect();
     if believed.is_empty() || believed.iter().any(|row| Some(row.revision) == head) {
         return head;
