@@ -720,6 +720,7 @@ fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
     // What is about somebody is personal, and not for all who see the others.
     let open = ObjectDocument {
         subjects: Vec::new(),
+        normalized_claim: None,
         ..said("a", None, None)
     };
     let id = say(&acme, open);
