@@ -558,3 +558,74 @@ fn what_is_inferred_on_too_little_is_written_and_waits() {
     );
     assert_eq!(shown["decide"], confirm);
 }
+
+#[test]
+fn a_reviewer_decides_on_what_they_may_see_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let keys = Keys::of(&store).unwrap();
+    let key = |grant| {
+        let made = keys.create(grant, Instant::from_micros(1_000));
+        format!("x-api-key: {}", made.unwrap().1)
+    };
+    let operator = key(Grant::owner("acme"));
+    let reviewer = |user: &str| {
+        key(Grant {
+            operator: false,
+            user: Some(user.into()),
+            roles: vec!["reviewer".into()],
+            clearance: Some(Classification::Restricted),
+            ..Grant::owner("acme")
+        })
+    };
+    let (ada, bob) = (reviewer("ada"), reviewer("bob"));
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let write = |object: serde_json::Value| {
+        let objects = json!({ "objects": [object] });
+        let written = call(&bench, "/api/v1/objects", &[&operator], &objects);
+        assert_eq!(written.status, 200, "{}", written.json());
+        written.json()["objects"][0]["object_id"].clone()
+    };
+    let guess = |id: &serde_json::Value, name: &str| {
+        json!({ "object_id": id, "name": name, "content": "It is blue.", "object_type": "inferred_belief",
+            "normalized_claim": "colour == blue", "canonical_entity_ids": ["desk"] })
+    };
+    let decide = |key: &str, object: &serde_json::Value, decision: &str| {
+        let asked = json!({ "object": object, "decision": decision });
+        call(&bench, "/api/v1/proposals/decision", &[key], &asked)
+    };
+    let listed = |key: &str| {
+        let waiting = bench.ask("GET", "/api/v1/proposals", &[key], b"").json();
+        waiting["proposals"].as_array().unwrap().len()
+    };
+    let seat = write(json!({ "name": "seat", "content": "It is red." }));
+    let alone = write(json!({ "name": "sofa", "content": "It is red." }));
+    let mut hidden = guess(&seat, "seat");
+    hidden["user_id"] = json!("ada");
+    assert_eq!(write(hidden), seat);
+    assert_eq!((listed(&ada), listed(&bob)), (1, 0));
+    // For who may not see the proposal, it is as if there were none.
+    for decision in ["confirm", "retract"] {
+        let (refused, none) = (
+            decide(&bob, &seat, decision),
+            decide(&bob, &alone, decision),
+        );
+        assert_eq!(refused.status, 409, "{}", refused.json());
+        let told = refused.json().to_string().replace("seat", "sofa");
+        let own = |text: &str| text.split("\"request").next().unwrap().to_owned();
+        assert_eq!(own(&told), own(&none.json().to_string()));
+    }
+    assert_eq!(listed(&ada), 1);
+    assert_eq!(decide(&ada, &seat, "confirm").status, 200);
+    assert_eq!(listed(&ada), 0);
+    // Who may see the proposal alone decides on it.
+    let mine = write(json!({ "name": "mine", "content": "It is red.", "user_id": "bob" }));
+    for decision in ["retract", "confirm"] {
+        assert_eq!(decide(&ada, &mine, decision).status, 400);
+        write(guess(&mine, "mine"));
+        assert_eq!(listed(&ada), 1);
+        let done = decide(&ada, &mine, decision);
+        assert_eq!(done.status, 200, "{}", done.json());
+        assert_eq!(listed(&ada), 0);
+    }
+}

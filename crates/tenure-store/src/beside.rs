@@ -263,8 +263,19 @@ pub(crate) fn only_proposed_from(
     })
 }
 
-/// Those of these objects of which something waits that is not bound to the entities that it names: it lies, or lay, beside what
-/// was believed.
+/// Returns whether a revision was bound to the entities that it names: it was believed before, or was written when nothing was
+/// believed of the object.
+fn is_bound(revision: RevisionId, history: &[BeliefRow]) -> bool {
+    let believed_before = |at: Instant| {
+        let mut believed = history.iter().filter(|row| !row.waits());
+        believed.any(|row| row.opened.at < at && row.closed.is_none_or(|closed| at <= closed.at))
+    };
+    let mut own = history.iter().filter(|row| row.revision == revision);
+    own.any(|row| !row.waits() || !believed_before(row.opened.at))
+}
+
+/// Those of these objects of which something waits that is not bound to the entities that it names: it was written beside what
+/// was believed, and never believed itself.
 pub(crate) fn unbound(
     rows: &mut dyn Read,
     ids: &[ObjectId],
@@ -272,10 +283,13 @@ pub(crate) fn unbound(
     let mut sealer = Sealer::default();
     let mut found = Vec::new();
     for (id, standing) in rows.standing(ids)? {
-        let waiting: Vec<&BeliefRow> = standing.beliefs.iter().filter(|row| row.waits()).collect();
-        if waiting.is_empty() || !any_believed(&rows.history(id)?) {
+        let mut waiting: Vec<&BeliefRow> =
+            standing.beliefs.iter().filter(|row| row.waits()).collect();
+        if waiting.is_empty() {
             continue;
         }
+        let history = rows.history(id)?;
+        waiting.retain(|row| !is_bound(row.revision, &history));
         let bodies = rows.bodies(&waiting)?;
         for row in waiting {
             let body = bodies.get(&row.revision).map_or("", String::as_str);

@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::belief::{Ground, Loser, SlotClaim};
-use tenure::object::{ObjectId, Usage, clip};
+use tenure::object::{Lifecycle, ObjectId, RevisionId, Usage, clip};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::bare::{OnSlot, is_bare, nothing_would_stand};
-use crate::beside::{any_believed, unbound};
+use crate::beside::{confirmed, unbound};
 use crate::claims::{Kept, judged, pair_row, slot_key};
-use crate::engine::{PairRow, Write};
+use crate::engine::{BeliefRow, PairRow, Write};
 use crate::evidence::fallen;
-use crate::held::waiting;
-use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all, touched};
-use crate::labels::Sees;
+use crate::held::all_waiting;
+use crate::judge::{drop_proposed_from, rejudge_all, resettle_all, touched};
+use crate::labels::{SeenLabels, Sees};
 use crate::notes::{WriteNote, note_waiting};
 use crate::outcomes::refuse_proposed;
 use crate::resolution::resolve_written;
 use crate::stated::{Stated, in_place_of};
 use crate::tenant::Tenant;
-use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, expected};
+use crate::written::{Expect, Outcome, Writing, Written, WrittenObject, check, expected};
 
 impl Tenant {
     /// Records that these objects were confirmed: they are young again, and none waits for confirmation. What waited takes the
@@ -38,10 +38,11 @@ impl Tenant {
         at: Instant,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        self.confirmed(ids, at, (Expect::Any, None), writing)
+        self.confirmed(ids, at, (Expect::Any, SeenLabels::default()), None, writing)
     }
 
-    /// The same of objects that are in an expected state. Errors name no other object: the caller may not see it.
+    /// The same of objects that are in an expected state; with [`Expect::Since`], what waits of each was last written or judged
+    /// then. Errors name no other object: the caller may not see it.
     ///
     /// # Errors
     ///
@@ -56,17 +57,19 @@ impl Tenant {
         self.confirmed(
             ids,
             at,
-            (expect, Some(&|all| vec![false; all.len()])),
+            (expect, SeenLabels::default()),
+            Some(&|all| vec![false; all.len()]),
             writing,
         )
     }
 
-    /// The same of an object that waits for a person. Errors name what the caller may see.
+    /// The same of an object that waits for a person, and of those parts of it alone that a caller may see: what is hidden stays
+    /// as it is, as if it did not wait. Errors name what the caller may see.
     ///
     /// # Errors
     ///
-    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`] when it does not wait; [`ErrorKind::Input`] when it is an outcome that is
-    /// only proposed.
+    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`] when nothing of it waits that the caller may see; [`ErrorKind::Input`]
+    /// when it is an outcome that is only proposed.
     pub fn confirm_waiting(
         &self,
         id: ObjectId,
@@ -74,7 +77,24 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        self.confirmed(vec![id], at, (Expect::Waiting, sees), writing)
+        self.confirm_seen(id, at, (Expect::Waiting, sees), writing)
+    }
+
+    /// The same of an object that is in an expected state; with [`Expect::Since`], what the caller may see of what waits was last
+    /// written or judged then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::confirm_waiting`]; [`ErrorKind::Conflict`] when it is not what was expected.
+    pub fn confirm_seen(
+        &self,
+        id: ObjectId,
+        at: Instant,
+        (expect, sees): (Expect, Option<&Sees<'_>>),
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let seen = self.read(|rows| SeenLabels::of(rows, &self.name, id, sees))?;
+        self.confirmed(vec![id], at, (expect, seen), sees, writing)
     }
 
     /// Says that what waits of an object does not hold: it is retracted. What is believed of the object stays as it is; where
@@ -90,15 +110,32 @@ impl Tenant {
         expect: Expect,
         writing: &Writing,
     ) -> Result<Written, Error> {
+        self.reject_seen(id, (expect, None), writing)
+    }
+
+    /// The same of those parts of an object alone that wait, and that a caller may see: what is hidden stays as it is, as if it did
+    /// not wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::reject_waiting`]; [`ErrorKind::Conflict`] when nothing of it waits that the caller may see.
+    pub fn reject_seen(
+        &self,
+        id: ObjectId,
+        (expect, sees): (Expect, Option<&Sees<'_>>),
+        writing: &Writing,
+    ) -> Result<Written, Error> {
         let asked = Digest::of(id.to_string().as_bytes());
+        let seen = self.read(|rows| SeenLabels::of(rows, &self.name, id, sees))?;
         self.once(writing, "reject", asked, move |rows| {
-            expected(rows, id, Expect::Waiting)?;
-            expected(rows, id, expect)?;
+            expected_to_wait(rows, id, Expect::Waiting, &seen)?;
+            expected_to_wait(rows, id, expect, &seen)?;
             refuse_outcomes(rows, &[id], Expect::Waiting)?;
             let standing = rows.standing(&[id])?.remove(&id);
             let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-            if any_believed(&beliefs) {
-                return end_waiting(rows, id);
+            let ends = |row: &BeliefRow| row.waits() && seen.show(row);
+            if !beliefs.iter().all(ends) {
+                return rejudge_all(rows, &[id], |row| (!ends(row)).then(|| row.clone()));
             }
             let at = rows.stamp()?.at;
             let ids = fallen(rows, &[id], at)?;
@@ -112,7 +149,8 @@ impl Tenant {
         &self,
         mut ids: Vec<ObjectId>,
         at: Instant,
-        (expect, sees): (Expect, Option<&Sees<'_>>),
+        (expect, seen): (Expect, SeenLabels),
+        sees: Option<&Sees<'_>>,
         writing: &Writing,
     ) -> Result<Written, Error> {
         let mut known = BTreeSet::new();
@@ -123,23 +161,24 @@ impl Tenant {
         let (tenant, entities) = (Arc::clone(&self.name), Arc::clone(&self.known));
         let done = self.once_unless(writing, "confirm", asked, move |rows| {
             for id in &ids {
-                expected(rows, *id, expect)?;
+                expected_to_wait(rows, *id, expect, &seen)?;
             }
             refuse_outcomes(rows, &ids, expect)?;
             refuse_gone(rows, &ids)?;
             let now = rows.stamp()?.at;
             let mut replaced: BTreeMap<ObjectId, Vec<Stated>> = BTreeMap::new();
             for id in &ids {
-                // Another part of it may be believed.
-                let stated = match waiting(rows, *id)? {
-                    Some(own) => in_place_of(rows, &own, now)?,
-                    None => Vec::new(),
-                };
+                let mut stated = Vec::new();
+                for own in all_waiting(rows, *id, &seen)? {
+                    stated.append(&mut in_place_of(rows, &own, now)?);
+                }
                 take_place(rows, *id, &stated, by.as_deref())?;
                 replaced.insert(*id, stated);
             }
-            let unbound = unbound(rows, &ids)?;
-            let mut written = believe(rows, &ids, at)?;
+            let mut unbound = unbound(rows, &ids)?;
+            let decided = waiting_seen(rows, &ids, &seen)?;
+            unbound.retain(|object| decided.contains(&object.revision().id()));
+            let mut written = believe(rows, &ids, at, &seen)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let pending = resolve_written(rows, &tenant, &entities, &unbound)?;
             for one in written
@@ -177,6 +216,43 @@ impl Tenant {
             .expected("a claim that stands, or one that waits for a decision")
             .hint(format!("decide between `{one}` and `{other}` first")))
     }
+}
+
+/// Checks that an object is as a person expects who decides on what waits of it. What they may not see does not wait for them; of
+/// several parts, it waits so since the last of them came.
+fn expected_to_wait(
+    rows: &mut dyn Write,
+    id: ObjectId,
+    expect: Expect,
+    seen: &SeenLabels,
+) -> Result<(), Error> {
+    if !matches!(expect, Expect::Waiting | Expect::Since(_)) {
+        return expected(rows, id, expect);
+    }
+    let mut standing = rows.standing(&[id])?.remove(&id);
+    let mut name = id.to_string();
+    if let Some(one) = &mut standing {
+        let mut heads = one.beliefs.iter().filter(|row| row.revision == one.head);
+        if heads.all(|row| seen.show(row)) {
+            name.clone_from(&one.name);
+        }
+        one.beliefs.retain(|row| row.waits() && seen.show(row));
+        let last = one.beliefs.iter().map(|row| row.opened).max();
+        one.beliefs.retain(|row| Some(row.opened) == last);
+    }
+    check(&expect, &name, standing.as_ref())
+}
+
+/// The revisions that wait of these objects, as far as they may be seen.
+fn waiting_seen(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    seen: &SeenLabels,
+) -> Result<BTreeSet<RevisionId>, Error> {
+    let standing = rows.standing(ids)?;
+    let waits = standing.values().flat_map(|one| &one.beliefs);
+    let waits = waits.filter(|row| row.waits() && seen.show(row));
+    Ok(waits.map(|row| row.revision).collect())
 }
 
 /// Refuses outcomes that are only proposed. Who decides on what waits is told that these are decided on elsewhere.
@@ -218,22 +294,19 @@ fn take_place(
     };
     let stamp = rows.stamp()?;
     let known = rows.pairs(Some(&[id]), None)?;
-    // A preference may say so of several times: they are one pair.
-    let mut parts: BTreeMap<(ObjectId, &str), Vec<&Stated>> = BTreeMap::new();
+    // Both may say so of several times: they are one pair on each slot.
+    let mut parts: BTreeMap<(ObjectId, &str, &str), Vec<&Stated>> = BTreeMap::new();
     for one in stated {
-        let of = (one.object, one.entity.as_str());
+        let of = (one.object, one.entity.as_str(), one.own.claim.slot());
         parts.entry(of).or_default().push(one);
     }
     let (mut close, mut open) = (Vec::new(), Vec::new());
-    for ((object, entity), parts) in &parts {
-        let Some(own) = parts.first().map(|one| &one.own) else {
-            continue;
-        };
+    for ((object, entity, slot), parts) in &parts {
         let (first, second) = (id.min(*object), id.max(*object));
-        let slot = slot_key(&key, entity, own.claim.slot());
+        let slot = slot_key(&key, entity, slot);
         let theirs: Vec<(&str, &SlotClaim)> =
             parts.iter().map(|one| (*entity, &one.their)).collect();
-        let ours = [(*entity, own)];
+        let ours: Vec<(&str, &SlotClaim)> = parts.iter().map(|one| (*entity, &one.own)).collect();
         let (loser, kept) = if first == id {
             (Loser::Second, judged(&ours, &theirs))
         } else {
@@ -261,11 +334,12 @@ fn take_place(
     rows.change_pairs(&close, &open)
 }
 
-/// Makes these objects active, and as young as what is confirmed at this instant.
+/// Makes what may be seen of these objects active, and all of it as young as what is confirmed at this instant.
 fn believe(
     rows: &mut dyn Write,
     ids: &[ObjectId],
     at: Instant,
+    seen: &SeenLabels,
 ) -> Result<Vec<WrittenObject>, Error> {
     let usage = Usage {
         last_confirmed: Some(at),
@@ -275,7 +349,14 @@ fn believe(
     rows.count(&counted)?;
     // What was not waiting is younger, too.
     touched(rows, ids)?;
-    let mut written = activate(rows, ids)?;
+    let mut written = resettle_all(rows, ids, |beliefs, stamp| {
+        confirmed(beliefs, stamp, |row| {
+            seen.show(row).then(|| BeliefRow {
+                lifecycle: Lifecycle::Active,
+                ..row.clone()
+            })
+        })
+    })?;
     for one in &mut written {
         if one.outcome == Outcome::Unchanged {
             one.note = Some(WriteNote::Renewed);

@@ -8,6 +8,7 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Sealer, Usage};
 use tenure::{ContextObject, Error};
 
 use crate::engine::{BeliefRow, Read};
+use crate::labels::SeenLabels;
 use crate::stored::{believed, read_revision};
 
 /// The most objects on a slot whose claims are evidence: the strongest.
@@ -66,6 +67,27 @@ pub(crate) fn waiting(
     let body = bodies.get(&row.revision).map_or("", String::as_str);
     let object = read_revision(&mut Sealer::default(), row.revision, body)?;
     Ok(Some(believed(&object, row, Usage::default(), None)))
+}
+
+/// The object as each part of it waits for a person, by valid time: of those parts that may be seen.
+pub(crate) fn all_waiting(
+    rows: &mut dyn Read,
+    id: ObjectId,
+    seen: &SeenLabels,
+) -> Result<Vec<Arc<ContextObject>>, Error> {
+    let standing = rows.standing(&[id])?.remove(&id);
+    let mut waits = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    waits.retain(|row| {
+        row.contradiction == ContradictionStatus::Clean && row.waits() && seen.show(row)
+    });
+    let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
+    let mut sealer = Sealer::default();
+    let each = waits.iter().map(|row| {
+        let body = bodies.get(&row.revision).map_or("", String::as_str);
+        let object = read_revision(&mut sealer, row.revision, body)?;
+        Ok(believed(&object, row, Usage::default(), None))
+    });
+    each.collect()
 }
 
 /// Objects that the same write makes, by id.

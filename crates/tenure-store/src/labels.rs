@@ -176,27 +176,83 @@ pub(crate) fn open_objects(
     let Some(sees) = sees else {
         return Ok(ids);
     };
-    let held = rows.held_labels(&ids)?;
-    let mut different: Vec<(ObjectId, &str)> =
-        held.iter().map(|(id, text)| (*id, &**text)).collect();
-    different.sort_unstable_by_key(|(_, text)| *text);
-    different.dedup_by_key(|(_, text)| *text);
+    let held = believed_labels(rows, &ids)?;
+    let seen = seen_texts(tenant, &held, sees)?;
+    let open = held.iter().filter(|(_, text)| seen.contains(text));
+    let open: BTreeSet<ObjectId> = open.map(|(id, _)| *id).collect();
+    Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
+}
+
+/// Those of these labels that may be seen.
+fn seen_texts(
+    tenant: &str,
+    held: &[(ObjectId, Arc<str>)],
+    sees: &Sees<'_>,
+) -> Result<BTreeSet<Arc<str>>, Error> {
+    let mut different: Vec<(ObjectId, Arc<str>)> = held.to_vec();
+    different.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+    different.dedup_by(|(_, one), (_, other)| one == other);
     if different.is_empty() {
-        different.push((ObjectId::from_bits(0), "{}"));
+        different.push((ObjectId::from_bits(0), "{}".into()));
     }
     let mut sealer = Sealer::default();
     let objects = different
         .iter()
         .map(|(id, text)| labelled_or_hidden(&mut sealer, tenant, *id, text, None));
     let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
-    let seen = different
-        .iter()
-        .zip(sees(&objects))
-        .filter(|(_, seen)| *seen);
-    let seen: BTreeSet<&str> = seen.map(|((_, text), _)| *text).collect();
-    let open = held.iter().filter(|(_, text)| seen.contains(&**text));
-    let open: BTreeSet<ObjectId> = open.map(|(id, _)| *id).collect();
-    Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
+    let seen = sees(&objects);
+    let seen = different.into_iter().zip(seen).filter(|(_, seen)| *seen);
+    Ok(seen.map(|((_, text), _)| text).collect())
+}
+
+/// The labels of what is believed of these objects now, of each belief. What waits counts where nothing is believed: beside a
+/// belief it says nothing of who may see that.
+pub(crate) fn believed_labels(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<Vec<(ObjectId, Arc<str>)>, Error> {
+    let mut held = rows.held_labels(ids)?;
+    let mut known = BTreeSet::new();
+    let again = held.iter().filter(|(id, _)| !known.insert(*id));
+    let several: BTreeSet<ObjectId> = again.map(|(id, _)| *id).collect();
+    if several.is_empty() {
+        return Ok(held);
+    }
+    held.retain(|(id, _)| !several.contains(id));
+    let several: Vec<ObjectId> = several.into_iter().collect();
+    for (id, standing) in rows.standing(&several)? {
+        let is_believed = standing.beliefs.iter().any(|row| !row.waits());
+        let mut beliefs = standing.beliefs;
+        beliefs.retain(|row| !(is_believed && row.waits()));
+        held.extend(beliefs.into_iter().map(|row| (id, row.labels)));
+    }
+    Ok(held)
+}
+
+/// The labels that a caller may see, of what is held of some objects: a write asks no caller.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SeenLabels(Option<BTreeSet<Arc<str>>>);
+
+impl SeenLabels {
+    /// Reads those of what is believed of an object now, and of what waits; any labels where there is no caller.
+    pub(crate) fn of(
+        rows: &mut dyn Read,
+        tenant: &str,
+        id: ObjectId,
+        sees: Option<&Sees<'_>>,
+    ) -> Result<SeenLabels, Error> {
+        let Some(sees) = sees else {
+            return Ok(SeenLabels(None));
+        };
+        let held = rows.held_labels(&[id])?;
+        Ok(SeenLabels(Some(seen_texts(tenant, &held, sees)?)))
+    }
+
+    /// Returns whether a belief has one of these labels.
+    pub(crate) fn show(&self, row: &BeliefRow) -> bool {
+        let seen = self.0.as_ref();
+        seen.is_none_or(|seen| seen.contains(&row.labels))
+    }
 }
 
 /// Those of these objects of which everything may be seen that is believed of them; all of them where there is no caller. What
@@ -210,25 +266,12 @@ pub(crate) fn open_whole(
     let Some(sees) = sees else {
         return Ok(ids.iter().copied().collect());
     };
-    let held = rows.held_labels(ids)?;
-    let mut sealer = Sealer::default();
-    let objects = held
-        .iter()
-        .map(|(id, text)| labelled_or_hidden(&mut sealer, tenant, *id, text, None));
-    let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
-    let seen = sees(&objects);
+    let held = believed_labels(rows, ids)?;
+    let seen = seen_texts(tenant, &held, sees)?;
     let mut whole: BTreeSet<ObjectId> = held.iter().map(|(id, _)| *id).collect();
-    let hidden = held.iter().zip(seen).filter(|(_, seen)| !seen);
-    let hidden: BTreeSet<ObjectId> = hidden.map(|((id, _), _)| *id).collect();
-    whole.retain(|id| !hidden.contains(id));
-    let hidden: Vec<ObjectId> = hidden.into_iter().collect();
-    for (id, standing) in rows.standing(&hidden)? {
-        let mut believed = standing.beliefs;
-        let waited = believed.len();
-        believed.retain(|row| !row.waits());
-        let all = believed.len();
-        if (1..waited).contains(&all) && open(tenant, believed, None, Some(sees))?.len() == all {
-            whole.insert(id);
+    for (id, text) in &held {
+        if !seen.contains(text) {
+            whole.remove(id);
         }
     }
     Ok(whole)

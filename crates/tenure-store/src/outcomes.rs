@@ -3,7 +3,7 @@
 //! A proposal is an object that awaits confirmation, so nothing of it is compiled. What is done with it is a log that is
 //! only appended to; it holds ids, names of people and keyed digests, and no text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
@@ -17,7 +17,7 @@ use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::fallen;
 use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all};
-use crate::labels::{Sees, open_objects};
+use crate::labels::{Sees, open};
 use crate::put::put;
 use crate::stored::unwritable;
 use crate::tenant::Tenant;
@@ -408,32 +408,42 @@ impl Tenant {
         self.read(|rows| {
             let known = folded(rows)?;
             let ids: Vec<ObjectId> = known.keys().copied().collect();
-            let open = open_objects(rows, &self.name, ids, sees)?;
-            let open: BTreeSet<ObjectId> = open.into_iter().collect();
-            let ids: Vec<ObjectId> = open.iter().copied().collect();
             let standing = rows.standing(&ids)?;
             let heads = rows.heads(&ids)?;
-            let waiting: BTreeMap<ObjectId, &BeliefRow> = standing
-                .iter()
-                .filter_map(|(id, one)| Some((*id, one.beliefs.iter().rfind(|row| row.waits())?)))
-                .collect();
-            let bodies = rows.bodies(&waiting.values().copied().collect::<Vec<_>>())?;
-            let mut lines = Vec::with_capacity(open.len());
+            // Each is shown as it stands, where a caller may see that.
+            let mut told: Vec<BeliefRow> = Vec::new();
+            for (id, one) in &standing {
+                let state = known.get(id).map(|known| known.state);
+                told.extend(tells(&one.beliefs, state == Some(OutcomeState::Proposed)));
+            }
+            let told = open(&self.name, told, None, sees)?;
+            let bodies = rows.bodies(&told.iter().collect::<Vec<_>>())?;
+            let mut rows_of: BTreeMap<ObjectId, Vec<BeliefRow>> = BTreeMap::new();
+            for row in told {
+                rows_of.entry(row.object).or_default().push(row);
+            }
+            let mut lines = Vec::with_capacity(known.len());
             for (id, known) in known {
-                let (Some(standing), true) = (standing.get(&id), open.contains(&id)) else {
+                let Some(standing) = standing.get(&id) else {
                     continue;
                 };
-                let body = match waiting.get(&id) {
-                    Some(row) if known.state == OutcomeState::Proposed => bodies.get(&row.revision),
-                    _ => heads.get(&id),
+                let own = rows_of.get(&id).map_or(&[][..], Vec::as_slice);
+                if own.is_empty() && sees.is_some() {
+                    continue;
+                }
+                let head = own.iter().find(|row| row.revision == standing.head);
+                let body = match head.or(own.last()) {
+                    Some(row) => bodies.get(&row.revision),
+                    None => heads.get(&id),
                 };
                 let body = body.map_or("", String::as_str);
                 let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+                let name = body.get("name").and_then(serde_json::Value::as_str);
                 let content = body.get("content").and_then(serde_json::Value::as_str);
                 let decided = known.decided;
                 lines.push(OutcomeLine {
                     object_id: id,
-                    name: standing.name.clone(),
+                    name: name.unwrap_or(&standing.name).to_owned(),
                     kind: known.proposed.kind.unwrap_or(OutcomeKind::Outcome),
                     state: known.state,
                     content: content.unwrap_or_default().to_owned(),
@@ -449,6 +459,18 @@ impl Tenant {
             Ok(lines)
         })
     }
+}
+
+/// The beliefs about an outcome that say what it is: of what is only proposed, what waits; else what is believed, where anything is.
+fn tells(beliefs: &[BeliefRow], proposed: bool) -> impl Iterator<Item = BeliefRow> {
+    let any_waits = beliefs.iter().any(BeliefRow::waits);
+    let waits = if proposed {
+        any_waits
+    } else {
+        !any_believed(beliefs)
+    };
+    let told = beliefs.iter().filter(move |row| row.waits() == waits);
+    told.cloned()
 }
 
 /// Refuses to confirm an outcome past the decision of a person on it.

@@ -11,8 +11,8 @@ use tenure::time::Instant;
 
 use crate::conflicts::{Conflict, ConflictQuery};
 use crate::engine::BeliefRow;
-use crate::held::waiting;
-use crate::labels::{Sees, open_objects};
+use crate::held::all_waiting;
+use crate::labels::{SeenLabels, Sees, open, open_objects};
 use crate::stale::{AT_ONCE, Stale, stale};
 use crate::stated::in_place_of;
 use crate::stored::read_revision;
@@ -163,13 +163,13 @@ impl Tenant {
         let told = self.read(|rows| {
             let mut told = Vec::new();
             for (at, id) in &inferred {
-                // Another part of it may be believed.
-                let Some(own) = waiting(rows, *id)? else {
-                    continue;
-                };
-                let stated = in_place_of(rows, &own, now)?.into_iter();
-                let ids = stated.filter(|one| one.stands).map(|one| one.object);
-                let ids = ids.collect();
+                // Another part of it may be believed, or hidden.
+                let seen = SeenLabels::of(rows, &self.name, *id, sees)?;
+                let mut ids = Vec::new();
+                for own in all_waiting(rows, *id, &seen)? {
+                    let stated = in_place_of(rows, &own, now)?.into_iter();
+                    ids.extend(stated.filter(|one| one.stands).map(|one| one.object));
+                }
                 let open = open_objects(rows, &self.name, ids, sees)?;
                 told.extend(open.into_iter().map(|other| (*at, other)));
             }
@@ -225,18 +225,19 @@ impl Tenant {
                 held.is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
             };
             found.retain(|(_, _, _, parents)| parents.iter().all(stands));
-            let ids = found.iter().flat_map(|(row, _, _, parents)| {
-                std::iter::once(row.object).chain(parents.iter().copied())
-            });
-            let ids: BTreeSet<ObjectId> = ids.collect();
-            let open = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
-            let open: BTreeSet<ObjectId> = open.into_iter().collect();
+            let parents = found.iter().flat_map(|(_, _, _, parents)| parents);
+            let parents: BTreeSet<ObjectId> = parents.copied().collect();
+            let shown = open_objects(rows, &self.name, parents.into_iter().collect(), sees)?;
+            let shown: BTreeSet<ObjectId> = shown.into_iter().collect();
+            let judged: Vec<BeliefRow> = found.iter().map(|(row, ..)| row.clone()).collect();
+            let judged = open(&self.name, judged, None, sees)?;
             let mut all: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
             for (row, name, object_type, parents) in found {
-                if !open.contains(&row.object) {
+                // Another part of it may be open.
+                if !judged.contains(&row) {
                     continue;
                 }
-                for parent in parents.into_iter().filter(|id| open.contains(id)) {
+                for parent in parents.into_iter().filter(|id| shown.contains(id)) {
                     let history = rows.history(parent)?;
                     let was_judged = history.iter().any(|before| {
                         before.opened.version == row.opened.version

@@ -68,6 +68,43 @@ impl Tenant {
         })
     }
 
+    /// The same of what waits for a person: for each part of it an object that has its labels. By a name, what goes by it itself
+    /// is found.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::labels`].
+    pub fn waiting_labels(
+        &self,
+        named: &str,
+    ) -> Result<Vec<(ObjectId, Arc<ContextObject>)>, Error> {
+        self.read(|rows| {
+            let (ids, by_name) = match named.parse() {
+                Ok(id) => (vec![id], false),
+                Err(_) => (rows.named(named)?, true),
+            };
+            let standing = rows.standing(&ids)?.into_values();
+            let mut waits: Vec<BeliefRow> = standing.flat_map(|one| one.beliefs).collect();
+            waits.retain(BeliefRow::waits);
+            if by_name {
+                let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
+                let goes_by = |row: &BeliefRow| {
+                    let body = bodies.get(&row.revision).map_or("", String::as_str);
+                    let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+                    body.get("name").and_then(serde_json::Value::as_str) == Some(named)
+                };
+                waits.retain(goes_by);
+            }
+            let mut sealer = Sealer::default();
+            let each = waits.into_iter().map(|row| {
+                let labels = &row.labels;
+                let object = labelled_or_hidden(&mut sealer, &self.name, row.object, labels, None)?;
+                Ok((row.object, object))
+            });
+            each.collect()
+        })
+    }
+
     /// The beliefs about an object at an instant. They carry the access that holds now, not that of the past:
     /// [`Status::access`](tenure::object::Status) says who that is.
     ///

@@ -18,7 +18,7 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::labels::labelled_or_hidden;
+use crate::labels::{believed_labels, labelled_or_hidden};
 use crate::mentioned::{Line, SPOKEN, append, unmention};
 use crate::stored::unwritable;
 
@@ -194,7 +194,7 @@ impl Sources {
         self.readers
             .extend(missing.iter().map(|id| (*id, Vec::new())));
         let mut sealer = Sealer::default();
-        for (id, labels) in rows.held_labels(&missing)? {
+        for (id, labels) in believed_labels(rows, &missing)? {
             let readers = match self.known.get(&labels) {
                 Some(readers) => Arc::clone(readers),
                 None => {

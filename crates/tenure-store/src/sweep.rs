@@ -61,7 +61,7 @@ pub struct Awaiting {
     pub inferred: bool,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
-    /// The instant since which it waits.
+    /// The instant since which it waits as it does now: of several parts, the latest.
     pub since: Instant,
 }
 
@@ -406,11 +406,16 @@ impl Tenant {
         self.read(|rows| {
             let mut sealer = Sealer::default();
             let mut found: Vec<Awaiting> = Vec::new();
-            let mut waits = rows.at_stage(Lifecycle::AwaitingConfirmation)?;
-            let mut known = BTreeSet::new();
-            waits.retain(|row| known.insert(row.object));
+            let waits = rows.at_stage(Lifecycle::AwaitingConfirmation)?;
+            // Of an object, some parts may be seen and others not.
+            let waits = open(&self.name, waits, None, sees)?;
             let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
             for row in &waits {
+                // All parts are decided on at once.
+                if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
+                    known.since = known.since.max(row.opened.at);
+                    continue;
+                }
                 let body = bodies.get(&row.revision).map_or("", String::as_str);
                 // What is damaged is reported by the check.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
@@ -426,9 +431,6 @@ impl Tenant {
                     since: row.opened.at,
                 });
             }
-            let seen = open(&self.name, waits, None, sees)?;
-            let seen: BTreeSet<ObjectId> = seen.into_iter().map(|row| row.object).collect();
-            found.retain(|one| seen.contains(&one.object_id));
             Ok(found)
         })
     }

@@ -27,6 +27,7 @@ on_both_engines!(
     a_lowered_authority_hides_no_other_note,
     what_agrees_with_what_she_prefers_now_waits_for_nobody,
     a_guess_written_over_what_somebody_stated_waits,
+    each_part_that_waits_takes_its_place,
 );
 
 fn stated(name: &str, value: &str) -> ObjectDocument {
@@ -305,21 +306,16 @@ fn a_confirmation_after_which_nothing_stands_waits_for_a_decision(home: &Home) {
     assert_eq!(lifecycle(&acme, "guess"), Lifecycle::AwaitingConfirmation);
     assert_eq!(preferences(&acme), ["stated"]);
     // Who may not see the fact is not told of it.
-    let sees = |all: &[Arc<ContextObject>]| {
-        let open = all.iter();
-        let open = open.map(|one| one.revision().object_type() == ObjectType::Preference);
-        open.collect::<Vec<bool>>()
-    };
+    let hidden = acme.confirm_expected(vec![guess], now(), Expect::Waiting, &writing);
+    let hidden = hidden.unwrap_err();
+    assert_eq!(hidden.kind, ErrorKind::Conflict);
+    assert!(!format!("{hidden} {:?}", hidden.hint).contains("fact"));
+    // For who may not see the guess, nothing waits.
+    let sees = |all: &[Arc<ContextObject>]| vec![false; all.len()];
     let sees: &Sees<'_> = &sees;
-    let hidden = [
-        acme.confirm_waiting(guess, now(), Some(sees), &writing),
-        acme.confirm_expected(vec![guess], now(), Expect::Waiting, &writing),
-    ];
-    for hidden in hidden {
-        let hidden = hidden.unwrap_err();
-        assert_eq!(hidden.kind, ErrorKind::Conflict);
-        assert!(!format!("{hidden} {:?}", hidden.hint).contains("fact"));
-    }
+    let hidden = acme.confirm_waiting(guess, now(), Some(sees), &writing);
+    let hidden = hidden.unwrap_err();
+    assert!(hidden.what.ends_with("waits for nobody"), "{hidden:?}");
     acme.resolve_conflict(fact, said, Decision::First, None, None, &writing)
         .unwrap();
     acme.confirm_waiting(guess, now(), None, &writing).unwrap();
@@ -528,4 +524,32 @@ fn a_guess_written_over_what_somebody_stated_waits(home: &Home) {
     assert_eq!(text(&acme), ["answers == long"]);
     let found = acme.check().unwrap();
     assert!(found.is_empty(), "{found:?}");
+}
+
+fn each_part_that_waits_takes_its_place(home: &Home) {
+    let acme = home.tenant("acme");
+    let on_tone = |document, value: &str| ObjectDocument {
+        normalized_claim: Some(format!("tone == {value}")),
+        ..document
+    };
+    put(&acme, vec![stated("stated", "long")]);
+    put(&acme, vec![on_tone(stated("tone", "warm"), "warm")]);
+    let end = Some("2099-01-01".parse().unwrap());
+    let early = ObjectDocument {
+        valid_until: end,
+        ..guessed("guess", "short")
+    };
+    assert_eq!(note(&acme, early), waits());
+    let late = ObjectDocument {
+        valid_from: end,
+        ..on_tone(guessed("guess", "dry"), "dry")
+    };
+    assert_eq!(note(&acme, late), waits());
+    let guess = id(&acme, "guess");
+    acme.confirm_waiting(guess, now(), None, &Writing::default())
+        .unwrap();
+    assert_eq!(preferences(&acme), ["guess", "guess"]);
+    let conflicts = acme.conflicts(None, None).unwrap();
+    let grounds: Vec<Ground> = conflicts.iter().map(|one| one.ground).collect();
+    assert_eq!(grounds, [Ground::Person, Ground::Person]);
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tenure::belief::{GateRefusal, Ground};
 use tenure::object::{
-    ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, RetirementRule,
+    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, OutcomeKind,
+    RetirementRule,
 };
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, ErrorKind, ObjectDocument};
 use tenure_store::{
-    Expect, Outcome, Put, Resident, Retention, Tenant, WaitingKind, WriteNote, Writing,
+    Expect, Outcome, Proposal, Put, Resident, Retention, Sees, Tenant, WaitingKind, WriteNote,
+    Writing,
 };
 
 use crate::common::{
@@ -42,6 +44,13 @@ on_both_engines!(
     what_a_person_only_proposed_goes_alone_with_them,
     a_proposal_knocks_no_evidence_out,
     rings_are_looked_for_once_for_the_whole_write,
+    // Of what waits, each is told, and decides on, what may be seen.
+    nobody_decides_on_what_is_hidden_from_them,
+    what_waits_neither_hides_nor_opens_entities,
+    an_outcome_is_shown_as_far_as_it_may_be_seen,
+    a_hidden_part_hides_no_other_that_waits,
+    a_decision_is_on_all_that_was_seen_to_wait,
+    what_was_bound_before_is_not_bound_again,
 );
 
 const NAME: &str = "seat";
@@ -1084,4 +1093,316 @@ fn rings_are_looked_for_once_for_the_whole_write(home: &Home) {
     let noted: Vec<ObjectId> = noted.map(|one| one.object_id).collect();
     assert_eq!(noted, [roots[7]]);
     is_sound(&acme);
+}
+
+// Of what waits, each is told, and decides on, what may be seen.
+
+/// The same for one user alone, of an object that is there already.
+fn of_user_over(user: &str, id: ObjectId, document: ObjectDocument) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(id),
+        user_id: Some(user.into()),
+        ..document
+    }
+}
+
+/// What anybody may see.
+fn anybody(all: &[Arc<ContextObject>]) -> Vec<bool> {
+    let users = all.iter().map(|one| &one.revision().scope().user);
+    users.map(Option::is_none).collect()
+}
+
+fn nobody_decides_on_what_is_hidden_from_them(home: &Home) {
+    let acme = home.tenant("acme");
+    let sees: &Sees<'_> = &anybody;
+    let confirm = |id| acme.confirm_waiting(id, now(), Some(sees), &quietly());
+    let reject = |id| acme.reject_seen(id, (Expect::Waiting, Some(sees)), &quietly());
+    let id = say(&acme, said("a", None, None));
+    let before = believed(&acme, id);
+    let hidden = of_user_over("eve", id, inferred("hidden", Some(0), Some(10)));
+    assert_eq!(propose(&acme, hidden), id);
+    // It is as if nothing waited.
+    for refused in [confirm(id), reject(id)] {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Conflict);
+        assert_eq!(refused.what, "`seat` waits for nobody");
+    }
+    assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 1));
+    assert!(
+        acme.waiting_labels(NAME).unwrap()[0]
+            .1
+            .revision()
+            .scope()
+            .user
+            .is_some()
+    );
+    // Of two parts, the one that they see is decided on.
+    let says = |instant| at(&acme.load().unwrap(), instant);
+    let open = |value| ObjectDocument {
+        object_id: Some(id),
+        ..inferred(value, Some(20), None)
+    };
+    propose(&acme, open("open"));
+    confirm(id).unwrap();
+    assert_eq!(
+        ([5, 25].map(says), waiting(&acme, id)),
+        ([vec!["a".to_owned()], vec!["open".into()]], 1)
+    );
+    propose(&acme, open("other"));
+    reject(id).unwrap();
+    assert_eq!(
+        ([5, 25].map(says), waiting(&acme, id)),
+        ([vec!["a".to_owned()], vec!["open".into()]], 1)
+    );
+    acme.reject_waiting(id, Expect::Waiting, &quietly())
+        .unwrap();
+    assert_eq!(waiting(&acme, id), 0);
+    is_sound(&acme);
+    // Where nothing is believed, what is hidden goes on waiting.
+    let acme = home.tenant("other");
+    let id = propose(&acme, inferred("open", Some(20), None));
+    propose(
+        &acme,
+        of_user_over("eve", id, inferred("hidden", Some(0), Some(10))),
+    );
+    acme.reject_seen(id, (Expect::Waiting, Some(sees)), &quietly())
+        .unwrap();
+    assert_eq!(waiting(&acme, id), 1);
+    // Who may see only what waits decides on it, and is not told how the rest is named.
+    let acme = home.tenant("third");
+    let id = say(
+        &acme,
+        ObjectDocument {
+            user_id: Some("ada".into()),
+            ..said("a", None, None)
+        },
+    );
+    let named = ObjectDocument {
+        name: "town".into(),
+        object_id: Some(id),
+        ..inferred("new", None, None)
+    };
+    propose(&acme, named);
+    let seen = acme.waiting_labels(&id.to_string()).unwrap();
+    assert_eq!(anybody(&[Arc::clone(&seen[0].1)]), [true]);
+    let late = acme.reject_seen(
+        id,
+        (Expect::Since(Instant::from_micros(7)), Some(sees)),
+        &quietly(),
+    );
+    let late = late.unwrap_err().what;
+    assert_eq!(late, format!("`{id}` was changed meanwhile"));
+    acme.confirm_waiting(id, now(), Some(sees), &quietly())
+        .unwrap();
+    assert_eq!(waiting(&acme, id), 0);
+}
+
+fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
+    let acme = home.tenant("acme");
+    let change = |text: &str, source| {
+        let operation = serde_json::from_str(text).unwrap();
+        acme.change_entities(vec![(operation, source)], &quietly())
+            .unwrap();
+    };
+    // What is about somebody is personal, and not for all who see the others.
+    let open = ObjectDocument {
+        subjects: Vec::new(),
+        normalized_claim: None,
+        ..said("a", None, None)
+    };
+    let id = say(&acme, open);
+    change(
+        r#"{"op": "create", "id": "acme", "name": "Acme Pumps", "kind": "project"}"#,
+        None,
+    );
+    change(
+        r#"{"op": "alias", "id": "acme", "alias": "Zephyr Quux"}"#,
+        Some(id),
+    );
+    let mentions = |name: &str| {
+        put(&acme, vec![document(name, "Zephyr Quux opens late.")]);
+        let resident = acme.load().unwrap();
+        let own = resident
+            .candidates()
+            .objects()
+            .iter()
+            .find(|one| one.name() == name);
+        let found = resident.mentions(own.unwrap()).iter();
+        found.map(ToString::to_string).collect::<Vec<String>>()
+    };
+    assert_eq!(mentions("first"), ["acme"]);
+    // Who may see the proposal decides nothing of who knows the alias.
+    propose(
+        &acme,
+        of_user_over("eve", id, inferred("hidden", None, None)),
+    );
+    assert_eq!(mentions("second"), ["acme"]);
+    // What waits opens nothing of what is hidden.
+    let acme = home.tenant("other");
+    let change = |text: &str, source| {
+        let operation = serde_json::from_str(text).unwrap();
+        acme.change_entities(vec![(operation, source)], &quietly())
+            .unwrap();
+    };
+    let id = say(
+        &acme,
+        ObjectDocument {
+            user_id: Some("ada".into()),
+            ..said("a", None, None)
+        },
+    );
+    change(
+        r#"{"op": "create", "id": "acme", "name": "Acme Pumps", "kind": "project"}"#,
+        None,
+    );
+    change(
+        r#"{"op": "alias", "id": "acme", "alias": "Zephyr Quux"}"#,
+        Some(id),
+    );
+    let aliases = || {
+        let seen = acme.entities(Some(&anybody)).unwrap().into_iter();
+        seen.flat_map(|one| one.profile.aliases)
+            .collect::<Vec<String>>()
+    };
+    assert!(aliases().is_empty());
+    propose(
+        &acme,
+        ObjectDocument {
+            object_id: Some(id),
+            ..inferred("open", None, None)
+        },
+    );
+    assert!(aliases().is_empty());
+    acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
+    assert_eq!(aliases(), ["Zephyr Quux"]);
+}
+
+fn an_outcome_is_shown_as_far_as_it_may_be_seen(home: &Home) {
+    let acme = home.tenant("acme");
+    let proposal = |content: &str, from, until| Proposal {
+        document: ObjectDocument {
+            object_type: None,
+            ..during("bars", content, from, until)
+        },
+        kind: OutcomeKind::Outcome,
+        record: None,
+        mistake: None,
+    };
+    let proposed = acme.propose_outcome(proposal("In bar.", Some(0), Some(10)), &quietly());
+    let id = proposed.unwrap().objects[0].object_id;
+    let hidden = proposal("In psi.", Some(20), None);
+    let hidden = Proposal {
+        document: of_user_over("eve", id, hidden.document),
+        ..hidden
+    };
+    acme.propose_outcome(hidden, &quietly()).unwrap();
+    let shown = |sees: Option<&Sees<'_>>| {
+        let lines = acme.outcomes(sees).unwrap().into_iter();
+        lines.map(|line| line.content).collect::<Vec<String>>()
+    };
+    assert_eq!(shown(None), ["In psi."]);
+    assert_eq!(shown(Some(&anybody)), ["In bar."]);
+    assert!(shown(Some(&|all| vec![false; all.len()])).is_empty());
+}
+
+fn a_hidden_part_hides_no_other_that_waits(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    propose(
+        &acme,
+        of_user_over("eve", id, inferred("hidden", Some(0), Some(10))),
+    );
+    let sees: &Sees<'_> = &anybody;
+    assert!(acme.awaiting(Some(sees)).unwrap().is_empty());
+    propose(&acme, inferred("open", Some(20), None));
+    for sees in [Some(sees), None] {
+        assert_eq!(acme.awaiting(sees).unwrap().len(), 1);
+        let all = acme.proposals(now(), sees).unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].object_id, Some(id));
+    }
+}
+
+fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    let since = || Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    propose(&acme, inferred("seen", Some(0), Some(10)));
+    let seen = since();
+    propose(&acme, inferred("unseen", Some(10), None));
+    for late in [
+        acme.confirm_expected(vec![id], now(), seen, &quietly()),
+        acme.reject_waiting(id, seen, &quietly()),
+    ] {
+        assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);
+    }
+    assert_eq!(waiting(&acme, id), 2);
+    // What only others see to wait changes nothing of a decision.
+    let sees: &Sees<'_> = &anybody;
+    let open = Expect::Since(acme.awaiting(Some(sees)).unwrap()[0].since);
+    propose(
+        &acme,
+        of_user_over("eve", id, inferred("hidden", Some(30), None)),
+    );
+    assert_eq!(waiting(&acme, id), 3);
+    let by = |expect| acme.confirm_seen(id, now(), (expect, Some(sees)), &quietly());
+    // But that it cut what they saw.
+    assert_eq!(by(open).unwrap_err().kind, ErrorKind::Conflict);
+    by(Expect::Since(acme.awaiting(Some(sees)).unwrap()[0].since)).unwrap();
+    let says = |instant| at(&acme.load().unwrap(), instant);
+    assert_eq!([5, 15, 35].map(says), [["seen"], ["unseen"], ["a"]]);
+    acme.reject_waiting(id, since(), &quietly()).unwrap();
+    assert_eq!(waiting(&acme, id), 0);
+    is_sound(&acme);
+}
+
+fn what_was_bound_before_is_not_bound_again(home: &Home) {
+    let change = |tenant: &Tenant, text: &str| {
+        let operation = serde_json::from_str(text).unwrap();
+        tenant
+            .change_entities(vec![(operation, None)], &quietly())
+            .unwrap();
+    };
+    let named = |document| ObjectDocument {
+        content: "Acme Pumps has a seat.".into(),
+        aliases: vec!["Zephyr Quux".into()],
+        canonical_entity_ids: vec!["acme".into()],
+        authority_level: Some(Authority::Memory),
+        ..document
+    };
+    let aliases = |tenant: &Tenant| {
+        let seen = tenant.entities(None).unwrap().into_iter();
+        seen.flat_map(|one| one.profile.aliases)
+            .collect::<Vec<String>>()
+    };
+    let create = r#"{"op": "create", "id": "acme", "name": "Acme Pumps", "kind": "project"}"#;
+    let remove = r#"{"op": "remove_alias", "id": "acme", "alias": "Zephyr Quux"}"#;
+    // What was believed, and waits because it is too old, or was asked about.
+    let acme = home.tenant("old");
+    change(&acme, create);
+    let id = say(&acme, named(said("a", None, None)));
+    assert_eq!(aliases(&acme), ["Zephyr Quux"]);
+    change(&acme, remove);
+    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly())
+        .unwrap();
+    acme.confirm(vec![id], now(), &quietly()).unwrap();
+    assert!(aliases(&acme).is_empty());
+    // What was written when nothing was believed was bound then.
+    let acme = home.tenant("first");
+    change(&acme, create);
+    let id = say(&acme, said("a", None, None));
+    acme.retract(id, Expect::Any, &quietly()).unwrap();
+    propose(&acme, named(inferred("new", None, None)));
+    assert_eq!(aliases(&acme), ["Zephyr Quux"]);
+    change(&acme, remove);
+    acme.confirm(vec![id], now(), &quietly()).unwrap();
+    assert!(aliases(&acme).is_empty());
+    // What was written beside a belief is bound once.
+    let acme = home.tenant("beside");
+    change(&acme, create);
+    let id = say(&acme, said("a", None, None));
+    propose(&acme, named(inferred("new", None, None)));
+    assert!(aliases(&acme).is_empty());
+    acme.confirm(vec![id], now(), &quietly()).unwrap();
+    assert_eq!(aliases(&acme), ["Zephyr Quux"]);
 }

@@ -1,5 +1,6 @@
 //! Objects of a store: what is believed of them, and writes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -143,10 +144,28 @@ impl Reader {
 
     /// The object that a path names, where there is one of which anything may be shown.
     pub(crate) fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+        self.existing_of(tenant, named, Vec::new())
+    }
+
+    /// The same where what waits for a person counts, too: it may be shown where what is believed may not.
+    pub(crate) fn existing_to_decide(
+        &self,
+        tenant: &Tenant,
+        named: &str,
+    ) -> Result<Option<ObjectId>, Error> {
+        self.existing_of(tenant, named, tenant.waiting_labels(named)?)
+    }
+
+    fn existing_of(
+        &self,
+        tenant: &Tenant,
+        named: &str,
+        mut found: Vec<(ObjectId, Arc<ContextObject>)>,
+    ) -> Result<Option<ObjectId>, Error> {
         let Some(sees) = self.sees() else {
             return existing(tenant, named);
         };
-        let mut found = tenant.labels(named)?;
+        found.extend(tenant.labels(named)?);
         if found.is_empty() {
             // What is not there is judged, too, and so takes as long as what is hidden.
             found.push((ObjectId::from_bits(0), nobodys()?));
@@ -154,6 +173,8 @@ impl Reader {
         let (ids, labels): (Vec<ObjectId>, Vec<_>) = found.into_iter().unzip();
         let open = ids.iter().zip(sees(&labels)).filter(|(_, open)| *open);
         let mut open: Vec<ObjectId> = open.map(|(id, _)| *id).collect();
+        let mut known = BTreeSet::new();
+        open.retain(|id| known.insert(*id));
         if open.len() > 1 {
             // Labels do not tell all: some memory is hidden by where it comes from.
             let mut shown = Vec::with_capacity(open.len());

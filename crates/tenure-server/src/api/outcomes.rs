@@ -178,7 +178,7 @@ pub(super) async fn confirm(
         let tenant = tenant(&app, &caller)?;
         // Only what the reviewer may see is decided on.
         let reader = Reader::of(&caller, None)?;
-        let id = reader.existing(&tenant, &confirming.object);
+        let id = reader.existing_to_decide(&tenant, &confirming.object);
         let missing = || Error::input(format!("there is no object `{}`", clip(&confirming.object)));
         let id = id.in_field("object")?;
         let id = id.ok_or_else(|| missing().at("object", None))?;
@@ -186,7 +186,7 @@ pub(super) async fn confirm(
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let done = match confirming.decision {
             Confirmation::Confirm => tenant.confirm_waiting(id, app.now(), sees, &writing),
-            Confirmation::Retract => tenant.reject_waiting(id, Expect::Waiting, &writing),
+            Confirmation::Retract => tenant.reject_seen(id, (Expect::Waiting, sees), &writing),
         };
         Ok(done.in_field("object")?)
     });

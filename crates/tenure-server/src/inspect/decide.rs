@@ -338,11 +338,14 @@ pub(super) async fn confirmation(
         }
         let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
         // Somebody may have confirmed it, or written it again, since it was read.
-        let expect = Expect::Since(found.since);
+        let reader = Reader::of(&visit.caller, None)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let expect = (Expect::Since(found.since), sees);
         if holds {
-            tenant.confirm_expected(vec![id], visit.app.now(), expect, &writing)?;
+            tenant.confirm_seen(id, visit.app.now(), expect, &writing)?;
         } else {
-            tenant.reject_waiting(id, expect, &writing)?;
+            tenant.reject_seen(id, expect, &writing)?;
         }
         Ok(Step::Done)
     })
