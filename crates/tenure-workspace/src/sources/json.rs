@@ -136,7 +136,7 @@ mod tests {
                 r#"{"provenance": {"source_id": "a", "x": 1}}"#,
                 "`provenance.x`: unknown field `x`",
             ),
-            (r#"{"nam": "a"}"#, "unknown field `nam`"),
+            (r#"{"nickname": "a"}"#, "unknown field `nickname`"),
             (
                 r#"{"object_type": "rul"}"#,
                 "`object_type`: unknown term `rul`",
