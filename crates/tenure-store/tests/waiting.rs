@@ -807,7 +807,7 @@ fn what_was_rejected_elsewhere_is_no_head_after_an_import(home: &Home) {
         let copy = there.tenant("acme");
         let written = copy.import(exported(&acme), &quietly()).unwrap();
         for tenant in [&acme, &copy] {
-            assert_eq!(known_to(tenant, name), [to.clone()], "{name}");
+            assert_eq!(known_to(tenant, name), std::slice::from_ref(to), "{name}");
             is_sound(tenant);
         }
         written.objects[0].name.clone()

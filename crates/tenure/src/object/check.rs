@@ -397,7 +397,8 @@ mod tests {
     #[test]
     fn blank_entries_are_named_and_what_is_stored_is_taken() {
         let base = || ObjectDocument::named("a", "text");
-        let lists: [(&str, fn(&mut ObjectDocument) -> &mut Vec<String>); 6] = [
+        type List = fn(&mut ObjectDocument) -> &mut Vec<String>;
+        let lists: [(&str, List); 6] = [
             ("canonical_entity_ids", |one| &mut one.canonical_entity_ids),
             ("aliases", |one| &mut one.aliases),
             ("tags", |one| &mut one.tags),
