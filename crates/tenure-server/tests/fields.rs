@@ -451,6 +451,7 @@ fn what_would_do_nothing_is_refused_and_no_filter_is_passed_over() {
         "unresolved=true",
         "as_of=2026-06-06",
         "limit=5",
+        "after=00",
     ];
     all_name_it(narrowed.iter().map(|filter| {
         let field = filter.split('=').next().unwrap();

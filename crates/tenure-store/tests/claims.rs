@@ -1,6 +1,5 @@
 //! Claims that cannot both hold, as writes settle them: the same on both engines, in whatever order writes come.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use tenure_store::{
     Conflict, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote, Writing,
 };
 
-use crate::common::{Home, document, histories, put};
+use crate::common::{Home, document, fresh, histories, put};
 
 on_both_engines!(
     a_conflict_is_judged_decided_and_gone,
@@ -497,25 +496,6 @@ impl Step {
             ..about(&format!("o{}", self.object), self.entity, &self.claim)
         }
     }
-}
-
-thread_local! {
-    /// A store, and the number of histories in it: a file of its own for each would cost more than the history.
-    static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
-}
-
-/// The histories of one store.
-const IN_ONE_STORE: u32 = 500;
-
-pub(crate) fn fresh() -> (Arc<Home>, String) {
-    STORE.with_borrow_mut(|(used, home)| {
-        if *used % IN_ONE_STORE == 0 {
-            *home = None;
-        }
-        *used += 1;
-        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
-        (Arc::clone(home), format!("t{used}"))
-    })
 }
 
 /// The pairs of names that are judged, by the ids that make them a pair, each with the one that stands.

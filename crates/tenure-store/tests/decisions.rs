@@ -13,8 +13,8 @@ use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{Conflict, ConflictQuery, Expect, Store, Tenant, Writing};
 
-use crate::claims::{about, change, claims, conflicts, create, fresh, ids, merge, stands};
-use crate::common::{Home, put, rounds};
+use crate::claims::{about, change, claims, conflicts, create, ids, merge, stands};
+use crate::common::{Home, fresh, put, rounds};
 
 on_both_engines!(
     decisions_do_not_go_round_in_a_circle,

@@ -1,6 +1,5 @@
 //! Preferences, their scopes and when they were said: what stands, in the store's judgements and in a compile.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
@@ -17,7 +16,7 @@ use tenure::{
 };
 use tenure_store::{Conflict, Expect, Tenant, WriteNote, Writing};
 
-use crate::common::{Home, document, exported, histories, put};
+use crate::common::{Home, document, exported, fresh, histories, put};
 
 on_both_engines!(
     what_renews_a_belief_brings_nothing_back,
@@ -461,22 +460,6 @@ impl Log {
         let stand = view.iter().filter(|one| !falls(one));
         stand.map(|held| format!("o{}", held.said.object)).collect()
     }
-}
-
-thread_local! {
-    /// A store, and the number of histories in it.
-    static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
-}
-
-fn fresh() -> (Arc<Home>, String) {
-    STORE.with_borrow_mut(|(used, home)| {
-        if *used % 500 == 0 {
-            *home = None;
-        }
-        *used += 1;
-        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
-        (Arc::clone(home), format!("p{used}"))
-    })
 }
 
 proptest! {

@@ -508,8 +508,8 @@ fn a_guess_written_over_what_somebody_stated_waits(home: &Home) {
         };
         put(&acme, vec![fact]);
     }
-    acme.revise_belief(wish, now(), None, &Writing::default())
-        .ok();
+    let revised = acme.revise_belief(wish, now(), None, &Writing::default());
+    assert_eq!(revised.unwrap().0.claim, "answers == \"long\"");
     assert_eq!(text(&acme), ["answers == long"]);
     acme.confirm_waiting(wish, now(), None, &Writing::default())
         .unwrap();

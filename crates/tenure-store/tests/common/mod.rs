@@ -10,7 +10,9 @@
 
 pub(crate) mod server;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
@@ -252,4 +254,24 @@ impl Dice {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % sides
     }
+}
+
+thread_local! {
+    /// A store, and the number of histories in it: a file of its own for each would cost more than the history.
+    static STORE: RefCell<(u32, Option<Arc<Home>>)> = const { RefCell::new((0, None)) };
+}
+
+/// The histories of one store.
+const IN_ONE_STORE: u32 = 500;
+
+/// A store in memory with a name that no tenant in it has, for one history.
+pub(crate) fn fresh() -> (Arc<Home>, String) {
+    STORE.with_borrow_mut(|(used, home)| {
+        if *used % IN_ONE_STORE == 0 {
+            *home = None;
+        }
+        *used += 1;
+        let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
+        (Arc::clone(home), format!("t{used}"))
+    })
 }
