@@ -1,4 +1,4 @@
-//! Slots of which nothing would stand after what somebody decides or confirms.
+//! Slots that a decision or a confirmation would leave empty: no claim on them would stand, and none would wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ impl OnSlot {
     }
 }
 
-/// Returns whether none of so many claims stands and none waits.
+/// Returns whether of `held` claims none stands and none waits for a decision.
 pub(crate) fn is_bare(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
     let waits = |defeat: &Defeat| {
         defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person

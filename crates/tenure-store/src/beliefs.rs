@@ -9,7 +9,7 @@ use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
-use crate::beside::{confirmed, unbound};
+use crate::beside::unbound;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Write};
 use crate::evidence::{
@@ -20,7 +20,7 @@ use crate::index::index;
 use crate::labels::Sees;
 use crate::notes::{WriteNote, note_waiting};
 use crate::resolution::resolve_written;
-use crate::settle::apply;
+use crate::settle::{apply, confirmed};
 use crate::stated::is_inferred;
 use crate::stored::read_revision;
 use crate::tenant::Tenant;
@@ -121,15 +121,12 @@ impl Tenant {
         let written = self.once(writing, "revise", asked, move |rows| {
             rows.stamp()?;
             let unbound = if waits {
-                unbound(rows, &[id])?
+                unbound(rows, &[id], |row| row.revision == belief.revision)?
             } else {
                 Vec::new()
             };
             let one = revise(rows, &belief, at, confidence)?;
-            let unbound = unbound.iter().map(|object| &**object);
-            let unbound: Vec<&ContextObject> = unbound
-                .filter(|object| object.revision().id() == belief.revision)
-                .collect();
+            let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let mut note = note.clone();
             if !resolve_written(rows, &tenant, &entities, &unbound)?.is_empty() {
                 note_waiting(&mut note);

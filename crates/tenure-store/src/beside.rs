@@ -1,7 +1,8 @@
-//! What waits for a person, and lies beside what is believed: it takes no place until it is confirmed.
+//! Proposals: beliefs that await a person's confirmation. They are stored beside the current beliefs about the object and change
+//! nothing in them until then.
 //!
-//! The beliefs about an object that wait overlap no other that waits, and the others overlap none of the others. Until a person
-//! decides, what waits changes nothing in what is believed; what is written since is newer, and cuts both.
+//! Of one object, no two proposals overlap in valid time, and no two other beliefs do. A later write of what is believed replaces
+//! both for its time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,99 +10,36 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tenure::object::{Lifecycle, ObjectId, RevisionId, Sealer};
-use tenure::time::{Instant, Interval};
+use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
-use crate::engine::{BeliefRow, Read, Stamp, Standing};
-use crate::settle::{Settlement, number, overlap, without};
+use crate::engine::{BeliefRow, Read, Standing};
+use crate::settle::{Settlement, cut, overlap};
 use crate::stored::{StoredObject, read_revision};
 
-/// Returns whether one of these beliefs is more than a proposal.
+/// Returns whether any of these is believed, and not only proposed.
 pub(crate) fn any_believed<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>) -> bool {
     rows.into_iter().any(|row| !row.waits())
 }
 
-/// Returns whether this waits beside something of the same time that does not.
+/// Returns whether this is a proposal for a time at which something is believed.
 pub(crate) fn is_beside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
     let over = |other: &BeliefRow| !other.waits() && overlap(other.valid, row.valid);
     row.waits() && rows.iter().any(over)
 }
 
-/// The beliefs by which an object is found: all but what waits beside others.
+/// The beliefs by which a search finds an object: all but proposals for a time at which something is believed.
 pub(crate) fn found(rows: &[BeliefRow]) -> impl Iterator<Item = &BeliefRow> {
     rows.iter().filter(|row| !is_beside(row, rows))
 }
 
-/// The revisions by which an object is found after a settlement, and were not before, or the other way round.
+/// Returns whether a search finds an object by other revisions after a settlement than before.
 pub(crate) fn finds_others(settlement: &Settlement, current: &[BeliefRow]) -> bool {
-    let after: Vec<BeliefRow> = after(settlement, current).cloned().collect();
+    let after: Vec<BeliefRow> = settlement.after(current).cloned().collect();
     let revisions = |rows: &[BeliefRow]| -> BTreeSet<RevisionId> {
         found(rows).map(|row| row.revision).collect()
     };
     revisions(&after) != revisions(current)
-}
-
-/// The beliefs that a settlement leaves.
-fn after<'s>(
-    settlement: &'s Settlement,
-    current: &'s [BeliefRow],
-) -> impl Iterator<Item = &'s BeliefRow> {
-    let stay = current.iter().enumerate();
-    let stay = stay.filter(|(at, _)| !settlement.close.contains(at));
-    stay.map(|(_, row)| row).chain(&settlement.open)
-}
-
-/// Settles what a person, or evidence, says of what is held: `believed` gives what becomes of a belief, and of what waits what is
-/// believed of it from now on. That takes the place of what was believed until now, as if it were written now.
-pub(crate) fn confirmed(
-    current: &[BeliefRow],
-    stamp: Stamp,
-    believed: impl Fn(&BeliefRow) -> Option<BeliefRow>,
-) -> Settlement {
-    let mut close = Vec::new();
-    let mut begun: Vec<(&BeliefRow, BeliefRow)> = Vec::new();
-    for (at, old) in current.iter().enumerate().filter(|(_, row)| row.waits()) {
-        if let Some(new) = believed(old) {
-            close.push(at);
-            begun.push((old, new));
-        }
-    }
-    // The last written comes first, as of a write.
-    begun.sort_by_key(|(old, _)| Reverse((old.opened, Reverse(old.part))));
-    let mut open: Vec<BeliefRow> = begun.into_iter().map(|(_, new)| new).collect();
-    let mut rest = Vec::new();
-    for (at, old) in current.iter().enumerate().filter(|(_, row)| !row.waits()) {
-        let new = believed(old).unwrap_or_else(|| old.clone());
-        let mut parts = vec![old.valid];
-        for over in &open {
-            let left = parts.iter().flat_map(|part| cut(*part, over.valid));
-            parts = left.collect();
-        }
-        if new == *old && parts == [old.valid] {
-            continue;
-        }
-        close.push(at);
-        let left = parts.into_iter();
-        rest.extend(left.map(|valid| BeliefRow {
-            valid,
-            ..new.clone()
-        }));
-    }
-    open.append(&mut rest);
-    for row in &mut open {
-        (row.opened, row.closed) = (stamp, None);
-    }
-    number(&mut open);
-    Settlement { close, open }
-}
-
-/// The rest of a time without another.
-fn cut(whole: Interval, part: Interval) -> Vec<Interval> {
-    if overlap(whole, part) {
-        without(whole, part).collect()
-    } else {
-        vec![whole]
-    }
 }
 
 /// The revision that counts as the last written: of what is believed, where anything is. What only waits says nothing of an
@@ -117,7 +55,8 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
     if let Some(new) = confirmed.next() {
         return new.revision;
     }
-    let believed: Vec<&BeliefRow> = after(settlement, &standing.beliefs)
+    let believed: Vec<&BeliefRow> = settlement
+        .after(&standing.beliefs)
         .filter(|row| !row.waits())
         .collect();
     if believed.iter().any(|row| row.revision == standing.head) {
@@ -274,17 +213,21 @@ fn is_bound(revision: RevisionId, history: &[BeliefRow]) -> bool {
     own.any(|row| !row.waits() || !believed_before(row.opened.at))
 }
 
-/// Those of these objects of which something waits that is not bound to the entities that it names: it was written beside what
-/// was believed, and never believed itself.
+/// What waits of these objects, of the beliefs that are `asked`, and is not bound to the entities that it names: it was written
+/// beside what was believed, and never believed itself.
 pub(crate) fn unbound(
     rows: &mut dyn Read,
     ids: &[ObjectId],
+    asked: impl Fn(&BeliefRow) -> bool,
 ) -> Result<Vec<Arc<ContextObject>>, Error> {
     let mut sealer = Sealer::default();
     let mut found = Vec::new();
     for (id, standing) in rows.standing(ids)? {
-        let mut waiting: Vec<&BeliefRow> =
-            standing.beliefs.iter().filter(|row| row.waits()).collect();
+        let mut waiting: Vec<&BeliefRow> = standing
+            .beliefs
+            .iter()
+            .filter(|row| row.waits() && asked(row))
+            .collect();
         if waiting.is_empty() {
             continue;
         }

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{Claim, Ground, Loser, SlotClaim};
-use tenure::object::{
-    ContradictionStatus, Decided, Decision, Lifecycle, ObjectId, RevisionId, Sealer, Usage,
-};
+use tenure::object::{Decided, Decision, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
@@ -117,10 +115,7 @@ fn claiming(
     beliefs: &[BeliefRow],
     at_hand: &AtHand,
 ) -> Result<Vec<Placed>, Error> {
-    let beliefs = beliefs.iter().filter(|row| {
-        row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
-    });
-    let beliefs: Vec<&BeliefRow> = beliefs.collect();
+    let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(|row| row.speaks()).collect();
     let stored = beliefs.iter().copied();
     let stored = stored.filter(|row| !at_hand.contains_key(&row.revision));
     let bodies = rows.bodies(&stored.collect::<Vec<_>>())?;

@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::belief::{Ground, Loser, SlotClaim};
-use tenure::object::{Lifecycle, ObjectId, RevisionId, Usage, clip};
+use tenure::object::{ObjectId, Usage, clip};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::bare::{OnSlot, is_bare, nothing_would_stand};
-use crate::beside::{confirmed, unbound};
+use crate::beside::unbound;
 use crate::claims::{Kept, judged, pair_row, slot_key};
 use crate::engine::{BeliefRow, PairRow, Write};
-use crate::evidence::fallen;
 use crate::held::all_waiting;
-use crate::judge::{drop_proposed_from, rejudge_all, resettle_all, touched};
+use crate::judge::{activate, rejudge_all, retract_all, touched};
 use crate::labels::{SeenLabels, Sees};
 use crate::notes::{WriteNote, note_waiting};
 use crate::outcomes::refuse_proposed;
@@ -137,11 +136,7 @@ impl Tenant {
             if !beliefs.iter().all(ends) {
                 return rejudge_all(rows, &[id], |row| (!ends(row)).then(|| row.clone()));
             }
-            let at = rows.stamp()?.at;
-            let ids = fallen(rows, &[id], at)?;
-            let mut written = rejudge_all(rows, &ids, |_| None)?;
-            written.extend(drop_proposed_from(rows, &ids)?);
-            Ok(written)
+            retract_all(rows, id)
         })
     }
 
@@ -175,9 +170,7 @@ impl Tenant {
                 take_place(rows, *id, &stated, by.as_deref())?;
                 replaced.insert(*id, stated);
             }
-            let mut unbound = unbound(rows, &ids)?;
-            let decided = waiting_seen(rows, &ids, &seen)?;
-            unbound.retain(|object| decided.contains(&object.revision().id()));
+            let unbound = unbound(rows, &ids, |row| seen.show(row))?;
             let mut written = believe(rows, &ids, at, &seen)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let pending = resolve_written(rows, &tenant, &entities, &unbound)?;
@@ -241,18 +234,6 @@ fn expected_to_wait(
         one.beliefs.retain(|row| Some(row.opened) == last);
     }
     check(&expect, &name, standing.as_ref())
-}
-
-/// The revisions that wait of these objects, as far as they may be seen.
-fn waiting_seen(
-    rows: &mut dyn Write,
-    ids: &[ObjectId],
-    seen: &SeenLabels,
-) -> Result<BTreeSet<RevisionId>, Error> {
-    let standing = rows.standing(ids)?;
-    let waits = standing.values().flat_map(|one| &one.beliefs);
-    let waits = waits.filter(|row| row.waits() && seen.show(row));
-    Ok(waits.map(|row| row.revision).collect())
 }
 
 /// Refuses outcomes that are only proposed. Who decides on what waits is told that these are decided on elsewhere.
@@ -349,14 +330,7 @@ fn believe(
     rows.count(&counted)?;
     // What was not waiting is younger, too.
     touched(rows, ids)?;
-    let mut written = resettle_all(rows, ids, |beliefs, stamp| {
-        confirmed(beliefs, stamp, |row| {
-            seen.show(row).then(|| BeliefRow {
-                lifecycle: Lifecycle::Active,
-                ..row.clone()
-            })
-        })
-    })?;
+    let mut written = activate(rows, ids, seen)?;
     for one in &mut written {
         if one.outcome == Outcome::Unchanged {
             one.note = Some(WriteNote::Renewed);

@@ -218,7 +218,7 @@ impl State {
     }
 }
 
-/// The open judgements on two objects; none on one and itself.
+/// The open judgements on two objects; none where both are the same object.
 fn pairs_of(rows: &mut dyn Read, both: (ObjectId, ObjectId)) -> Result<Vec<PairRow>, Error> {
     let mut pairs = rows.pair_history(both.0, both.1)?;
     pairs.retain(|row| row.closed.is_none());

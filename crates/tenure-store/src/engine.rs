@@ -70,6 +70,11 @@ impl BeliefRow {
         self.lifecycle == Lifecycle::AwaitingConfirmation
     }
 
+    /// Returns whether it is active and nothing contradicts it: then it takes part in settlement, and is evidence.
+    pub fn speaks(&self) -> bool {
+        self.contradiction == ContradictionStatus::Clean && self.lifecycle == Lifecycle::Active
+    }
+
     /// Returns whether it was held at this instant in transaction time.
     pub fn held_at(&self, known: Instant) -> bool {
         self.opened.at <= known && self.closed.is_none_or(|closed| known < closed.at)
@@ -270,7 +275,7 @@ pub trait Read {
         &mut self,
         wanted: Result<ObjectId, &str>,
     ) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
-    /// The labels of what is believed of these objects now, of each belief.
+    /// The labels of what is held of these objects now, of each belief and of what waits beside them.
     fn held_labels(&mut self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
     /// The ids of what was made from any of these.
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;

@@ -19,12 +19,12 @@ use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
-use crate::beside::{any_believed, only_proposed_from};
+use crate::beside::any_believed;
 use crate::claims::{MOST_OPPONENTS, slots_of};
 use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
-use crate::lineage::with_descendants;
+use crate::lineage::{made_from, with_descendants};
 use crate::settle::{apply, rejudge};
 use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
 use crate::stored::{read_revision, revision_row};
@@ -522,12 +522,7 @@ pub(crate) fn fallen(
     let mut stay: BTreeSet<ObjectId> = BTreeSet::new();
     let mut fresh: Vec<ObjectId> = ids.to_vec();
     while !fresh.is_empty() {
-        let children: BTreeSet<ObjectId> = rows.children(&fresh)?.into_iter().collect();
-        let children: Vec<ObjectId> = children.difference(&gone).copied().collect();
-        // What is believed does not fall with what waits beside it, or was rejected.
-        let proposed = only_proposed_from(rows, &children, &gone)?;
-        let children = children.into_iter();
-        let children: Vec<ObjectId> = children.filter(|id| !proposed.contains_key(id)).collect();
+        let children = made_from(rows, &fresh, &gone)?;
         stay.extend(inferred(rows, &children)?);
         fresh = children
             .into_iter()
@@ -571,10 +566,7 @@ pub(crate) fn leaning_on(
     ids: &[ObjectId],
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let of = ids.iter().copied().collect::<BTreeSet<_>>();
-    let children = rows.children(ids)?;
-    let proposed = only_proposed_from(rows, &children, &of)?;
-    let children = children.into_iter();
-    let mut near: BTreeSet<ObjectId> = children.filter(|id| !proposed.contains_key(id)).collect();
+    let mut near: BTreeSet<ObjectId> = made_from(rows, ids, &of)?.into_iter().collect();
     let mut seen: BTreeMap<i64, Vec<ObjectId>> = BTreeMap::new();
     for id in &of {
         for slot in rows.slots(&[*id])? {

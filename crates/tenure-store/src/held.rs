@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::belief::SlotClaim;
-use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::object::{ContradictionStatus, ObjectId, Sealer, Usage};
 use tenure::{ContextObject, Error};
 
 use crate::engine::{BeliefRow, Read};
@@ -21,11 +21,7 @@ pub(crate) fn held(
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
     let standing = rows.standing(ids)?;
     let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-    let beliefs: Vec<_> = beliefs
-        .filter(|row| {
-            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
-        })
-        .collect();
+    let beliefs: Vec<_> = beliefs.filter(|row| row.speaks()).collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let mut held: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();

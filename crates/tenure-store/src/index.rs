@@ -110,7 +110,8 @@ pub(crate) fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error>
 /// An object, its place, and the terms of what is believed of it, as places in a [`Wording`].
 type Said = (ObjectId, u64, Vec<u32>);
 
-/// The terms of what is believed of each of these objects, or waits where nothing is. What is damaged is found by nothing.
+/// The terms of each of these objects: of all that is held of it but proposals for a time at which something is believed. What is
+/// damaged is found by nothing.
 fn said<R: Read + ?Sized>(
     rows: &mut R,
     standing: &BTreeMap<ObjectId, Standing>,

@@ -6,16 +6,15 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId};
 use tenure::time::Interval;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
-use crate::beside::{
-    any_believed, confirmed, finds_others, head_after, name_after, only_proposed_from,
-};
+use crate::beside::{any_believed, finds_others, head_after, name_after, only_proposed_from};
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::evidence::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
+use crate::labels::SeenLabels;
 use crate::logs::{Append, append_one};
-use crate::settle::{Settlement, apply, overlap, rejudge};
+use crate::settle::{Settlement, apply, confirmed, overlap, rejudge};
 use crate::tenant::Tenant;
 use crate::written::{Effect, Expect, Outcome, Writing, Written, WrittenObject, expected};
 
@@ -109,11 +108,7 @@ impl Tenant {
         let asked = Digest::of(id.to_string().as_bytes());
         self.once_with_effect(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
-            let at = rows.stamp()?.at;
-            let ids = fallen(rows, &[id], at)?;
-            let mut written = rejudge_all(rows, &ids, |_| None)?;
-            written.extend(drop_proposed_from(rows, &ids)?);
-            Ok(Effect::on(written))
+            retract_all(rows, id).map(Effect::on)
         })
     }
 
@@ -245,7 +240,7 @@ pub(crate) fn age_all(
         _ => ids.to_vec(),
     };
     if lifecycle == Lifecycle::Active {
-        return activate(rows, &all);
+        return activate(rows, &all, &SeenLabels::default());
     }
     let mut written = resettle_all(rows, &all, |beliefs, stamp| {
         let is_believed = any_believed(beliefs);
@@ -272,8 +267,17 @@ pub(crate) fn age_all(
     Ok(written)
 }
 
+/// Retracts an object, and everything that falls with it.
+pub(crate) fn retract_all(rows: &mut dyn Write, id: ObjectId) -> Result<Vec<WrittenObject>, Error> {
+    let at = rows.stamp()?.at;
+    let ids = fallen(rows, &[id], at)?;
+    let mut written = rejudge_all(rows, &ids, |_| None)?;
+    written.extend(drop_proposed_from(rows, &ids)?);
+    Ok(written)
+}
+
 /// Ends what waits beside what is believed, and was made from any of these objects, which are gone.
-pub(crate) fn drop_proposed_from(
+fn drop_proposed_from(
     rows: &mut dyn Write,
     gone: &[ObjectId],
 ) -> Result<Vec<WrittenObject>, Error> {
@@ -317,19 +321,15 @@ pub(crate) fn touched(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<Writ
     Ok(written)
 }
 
-/// Ends what waits of an object, and nothing else.
-pub(crate) fn end_waiting(rows: &mut dyn Write, id: ObjectId) -> Result<Vec<WrittenObject>, Error> {
-    rejudge_all(rows, &[id], |row| (!row.waits()).then(|| row.clone()))
-}
-
-/// Makes what waits of these objects, and what was retired, believed.
+/// Makes what waits of these objects, and what was retired, believed: those parts of them that may be seen.
 pub(crate) fn activate(
     rows: &mut dyn Write,
     ids: &[ObjectId],
+    seen: &SeenLabels,
 ) -> Result<Vec<WrittenObject>, Error> {
     resettle_all(rows, ids, |beliefs, stamp| {
         confirmed(beliefs, stamp, |row| {
-            Some(BeliefRow {
+            seen.show(row).then(|| BeliefRow {
                 lifecycle: Lifecycle::Active,
                 ..row.clone()
             })
@@ -363,15 +363,12 @@ pub(crate) fn resettle_all(
         }
         let head = head_after(&standing, &settlement);
         let name = name_after(rows, &standing, head)?;
-        let speaks = |row: &BeliefRow| {
-            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
-        };
         let ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
         let ended: BTreeSet<RevisionId> = ended
-            .filter(|row| speaks(row))
+            .filter(|row| row.speaks())
             .map(|row| row.revision)
             .collect();
-        let mut begun = settlement.open.iter().filter(|row| speaks(row)).peekable();
+        let mut begun = settlement.open.iter().filter(|row| row.speaks()).peekable();
         if !ended.is_empty() && begun.peek().is_none() {
             fell.push(id);
         }

@@ -229,7 +229,7 @@ pub(crate) fn believed_labels(
     Ok(held)
 }
 
-/// The labels that a caller may see, of what is held of some objects: a write asks no caller.
+/// The labels that a caller may see. They are read before a write, which cannot ask the caller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenLabels(Option<BTreeSet<Arc<str>>>);
 
@@ -256,7 +256,7 @@ impl SeenLabels {
 }
 
 /// Those of these objects of which everything may be seen that is believed of them; all of them where there is no caller. What
-/// waits beside it is nothing of that.
+/// waits beside it does not count.
 pub(crate) fn open_whole(
     rows: &mut dyn Read,
     tenant: &str,

@@ -17,13 +17,22 @@ pub(crate) fn with_descendants(
     let mut all: BTreeSet<ObjectId> = ids.iter().copied().collect();
     let mut fresh: Vec<ObjectId> = ids.to_vec();
     while !fresh.is_empty() {
-        let mut children = rows.children(&fresh)?;
-        children.retain(|child| !all.contains(child));
-        let proposed = only_proposed_from(rows, &children, &all)?;
-        fresh = children
-            .into_iter()
-            .filter(|child| !proposed.contains_key(child) && all.insert(*child))
-            .collect();
+        let mut children = made_from(rows, &fresh, &all)?;
+        children.retain(|child| all.insert(*child));
+        fresh = children;
     }
     Ok(all.into_iter().collect())
+}
+
+/// What was made from these objects and is not `gone`; but for what only proposals, waiting or rejected, were made from those.
+pub(crate) fn made_from(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    gone: &BTreeSet<ObjectId>,
+) -> Result<Vec<ObjectId>, Error> {
+    let mut children = rows.children(ids)?;
+    children.retain(|child| !gone.contains(child));
+    let proposed = only_proposed_from(rows, &children, gone)?;
+    children.retain(|child| !proposed.contains_key(child));
+    Ok(children)
 }

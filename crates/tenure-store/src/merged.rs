@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure::Error;
 use tenure::belief::SlotClaim;
 use tenure::belief::entity::{EntityEntry, EntityOp};
-use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::object::{ObjectId, Sealer, Usage};
 use tenure::time::Instant;
 
 use crate::claims::{Kept, MOST_OPPONENTS, judged, kept, pair_row, slot_key};
@@ -229,10 +229,7 @@ impl Merges {
         let mut sealer = Sealer::default();
         let mut found: Vec<(ObjectId, Vec<String>, SlotClaim, Stamp)> = Vec::new();
         rows.each_held(known, &mut |_, row, body| {
-            let takes_part = row.contradiction == ContradictionStatus::Clean
-                && row.lifecycle == Lifecycle::Active
-                && body.contains("\"normalized_claim\"");
-            if !takes_part {
+            if !row.speaks() || !body.contains("\"normalized_claim\"") {
                 return Ok(());
             }
             // What is damaged claims nothing.

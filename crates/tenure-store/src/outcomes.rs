@@ -15,9 +15,8 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Write};
-use crate::evidence::fallen;
-use crate::judge::{activate, drop_proposed_from, end_waiting, rejudge_all};
-use crate::labels::{Sees, open};
+use crate::judge::{activate, rejudge_all, retract_all};
+use crate::labels::{SeenLabels, Sees, open};
 use crate::put::put;
 use crate::stored::unwritable;
 use crate::tenant::Tenant;
@@ -339,19 +338,15 @@ impl Tenant {
             };
             append(rows, &entry)?;
             if decision == OutcomeDecision::Accept {
-                return activate(rows, &[id]);
+                return activate(rows, &[id], &SeenLabels::default());
             }
             let held = rows.standing(&[id])?.remove(&id);
             if decision == OutcomeDecision::Reject
                 && held.is_some_and(|held| any_believed(&held.beliefs))
             {
-                return end_waiting(rows, id);
+                return rejudge_all(rows, &[id], |row| (!row.waits()).then(|| row.clone()));
             }
-            let at = rows.stamp()?.at;
-            let ids = fallen(rows, &[id], at)?;
-            let mut written = rejudge_all(rows, &ids, |_| None)?;
-            written.extend(drop_proposed_from(rows, &ids)?);
-            Ok(written)
+            retract_all(rows, id)
         })
     }
 
@@ -409,7 +404,6 @@ impl Tenant {
             let known = folded(rows)?;
             let ids: Vec<ObjectId> = known.keys().copied().collect();
             let standing = rows.standing(&ids)?;
-            let heads = rows.heads(&ids)?;
             // Each is shown as it stands, where a caller may see that.
             let mut told: Vec<BeliefRow> = Vec::new();
             for (id, one) in &standing {
@@ -418,6 +412,8 @@ impl Tenant {
             }
             let told = open(&self.name, told, None, sees)?;
             let bodies = rows.bodies(&told.iter().collect::<Vec<_>>())?;
+            let gone = standing.iter().filter(|(_, one)| one.beliefs.is_empty());
+            let heads = rows.heads(&gone.map(|(id, _)| *id).collect::<Vec<_>>())?;
             let mut rows_of: BTreeMap<ObjectId, Vec<BeliefRow>> = BTreeMap::new();
             for row in told {
                 rows_of.entry(row.object).or_default().push(row);

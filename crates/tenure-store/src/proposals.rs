@@ -201,6 +201,7 @@ impl Tenant {
                 let standing = rows.standing(ids)?.into_values();
                 let mut held: Vec<BeliefRow> = standing.flat_map(|one| one.beliefs).collect();
                 held.retain(|row| row.contradiction != ContradictionStatus::Clean);
+                let held = open(&self.name, held, None, sees)?;
                 let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;
                 for row in held {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
@@ -229,14 +230,8 @@ impl Tenant {
             let parents: BTreeSet<ObjectId> = parents.copied().collect();
             let shown = open_objects(rows, &self.name, parents.into_iter().collect(), sees)?;
             let shown: BTreeSet<ObjectId> = shown.into_iter().collect();
-            let judged: Vec<BeliefRow> = found.iter().map(|(row, ..)| row.clone()).collect();
-            let judged = open(&self.name, judged, None, sees)?;
             let mut all: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
             for (row, name, object_type, parents) in found {
-                // Another part of it may be open.
-                if !judged.contains(&row) {
-                    continue;
-                }
                 for parent in parents.into_iter().filter(|id| shown.contains(id)) {
                     let history = rows.history(parent)?;
                     let was_judged = history.iter().any(|before| {

@@ -8,6 +8,7 @@ use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error};
 
 use crate::engine::{BeliefRow, Read, Stamp, WriteRow};
+use crate::index::SearchedText;
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
 use crate::stored::{Line, StoredObject, believed, each_line, read_revision};
 use crate::tenant::Tenant;
@@ -68,8 +69,8 @@ impl Tenant {
         })
     }
 
-    /// The same of what waits for a person: for each part of it an object that has its labels. By a name, what goes by it itself
-    /// is found.
+    /// The same of what waits for a person: for each part of it an object that has its labels. By a name: of the objects of that
+    /// name, the waiting parts that bear it themselves.
     ///
     /// # Errors
     ///
@@ -90,8 +91,8 @@ impl Tenant {
                 let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
                 let goes_by = |row: &BeliefRow| {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
-                    let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-                    body.get("name").and_then(serde_json::Value::as_str) == Some(named)
+                    let text = serde_json::from_str::<SearchedText<'_>>(body);
+                    text.is_ok_and(|text| text.name == named)
                 };
                 waits.retain(goes_by);
             }

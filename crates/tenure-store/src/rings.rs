@@ -1,26 +1,19 @@
-//! Objects that are made from themselves, at once or in a ring.
+//! Objects that were made from themselves, directly or through others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
 use tenure::object::ObjectId;
 use tenure::{ContextObject, Error};
 
+use crate::beside::MadeFrom;
 use crate::engine::Read;
 
-/// The most objects that are looked at above one: a ring that is longer is not found.
+/// The most ancestors of one object that are looked at: a longer ring is not found.
 const MOST: usize = 1_000;
 
-/// What a revision was made from.
-#[derive(Deserialize)]
-struct Parents {
-    #[serde(default)]
-    derived_from: Vec<ObjectId>,
-}
-
-/// Those of these objects, which are written at once, that are made from themselves. Of `known` objects that is as they are written
-/// now; a parent without parents ends the way, so that most objects cost no look at the store.
+/// Those of these objects, which one write makes, that are made from themselves. What the write says of an object (`known`) goes
+/// before what is stored. A chain ends at a parent without parents, so that most writes read nothing.
 pub(crate) fn made_from_themselves(
     rows: &mut dyn Read,
     written: &[&ContextObject],
@@ -122,11 +115,9 @@ impl Ways<'_> {
         let mut bodies = rows.heads(&unread)?;
         for id in unread {
             // What is damaged, or gone, names no parents.
-            let parents = bodies
-                .remove(&id)
-                .and_then(|body| serde_json::from_str(&body).ok());
-            let parents = parents.map(|Parents { derived_from }| derived_from);
-            self.read.insert(id, parents.unwrap_or_default());
+            let body = bodies.remove(&id);
+            let made = body.and_then(|body| serde_json::from_str::<MadeFrom>(&body).ok());
+            self.read.insert(id, made.unwrap_or_default().derived_from);
         }
         Ok(())
     }

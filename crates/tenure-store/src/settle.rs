@@ -1,5 +1,7 @@
 //! Settlement: the effect of a write on beliefs, as pure arithmetic on intervals.
 
+use std::cmp::Reverse;
+
 use tenure::object::RevisionId;
 use tenure::time::{Instant, Interval};
 
@@ -17,10 +19,17 @@ pub(crate) struct Settlement {
 impl Settlement {
     /// Returns whether nothing but this revision is believed from now on.
     pub(crate) fn leaves_only(&self, revision: RevisionId, current: &[BeliefRow]) -> bool {
+        self.after(current).all(|row| row.revision == revision)
+    }
+
+    /// The beliefs that it leaves.
+    pub(crate) fn after<'s>(
+        &'s self,
+        current: &'s [BeliefRow],
+    ) -> impl Iterator<Item = &'s BeliefRow> {
         let stay = current.iter().enumerate();
         let stay = stay.filter(|(at, _)| !self.close.contains(at));
-        let stay = stay.map(|(_, row)| row).chain(&self.open);
-        stay.into_iter().all(|row| row.revision == revision)
+        stay.map(|(_, row)| row).chain(&self.open)
     }
 }
 
@@ -83,7 +92,51 @@ pub(crate) fn rejudge(
     settlement
 }
 
-pub(crate) fn number(open: &mut [BeliefRow]) {
+/// Settles what a person, or evidence, says of what is held: `believed` gives what becomes of a belief, and of what waits what is
+/// believed of it from now on. That takes the place of what was believed until now, as if it were written now.
+pub(crate) fn confirmed(
+    current: &[BeliefRow],
+    stamp: Stamp,
+    believed: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Settlement {
+    let mut close = Vec::new();
+    let mut begun: Vec<(&BeliefRow, BeliefRow)> = Vec::new();
+    for (at, old) in current.iter().enumerate().filter(|(_, row)| row.waits()) {
+        if let Some(new) = believed(old) {
+            close.push(at);
+            begun.push((old, new));
+        }
+    }
+    // The last written comes first, as of a write.
+    begun.sort_by_key(|(old, _)| Reverse((old.opened, Reverse(old.part))));
+    let mut open: Vec<BeliefRow> = begun.into_iter().map(|(_, new)| new).collect();
+    let mut rest = Vec::new();
+    for (at, old) in current.iter().enumerate().filter(|(_, row)| !row.waits()) {
+        let new = believed(old).unwrap_or_else(|| old.clone());
+        let mut parts = vec![old.valid];
+        for over in &open {
+            let left = parts.iter().flat_map(|part| cut(*part, over.valid));
+            parts = left.collect();
+        }
+        if new == *old && parts == [old.valid] {
+            continue;
+        }
+        close.push(at);
+        let left = parts.into_iter();
+        rest.extend(left.map(|valid| BeliefRow {
+            valid,
+            ..new.clone()
+        }));
+    }
+    open.append(&mut rest);
+    for row in &mut open {
+        (row.opened, row.closed) = (stamp, None);
+    }
+    number(&mut open);
+    Settlement { close, open }
+}
+
+fn number(open: &mut [BeliefRow]) {
     for (part, row) in open.iter_mut().enumerate() {
         row.part = part as u32;
     }
@@ -103,7 +156,7 @@ pub(crate) fn overlap(a: Interval, b: Interval) -> bool {
 }
 
 /// The rest of `whole` without `part`, which overlaps it.
-pub(crate) fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
+fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
     let ((from, until), (part_from, part_until)) = (bounds(whole), bounds(part));
     let before = (from < part_from).then_some(Interval {
         from: whole.from,
@@ -114,6 +167,15 @@ pub(crate) fn without(whole: Interval, part: Interval) -> impl Iterator<Item = I
         until: whole.until,
     });
     before.into_iter().chain(after)
+}
+
+/// The rest of a time without another.
+pub(crate) fn cut(whole: Interval, part: Interval) -> Vec<Interval> {
+    if overlap(whole, part) {
+        without(whole, part).collect()
+    } else {
+        vec![whole]
+    }
 }
 
 /// The times of what is believed, of these, which do not overlap.

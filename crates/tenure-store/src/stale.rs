@@ -9,9 +9,10 @@ use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, Policy, Principal, Request};
 
 use crate::claims::Decisions;
-use crate::engine::{BeliefRow, Read};
+use crate::engine::Read;
 use crate::labels::{Sees, open};
 use crate::recorded::{Placed, with_recorded};
+use crate::settle::in_valid_time;
 use crate::stored::{believed, read_revision};
 
 /// The most objects that are read at once.
@@ -63,7 +64,7 @@ pub(crate) fn stale(
     Ok(stale.into_values().collect())
 }
 
-/// The active beliefs on which it depends what is stale, as far as a caller may see them: about what was made from others and
+/// The active beliefs that decide what is stale, as far as a caller may see them: about what was made from others and
 /// what that was made from; about what claims something of the slots of these parents; and about what replaces any of them.
 struct Around<'s> {
     tenant: &'s str,
@@ -146,15 +147,14 @@ impl<'s> Around<'s> {
         let ids: Vec<ObjectId> = self.read.into_iter().collect();
         let usage = rows.usage(Some(&ids))?;
         let decisions = Decisions::read(rows, Some(&ids), None)?;
-        let order = |row: &BeliefRow| (row.valid.from.map(Instant::micros), row.part);
         let mut all = BTreeMap::new();
         for (place, row, object) in self.placed {
             let usage = usage.get(&row.object).copied().unwrap_or_default();
             let object = decisions.on(believed(&object, &row, usage, None));
-            all.insert((place, order(&row)), (place, row, object));
+            all.insert((place, in_valid_time(&row)), (place, row, object));
         }
         for (place, row, object) in with_recorded(rows, all.values().cloned().collect())? {
-            all.insert((place, order(&row)), (place, row, object));
+            all.insert((place, in_valid_time(&row)), (place, row, object));
         }
         Ok(all.into_values().map(|(_, _, object)| object).collect())
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use tenure::belief::{Claim, Loser, SlotClaim, Standing};
-use tenure::object::{Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, Sealer};
+use tenure::object::{Authority, Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
@@ -136,19 +136,14 @@ pub(crate) fn is_over_stated(rows: &mut dyn Read, own: &ContextObject) -> Result
     let standing = rows.standing(&[id])?.remove(&id);
     let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
     let stands = |row: &&BeliefRow| {
-        row.lifecycle == Lifecycle::Active
-            && row.contradiction == ContradictionStatus::Clean
-            && row.revision != revision.id()
-            && overlap(row.valid, own.valid())
+        row.speaks() && row.revision != revision.id() && overlap(row.valid, own.valid())
     };
     let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(stands).collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let claim = |object: &ContextObject| {
-        object
-            .revision()
-            .normalized_claim()
-            .map(str::parse::<Claim>)
+        let claim = object.revision().normalized_claim()?;
+        claim.parse::<Claim>().ok()
     };
     for row in beliefs {
         let body = bodies.get(&row.revision).map_or("", String::as_str);
@@ -156,10 +151,7 @@ pub(crate) fn is_over_stated(rows: &mut dyn Read, own: &ContextObject) -> Result
         let Ok(their) = read_revision(&mut sealer, row.revision, body) else {
             continue;
         };
-        let is_same = match (claim(own), claim(&their)) {
-            (Some(Ok(own)), Some(Ok(their))) => own == their,
-            _ => false,
-        };
+        let is_same = claim(own).is_some_and(|own| claim(&their) == Some(own));
         if is_stated(&their) && !is_same {
             return Ok(true);
         }

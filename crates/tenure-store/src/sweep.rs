@@ -107,7 +107,7 @@ impl State {
 struct Part {
     row: BeliefRow,
     object: Arc<ContextObject>,
-    /// True if something waits to take its place: then it does not wait, too.
+    /// True if something already waits to take its place: then this part is not put to a person as well.
     is_disputed: bool,
 }
 

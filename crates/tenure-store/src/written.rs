@@ -116,7 +116,7 @@ pub struct Written {
     pub at: Instant,
     /// The objects that it touched.
     pub objects: Vec<WrittenObject>,
-    /// True where all that was asked for was so already: of entities, judgements and retractions.
+    /// True where all that was asked for was so already: of entities, revised beliefs, judgements and retractions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_changed: bool,
 }
@@ -140,7 +140,7 @@ impl Effect {
 }
 
 impl From<Vec<WrittenObject>> for Effect {
-    /// The effect on these objects, and on what is none.
+    /// The same of a write that also changes something that is no object.
     fn from(objects: Vec<WrittenObject>) -> Effect {
         Effect {
             objects,

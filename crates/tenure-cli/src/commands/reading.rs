@@ -93,7 +93,10 @@ pub(crate) fn warn(warnings: &[Warning]) {
             WarningKind::File,
             "files that cannot be read (--strict fails at the first)",
         ),
-        (WarningKind::AuthorityLowered, "rules that are data"),
+        (
+            WarningKind::AuthorityLowered,
+            "rules with less authority than they ask for",
+        ),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());

@@ -45,7 +45,7 @@ pub(super) struct Conflicts {
 }
 
 impl Listing {
-    /// Refuses what lists are narrowed by beside the two objects of a pair.
+    /// Refuses the filters of a list where the request names a pair of objects.
     fn check_pair(&self) -> Result<(), Error> {
         let given = [
             ("entity", self.entity.is_some()),
@@ -67,7 +67,7 @@ impl Listing {
     }
 }
 
-/// Refuses one object in the place of two.
+/// Refuses a pair whose two objects are the same.
 fn refuse_itself(first: ObjectId, second: ObjectId) -> Result<(), Error> {
     if first != second {
         return Ok(());

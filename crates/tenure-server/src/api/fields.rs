@@ -5,14 +5,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::{Deserializer, Segment, Track};
-use tenure::request::json_error;
+use tenure::request::{NOT_JSON, json_error};
 use tenure::{Error, ErrorKind};
 
 /// The name of the body as a whole.
 pub(super) const BODY: &str = "body";
-
-/// The words for a text that is no JSON.
-const NOT_JSON: &str = "this is not JSON";
 
 /// Names the field of which an input is wrong.
 pub(crate) trait InField {

@@ -138,7 +138,7 @@ impl Tenant {
     }
 }
 
-/// The stored objects that are about a person, and those that are so as they only wait, or were rejected.
+/// The stored objects about a person; and those about them only in revisions that wait or were rejected.
 pub(super) fn about(
     rows: &mut dyn Read,
     subject: &str,

@@ -328,8 +328,8 @@ pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
     ours.at(source, line)
 }
 
-/// The words for a text that is no JSON.
-pub(crate) const NOT_JSON: &str = "this is not JSON";
+/// The words of [`json_error`] for a text that is not JSON.
+pub const NOT_JSON: &str = "this is not JSON";
 
 /// A parser's message without the words of the language that we are written in.
 fn in_plain_words(message: &str) -> String {

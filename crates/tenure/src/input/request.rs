@@ -18,7 +18,7 @@ use crate::input::retrieval::RetrievalPlan;
 use crate::object::Classification;
 use crate::provider::catalogue::Model;
 
-pub use crate::base::error::json_error;
+pub use crate::base::error::{NOT_JSON, json_error};
 pub use crate::base::json::from_json;
 pub use crate::input::policy::{Strategy, TaskClass};
 pub use crate::input::served::ServedLedger;
