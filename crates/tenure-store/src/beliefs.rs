@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure::belief::{GateRefusal, SlotClaim};
 use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
+use tenure::object::{Lifecycle, ObjectId, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
@@ -77,7 +77,7 @@ impl Tenant {
             let version = rows.version()?;
             Ok((belief, shown, waits, rows.written(version)?))
         })?;
-        if let Some(refused) = forbidden(&belief) {
+        if let Some(refused) = belief.refused {
             let what = format!(
                 "`{}` was inferred, and must not persist: {refused}",
                 belief.name
@@ -154,18 +154,11 @@ fn of_both(
     if let Some(own) = proposed {
         let none = BTreeSet::new();
         let weighed = weigh_own(rows, Arc::clone(&own), &none, at, View::Everyone)?;
-        if forbidden(&weighed).is_none() && !nothing_speaks(&weighed) {
+        if weighed.refused.is_none() && !nothing_speaks(&weighed) {
             return Ok(own);
         }
     }
     Ok(believed)
-}
-
-/// The reason for which something inferred must not be believed, where there is one.
-fn forbidden(belief: &BeliefWithEvidence) -> Option<GateRefusal> {
-    belief.refused.filter(|refused| {
-        belief.object_type == ObjectType::InferredBelief || *refused == GateRefusal::StatedOtherwise
-    })
 }
 
 fn nothing_speaks(belief: &BeliefWithEvidence) -> bool {

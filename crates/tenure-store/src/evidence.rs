@@ -17,7 +17,7 @@ use tenure::object::{
 };
 use tenure::text::examine;
 use tenure::time::Instant;
-use tenure::{ContextObject, Error};
+use tenure::{ContextObject, Error, ErrorKind};
 
 use crate::beside::any_believed;
 use crate::claims::{MOST_OPPONENTS, slots_of};
@@ -150,7 +150,9 @@ pub(crate) fn weigh_own(
     };
     let (links, flagged) = links(rows, &own, &asked)?;
     let evidence = evidence_of(&links);
-    let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
+    // As the gate asks of a write: a preference needs no evidence.
+    let is_belief = own.revision().object_type() == ObjectType::InferredBelief;
+    let refused = match refusal(&own, &links, flagged, MOST_NEEDED).filter(|_| is_belief) {
         None if is_over_stated(rows, &own)?
             || in_place_of(rows, &own, at)?.iter().any(|one| one.stands) =>
         {
@@ -233,7 +235,7 @@ pub(crate) fn gate(
 }
 
 /// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no
-/// evidence but what it was made from: of that, all must stand.
+/// evidence but what it was made from: of that, all must stand. A claim that cannot be compared needs as much as one that can.
 fn unfounded(
     rows: &mut dyn Read,
     own: &ContextObject,
@@ -252,7 +254,10 @@ fn unfounded(
         view: View::Everyone,
     };
     let (links, flagged) = links(rows, own, &asked)?;
-    let needed = if claim.is_some() { MOST_NEEDED } else { 0 };
+    let needed = match own.revision().normalized_claim() {
+        Some(_) => MOST_NEEDED,
+        None => 0,
+    };
     Ok(refusal(own, &links, flagged, needed))
 }
 
@@ -511,8 +516,68 @@ fn inferred(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>,
     Ok(inferred.map(|(id, _)| id).collect())
 }
 
-/// These objects, and what falls with them: everything made from them, but for what was inferred and has other evidence
-/// for it that stands.
+/// The inferred beliefs whose claims these make, too, so that they are evidence for them. What a person confirmed does not stand on
+/// evidence alone.
+fn supported_by(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    gone: &BTreeSet<ObjectId>,
+) -> Result<Vec<ObjectId>, Error> {
+    let claims = |object: &ContextObject| SlotClaim::of(object);
+    // Of what is damaged nobody knows what it spoke for.
+    let readable = |rows: &mut dyn Read, id: ObjectId| match held(rows, &[id]) {
+        Err(error) if error.kind == ErrorKind::Damaged => Ok(None),
+        found => Ok::<_, Error>(found?.remove(&id)),
+    };
+    let mut near: BTreeMap<ObjectId, Vec<Arc<ContextObject>>> = BTreeMap::new();
+    for id in ids.iter().copied() {
+        let Some(object) = readable(rows, id)?.filter(|object| claims(object).is_some()) else {
+            continue;
+        };
+        for slot in rows.slots(&[id])? {
+            for other in rows.on_slot(slot, MOST_EVIDENCE)? {
+                if !gone.contains(&other) {
+                    near.entry(other).or_default().push(Arc::clone(&object));
+                }
+            }
+        }
+    }
+    let ids: Vec<ObjectId> = near.keys().copied().collect();
+    let confirmed = rows.usage(Some(&ids))?;
+    let is_confirmed = |id: &ObjectId| {
+        let usage = confirmed.get(id);
+        usage.is_some_and(|usage| usage.last_confirmed.is_some())
+    };
+    let mut supported = Vec::new();
+    for id in ids {
+        let Some(own) = readable(rows, id)? else {
+            continue;
+        };
+        let is_inferred = own.revision().object_type() == ObjectType::InferredBelief;
+        let Some((entities, claim)) = claims(&own).filter(|_| is_inferred && !is_confirmed(&id))
+        else {
+            continue;
+        };
+        let speaks = |object: &Arc<ContextObject>| {
+            let theirs = claims(object);
+            let is_same = theirs.is_some_and(|(about, theirs)| {
+                theirs.claim == claim.claim && about.iter().any(|one| entities.contains(one))
+            });
+            is_same && object.flows_to(&own)
+        };
+        // Nothing speaks for what it was made from.
+        let own = with_descendants(rows, &[id])?;
+        let spoke = near.get(&id).into_iter().flatten();
+        let mut spoke = spoke.filter(|object| !own.contains(&object.revision().object_id()));
+        if spoke.any(speaks) {
+            supported.push(id);
+        }
+    }
+    Ok(supported)
+}
+
+/// These objects, and what falls with them: everything made from them, and what was inferred since they claim the same; but for
+/// what was inferred and has other evidence for it that stands.
 pub(crate) fn fallen(
     rows: &mut dyn Read,
     ids: &[ObjectId],
@@ -524,6 +589,7 @@ pub(crate) fn fallen(
     while !fresh.is_empty() {
         let children = made_from(rows, &fresh, &gone)?;
         stay.extend(inferred(rows, &children)?);
+        stay.extend(supported_by(rows, &fresh, &gone)?);
         fresh = children
             .into_iter()
             .filter(|child| !stay.contains(child) && gone.insert(*child))

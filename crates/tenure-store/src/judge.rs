@@ -204,7 +204,7 @@ impl Tenant {
         })
     }
 
-    /// Says of objects how far their lives have come; of what is archived, what was made from it alone is too.
+    /// Says of objects how far their lives have come; of what is archived or waits for a person, what was made from it does, too.
     ///
     /// # Errors
     ///
@@ -226,14 +226,14 @@ impl Tenant {
     }
 }
 
-/// Says of these objects how far their lives have come; of what is archived, what was made from it alone is too.
+/// Says of these objects how far their lives have come; of what is archived or waits for a person, what was made from it does, too.
 pub(crate) fn age_all(
     rows: &mut dyn Write,
     ids: &[ObjectId],
     lifecycle: Lifecycle,
 ) -> Result<Vec<WrittenObject>, Error> {
     let all = match lifecycle {
-        Lifecycle::Archived => {
+        Lifecycle::Archived | Lifecycle::AwaitingConfirmation => {
             let at = rows.stamp()?.at;
             fallen(rows, ids, at)?
         }

@@ -14,7 +14,7 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
 use crate::beside::any_believed;
-use crate::engine::{BeliefRow, Read, Write};
+use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::{activate, rejudge_all, retract_all};
 use crate::labels::{SeenLabels, Sees, open};
 use crate::put::put;
@@ -108,6 +108,23 @@ struct Folded {
     proposed: Entry,
     decided: Option<Entry>,
     repeats: u64,
+}
+
+impl Folded {
+    /// The state of the outcome as its object stands: one that was retracted in another way than by a decision is withdrawn.
+    fn state_of(&self, standing: Option<&Standing>) -> OutcomeState {
+        let beliefs = standing.map_or(&[][..], |standing| &standing.beliefs);
+        let is_there = match self.state {
+            OutcomeState::Proposed => beliefs.iter().any(BeliefRow::waits),
+            OutcomeState::Accepted => any_believed(beliefs),
+            _ => true,
+        };
+        if is_there {
+            self.state
+        } else {
+            OutcomeState::Withdrawn
+        }
+    }
 }
 
 fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
@@ -255,12 +272,20 @@ impl Tenant {
                 record_id: record.clone(),
                 mistake,
             };
-            let same = outcomes.iter().find(|(_, known)| {
+            let same = outcomes.iter().filter(|(_, known)| {
                 known.state == OutcomeState::Accepted
                     && mistake.is_some()
                     && known.proposed.mistake == mistake
             });
-            if let Some((known, _)) = same {
+            let same: Vec<ObjectId> = same.map(|(id, _)| *id).collect();
+            let standing = rows.standing(&same)?;
+            let stands = |id: &&ObjectId| {
+                let known = outcomes.get(*id);
+                known.is_some_and(|known| {
+                    known.state_of(standing.get(*id)) == OutcomeState::Accepted
+                })
+            };
+            if let Some(known) = same.iter().find(stands) {
                 append(rows, &entry(*known, Does::Repeat))?;
                 return rejudge_all(rows, &[*known], |row| Some(row.clone()));
             }
@@ -317,9 +342,11 @@ impl Tenant {
             let stamp = rows.stamp()?;
             let known = folded(rows)?.remove(&id);
             let known = known.ok_or_else(|| no_outcome(id))?;
+            let held = rows.standing(&[id])?.remove(&id);
+            let state = known.state_of(held.as_ref());
             let (from, _) = decision.states();
-            if known.state != from {
-                return Err(in_state(known.state, decision));
+            if state != from {
+                return Err(in_state(state, decision));
             }
             if let Some(at) = proposed_at.filter(|at| *at != known.proposed.at) {
                 let what = format!("the outcome was proposed anew at {}", known.proposed.at);
@@ -340,7 +367,6 @@ impl Tenant {
             if decision == OutcomeDecision::Accept {
                 return activate(rows, &[id], &SeenLabels::default());
             }
-            let held = rows.standing(&[id])?.remove(&id);
             if decision == OutcomeDecision::Reject
                 && held.is_some_and(|held| any_believed(&held.beliefs))
             {
@@ -373,8 +399,9 @@ impl Tenant {
                         .expected("a correction"),
                 );
             }
-            if known.state != OutcomeState::Accepted {
-                let what = format!("the correction is {}", known.state);
+            let state = known.state_of(rows.standing(&[id])?.get(&id));
+            if state != OutcomeState::Accepted {
+                let what = format!("the correction is {state}");
                 return Err(Error::new(ErrorKind::Conflict, what)
                     .expected("one that was accepted: before that, a mistake is no repeat"));
             }
@@ -436,12 +463,13 @@ impl Tenant {
                 let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
                 let name = body.get("name").and_then(serde_json::Value::as_str);
                 let content = body.get("content").and_then(serde_json::Value::as_str);
+                let state = known.state_of(Some(standing));
                 let decided = known.decided;
                 lines.push(OutcomeLine {
                     object_id: id,
                     name: name.unwrap_or(&standing.name).to_owned(),
                     kind: known.proposed.kind.unwrap_or(OutcomeKind::Outcome),
-                    state: known.state,
+                    state,
                     content: content.unwrap_or_default().to_owned(),
                     record: known.proposed.record_id,
                     proposed_by: known.proposed.by,

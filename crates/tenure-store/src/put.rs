@@ -269,7 +269,7 @@ pub(crate) fn put(
     let mut place = if new > 0 { rows.take_places(new)? } else { 0 };
     let mut change = Change::default();
     let mut written = Vec::with_capacity(drafts.len());
-    let mut known = parents(rows, drafts)?;
+    let (mut known, mut unconfirmed) = parents(rows, drafts)?;
     let derives = drafts.iter().any(|draft| draft.row.is_none());
     let mut sealer = Sealer::default();
     let links = drafts.iter().filter_map(|draft| {
@@ -301,7 +301,7 @@ pub(crate) fn put(
         if let Some(by) = draft.judged.superseded_by.filter(|by| *by != id) {
             refuse_cycle(rows, id, by, &replaced)?;
         }
-        let refused = refused(rows, draft, &object, before, &fresh)?;
+        let refused = refused(rows, draft, &object, before, (&fresh, &unconfirmed))?;
         let belief = BeliefRow {
             object: id,
             opened: stamp,
@@ -360,6 +360,9 @@ pub(crate) fn put(
         });
         if refused.is_some() {
             fresh.remove(&id);
+            if !beside {
+                unconfirmed.insert(id);
+            }
         } else if is_inferred(&object) {
             fresh.insert(id, Arc::clone(&object));
         }
@@ -431,22 +434,27 @@ fn spoken(drafts: &[Draft]) -> Fresh {
     fresh
 }
 
-/// The reason for which something inferred waits for a person, where there is one. What a person confirmed, or was let
-/// through before, in the same revision, does not wait again.
+/// The reason for which something waits for a person, where there is one: it was inferred and does not come through the gate, or was
+/// made from something `unconfirmed`. What a person confirmed, or was let through before, in the same revision, does not wait again.
 fn refused(
     rows: &mut dyn Write,
     draft: &Draft,
     object: &ContextObject,
     before: Option<&Standing>,
-    fresh: &Fresh,
+    (fresh, unconfirmed): (&Fresh, &BTreeSet<ObjectId>),
 ) -> Result<Option<GateRefusal>, Error> {
-    if !is_inferred(object) || draft.lifecycle != Lifecycle::Active {
+    let mut made_from = object.revision().derived_from().iter();
+    let is_unverified = made_from.any(|parent| unconfirmed.contains(parent));
+    if !(is_inferred(object) || is_unverified) || draft.lifecycle != Lifecycle::Active {
         return Ok(None);
     }
     let mut held = before.into_iter().flat_map(|before| &before.beliefs);
     let revision = object.revision().id();
     if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
         return Ok(None);
+    }
+    if is_unverified {
+        return Ok(Some(GateRefusal::UnverifiedParent));
     }
     let at = rows.stamp()?.at;
     gate(rows, object, fresh, at)
@@ -466,26 +474,28 @@ fn holds(before: &Standing, belief: &BeliefRow) -> bool {
     })
 }
 
-/// The parents of these drafts that are believed now.
+/// The parents of these drafts that are believed now, or wait for a person; and those of them that only wait.
 fn parents(
     rows: &mut dyn Write,
     drafts: &[Draft],
-) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
+) -> Result<(BTreeMap<ObjectId, Arc<ContextObject>>, BTreeSet<ObjectId>), Error> {
     let ids: BTreeSet<ObjectId> = drafts
         .iter()
         .flat_map(|draft| draft.object.revision().derived_from())
         .copied()
         .collect();
     if ids.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Default::default());
     }
     let standing = rows.standing(&ids.into_iter().collect::<Vec<_>>())?;
-    let believed = standing
+    let held = standing
         .iter()
         .filter(|(_, standing)| !standing.beliefs.is_empty());
-    let heads: Vec<(ObjectId, RevisionId)> = believed
-        .map(|(id, standing)| (*id, standing.head))
-        .collect();
+    let waits = |standing: &Standing| !any_believed(&standing.beliefs);
+    let unconfirmed = held.clone().filter(|(_, standing)| waits(standing));
+    let unconfirmed = unconfirmed.map(|(id, _)| *id).collect();
+    let heads: Vec<(ObjectId, RevisionId)> =
+        held.map(|(id, standing)| (*id, standing.head)).collect();
     let ids: Vec<ObjectId> = heads.iter().map(|(id, _)| *id).collect();
     let bodies = rows.heads(&ids)?;
     let mut sealer = Sealer::default();
@@ -493,7 +503,8 @@ fn parents(
         let body = bodies.get(&id).map_or("", String::as_str);
         Ok((id, read_revision(&mut sealer, head, body)?))
     };
-    heads.into_iter().map(&mut read).collect()
+    let known = heads.into_iter().map(&mut read);
+    Ok((known.collect::<Result<_, Error>>()?, unconfirmed))
 }
 
 /// The object of a draft, lowered to what its parents allow.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, EntityType, EntityView, MIN_ALIAS, Mark, PartWeights, Profile,
-    RelationType, Resolution, Resolver, SeenEntity, SeesObject, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, EntityView, Looked, MIN_ALIAS, Mark, PartWeights,
+    Profile, RelationType, Resolution, Resolver, SeenEntity, SeesObject, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -36,6 +36,8 @@ const MOST_ADDED: usize = 64;
 const MOST_RELATED: usize = 8;
 /// The most different labels that are kept.
 const MOST_KNOWN: usize = 4_096;
+/// The most views of which it is kept what they know.
+const MOST_VIEWS: usize = 64;
 /// The number of entities that may have changed before all of them are made ready anew.
 const MOST_CHANGED: usize = 256;
 
@@ -216,6 +218,16 @@ impl Sources {
     }
 }
 
+/// What entities are to somebody, by their ids; none where they know all of it.
+type SeenEntities = BTreeMap<String, Option<Arc<[SeenEntity]>>>;
+
+/// What those who may see the same know of the registry, as far as this write has asked for it.
+#[derive(Default)]
+struct Seen<'k> {
+    entities: SeenEntities,
+    looked: Looked<'k>,
+}
+
 /// The registry as everyone knows it who may see one object. What only some of them may see changes nothing of what an object
 /// adds: all of them see that.
 struct Audience<'k, 'r> {
@@ -225,7 +237,7 @@ struct Audience<'k, 'r> {
     tenant: &'k str,
     readers: Readers,
     /// What each entity is to them, as far as it was asked for.
-    seen: BTreeMap<String, Option<Arc<[SeenEntity]>>>,
+    seen: &'r mut SeenEntities,
     /// The first failure to read.
     failed: Option<Error>,
 }
@@ -533,6 +545,13 @@ pub(crate) fn resolve_written(
     let mut made: BTreeMap<String, Readers> = BTreeMap::new();
     let mut said: BTreeSet<(String, Vec<u8>)> = BTreeSet::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
+    let mut views: BTreeMap<Vec<u8>, Seen<'_>> = BTreeMap::new();
+    let Known {
+        entities,
+        resolver,
+        sources,
+        ..
+    } = &mut own;
     for object in objects {
         let source = object.revision().object_id();
         let session = match place(object)? {
@@ -545,19 +564,19 @@ pub(crate) fn resolve_written(
                 }
             }),
         };
-        let Known {
-            entities,
-            resolver,
-            sources,
-            ..
-        } = &mut own;
+        let readers = Readers::of(object);
+        let view = readers.bytes()?;
+        if views.len() >= MOST_VIEWS && !views.contains_key(&view) {
+            views.clear();
+        }
+        let seen = views.entry(view).or_default();
         let mut audience = Audience {
             entities,
             sources,
             rows,
             tenant,
-            readers: Readers::of(object),
-            seen: BTreeMap::new(),
+            readers,
+            seen: &mut seen.entities,
             failed: None,
         };
         let earlier = match &session {
@@ -573,7 +592,13 @@ pub(crate) fn resolve_written(
             mut mentions,
             bound,
             waits,
-        } = operations(resolver, &mut audience, object, &around, (&weights, &key))?;
+        } = operations(
+            resolver,
+            (&mut audience, &mut seen.looked),
+            object,
+            &around,
+            (&weights, &key),
+        )?;
         // Data names what it likes.
         if let Some(session) = session
             && object.revision().authority_level() < Authority::Data
@@ -677,9 +702,9 @@ fn around(tenant: &str, object: &ContextObject) -> Profile {
 }
 
 /// The changes to the registry by the mentions of an object, as far as everyone who may see it knows the registry.
-fn operations(
-    resolver: &Resolver,
-    audience: &mut Audience<'_, '_>,
+fn operations<'r>(
+    resolver: &'r Resolver,
+    (audience, looked): (&mut Audience<'_, '_>, &mut Looked<'r>),
     object: &ContextObject,
     around: &Profile,
     (weights, key): (&PartWeights, &[u8; 32]),
@@ -689,7 +714,7 @@ fn operations(
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (found, _) = resolver.text_in(&text[..end], around, weights, audience);
+    let (found, _) = resolver.text_in(&text[..end], around, weights, (audience, looked));
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     let mut mentions = BTreeSet::new();
     for mention in found {

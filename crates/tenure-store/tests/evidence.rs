@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure::belief::GateRefusal;
 use tenure::num::Score;
-use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, ObjectType};
+use tenure::object::{AuthorKind, ContradictionStatus, Lifecycle, ObjectId, ObjectType};
 use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{BeliefWithEvidence, Expect, Outcome, Silence, Tenant, WriteNote, Writing};
@@ -25,6 +25,10 @@ on_both_engines!(
     what_is_hidden_changes_nothing_that_more_may_see,
     a_revision_that_changes_nothing_is_not_written_and_says_why,
     what_is_revised_is_what_was_shown_whatever_was_written_about_other_times,
+    what_claims_the_same_is_evidence_that_falls,
+    what_a_person_confirmed_needs_no_one_who_claims_the_same,
+    a_claim_that_cannot_be_compared_needs_evidence_too,
+    a_revision_of_what_waits_needs_no_less_than_a_write,
 );
 
 fn id(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
@@ -542,4 +546,157 @@ fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home
         .unwrap();
     assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
     assert!(acme.check().unwrap().is_empty());
+}
+
+/// What claims the same as what is inferred here.
+fn claiming(name: &str) -> ObjectDocument {
+    ObjectDocument {
+        normalized_claim: Some("port == 443".into()),
+        canonical_entity_ids: vec!["desk".into()],
+        ..source(name)
+    }
+}
+
+/// Returns whether it is believed, active and clean.
+fn is_active(tenant: &Tenant, id: ObjectId) -> bool {
+    let held = tenant.get(id).unwrap();
+    held.iter().any(|one| {
+        one.lifecycle == Lifecycle::Active
+            && one.object.status().contradiction == ContradictionStatus::Clean
+    })
+}
+
+fn what_claims_the_same_is_evidence_that_falls(home: &Home) {
+    let quietly = Writing::default();
+    type Ends = fn(&Tenant, ObjectId);
+    let ends: [(&str, Ends, Option<ContradictionStatus>); 4] = [
+        (
+            "retracted",
+            |acme, id| drop(acme.retract(id, Expect::Any, &Writing::default()).unwrap()),
+            None,
+        ),
+        (
+            "erased",
+            |acme, id| drop(acme.erase(vec![id], &Writing::default()).unwrap()),
+            None,
+        ),
+        (
+            "archived",
+            |acme, id| {
+                let archived = Lifecycle::Archived;
+                drop(acme.age(vec![id], archived, &Writing::default()).unwrap());
+            },
+            Some(ContradictionStatus::Clean),
+        ),
+        (
+            "judged",
+            |acme, id| {
+                let status = ContradictionStatus::Quarantined;
+                drop(acme.judge(id, status, None, &Writing::default()).unwrap());
+            },
+            Some(ContradictionStatus::Quarantined),
+        ),
+    ];
+    for (tenant, end, left) in ends {
+        let acme = home.tenant(tenant);
+        let (a, b) = (id(&acme, claiming("a")), id(&acme, claiming("b")));
+        let guess = id(&acme, inferred("guess", &[]));
+        // What was made from it does not speak for it, and takes nothing with it.
+        let made = ObjectDocument {
+            derived_from: vec![guess],
+            ..claiming("made")
+        };
+        let made = id(&acme, made);
+        acme.retract(made, Expect::Any, &quietly).unwrap();
+        // Nor does what says otherwise, as long as it is weaker.
+        let against = ObjectDocument {
+            normalized_claim: Some("port == 80".into()),
+            source_authority: Some(Score::from_millionths(1_000)),
+            authority_level: Some(tenure::object::Authority::Data),
+            ..claiming("against")
+        };
+        let against = id(&acme, against);
+        acme.retract(against, Expect::Any, &quietly).unwrap();
+        let both = confidence(&acme, guess).unwrap();
+        end(&acme, a);
+        let one = confidence(&acme, guess).unwrap();
+        assert!(one < both, "{tenant}: {one} {both}");
+        assert!(is_active(&acme, guess), "{tenant}");
+        end(&acme, b);
+        assert!(!is_active(&acme, guess), "{tenant}");
+        let held = acme.get(guess).unwrap();
+        let status = held.first().map(|held| held.object.status().contradiction);
+        assert_eq!(status, left, "{tenant}");
+        assert!(acme.check().unwrap().is_empty());
+    }
+}
+
+fn what_a_person_confirmed_needs_no_one_who_claims_the_same(home: &Home) {
+    let acme = home.tenant("acme");
+    let a = id(&acme, claiming("a"));
+    let guess = confirmed(&acme, inferred("guess", &[]));
+    acme.retract(a, Expect::Any, &Writing::default()).unwrap();
+    assert!(confidence(&acme, guess).is_some());
+}
+
+fn a_claim_that_cannot_be_compared_needs_evidence_too(home: &Home) {
+    let acme = home.tenant("acme");
+    let unread = ObjectDocument {
+        normalized_claim: Some("port == 5 kg".into()),
+        ..inferred("unread", &[])
+    };
+    let about_nobody = ObjectDocument {
+        canonical_entity_ids: Vec::new(),
+        ..inferred("nobody", &[])
+    };
+    let sources = [id(&acme, source("a")), id(&acme, source("b"))];
+    for document in [unread, about_nobody] {
+        let written = put(&acme, vec![document.clone()]);
+        let why = GateRefusal::TooLittleEvidence.term().to_owned();
+        let waits = Some(WriteNote::AwaitsConfirmation { why });
+        assert_eq!(written.objects[0].note, waits, "{document:?}");
+        let founded = ObjectDocument {
+            derived_from: sources.to_vec(),
+            ..document
+        };
+        let written = put(&acme, vec![founded]);
+        assert_ne!(written.objects[0].note, waits);
+        let held = acme.get(written.objects[0].object_id).unwrap();
+        assert!(held.iter().any(|one| one.lifecycle == Lifecycle::Active));
+    }
+}
+
+fn a_revision_of_what_waits_needs_no_less_than_a_write(home: &Home) {
+    let acme = home.tenant("acme");
+    let stated = ObjectDocument {
+        object_type: Some(ObjectType::Preference),
+        user_id: Some("ada".into()),
+        normalized_claim: Some("drink == tea".into()),
+        ..document("tea", "Tea.")
+    };
+    let guessed = ObjectDocument {
+        author: Some(AuthorKind::Agent),
+        normalized_claim: Some("drink == coffee".into()),
+        ..ObjectDocument {
+            name: "coffee".into(),
+            content: "Coffee.".into(),
+            ..stated.clone()
+        }
+    };
+    let tea = id(&acme, stated);
+    let coffee = id(&acme, guessed);
+    let waits = || acme.get(coffee).unwrap()[0].lifecycle == Lifecycle::AwaitingConfirmation;
+    assert!(waits());
+    // That too little speaks for it does not hide that somebody states otherwise.
+    let revised = acme.revise_belief(coffee, now(), None, &Writing::default());
+    let error = revised.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Policy, "{error:?}");
+    assert!(error.what.contains("stated_otherwise"), "{error:?}");
+    acme.retract(tea, Expect::Any, &Writing::default()).unwrap();
+    // Nothing speaks for it: nothing is written.
+    let revised = acme.revise_belief(coffee, now(), None, &Writing::default());
+    assert_eq!(revised.unwrap().1.objects[0].outcome, Outcome::Unchanged);
+    assert!(waits());
+    // What somebody states is not measured as what is inferred.
+    assert_eq!(acme.belief(coffee, now(), None).unwrap().refused, None);
 }

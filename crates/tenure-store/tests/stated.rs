@@ -96,7 +96,7 @@ fn an_inferred_preference_waits_and_takes_its_place_once_a_person_confirms_it(ho
     // Evidence is no person.
     assert_eq!(
         acme.belief(guess, now(), None).unwrap().refused,
-        Some(GateRefusal::TooLittleEvidence)
+        Some(GateRefusal::StatedOtherwise)
     );
     put(
         &acme,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tenure::belief::{GateRefusal, Ground};
 use tenure::object::{
-    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, OutcomeKind,
-    RetirementRule,
+    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, OutcomeDecision,
+    OutcomeKind, OutcomeState, RetirementRule,
 };
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, ErrorKind, ObjectDocument};
@@ -43,10 +43,13 @@ on_both_engines!(
     what_a_person_only_proposed_goes_alone_with_them,
     a_proposal_knocks_no_evidence_out,
     a_ring_over_many_is_found,
+    what_is_made_from_what_waits_waits,
+    what_was_made_from_what_is_put_before_a_person_waits_with_it,
     // Of what waits, each is told, and decides on, what may be seen.
     nobody_decides_on_what_is_hidden_from_them,
     what_waits_neither_hides_nor_opens_entities,
     an_outcome_is_shown_as_far_as_it_may_be_seen,
+    an_outcome_that_was_retracted_is_withdrawn,
     a_hidden_part_hides_no_other_that_waits,
     a_decision_is_on_all_that_was_seen_to_wait,
     what_was_bound_before_is_not_bound_again,
@@ -1280,6 +1283,48 @@ fn an_outcome_is_shown_as_far_as_it_may_be_seen(home: &Home) {
     assert!(shown(Some(&|all| vec![false; all.len()])).is_empty());
 }
 
+fn an_outcome_that_was_retracted_is_withdrawn(home: &Home) {
+    let acme = home.tenant("acme");
+    let proposal = |name: &str| Proposal {
+        document: ObjectDocument {
+            object_type: None,
+            ..document(name, "In bar.")
+        },
+        kind: OutcomeKind::Correction,
+        record: None,
+        mistake: Some("in psi".into()),
+    };
+    let states = || {
+        let lines = acme.outcomes(None).unwrap().into_iter();
+        lines.map(|line| line.state).collect::<Vec<OutcomeState>>()
+    };
+    let decide = |id, decision| acme.decide_outcome(id, decision, "ada", &quietly());
+    let propose = |name: &str| {
+        let written = acme.propose_outcome(proposal(name), &quietly());
+        written.unwrap().objects[0].object_id
+    };
+    let bars = propose("bars");
+    acme.retract(bars, Expect::Any, &quietly()).unwrap();
+    assert_eq!(states(), [OutcomeState::Withdrawn]);
+    for decision in [
+        OutcomeDecision::Accept,
+        OutcomeDecision::Reject,
+        OutcomeDecision::Withdraw,
+    ] {
+        let error = decide(bars, decision).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Conflict, "{error:?}");
+    }
+    // It may be proposed anew; and once accepted and retracted, its mistake is no repeat.
+    assert_eq!(propose("bars"), bars);
+    decide(bars, OutcomeDecision::Accept).unwrap();
+    assert_eq!(states(), [OutcomeState::Accepted]);
+    assert_eq!(propose("again"), bars);
+    acme.retract(bars, Expect::Any, &quietly()).unwrap();
+    assert_eq!(states(), [OutcomeState::Withdrawn]);
+    assert!(acme.repeat_mistake(bars, None, &quietly()).is_err());
+    assert_ne!(propose("again"), bars);
+}
+
 fn a_hidden_part_hides_no_other_that_waits(home: &Home) {
     let acme = home.tenant("acme");
     let id = say(&acme, said("a", None, None));
@@ -1380,4 +1425,73 @@ fn what_was_bound_before_is_not_bound_again(home: &Home) {
     assert!(aliases(&acme).is_empty());
     acme.confirm(vec![id], now(), &quietly()).unwrap();
     assert_eq!(aliases(&acme), ["Zephyr Quux"]);
+}
+
+/// The names of what a compile may take in.
+fn active(tenant: &Tenant) -> Vec<String> {
+    let resident = tenant.load().unwrap();
+    let objects = resident.candidates().objects().iter();
+    objects.map(|object| object.name().to_owned()).collect()
+}
+
+fn what_is_made_from_what_waits_waits(home: &Home) {
+    let acme = home.tenant("acme");
+    let guess = propose(&acme, inferred("left", None, None));
+    let unverified = |written: &[tenure_store::WrittenObject]| {
+        let why = GateRefusal::UnverifiedParent.term().to_owned();
+        let waits = Some(WriteNote::AwaitsConfirmation { why });
+        written.iter().filter(|one| one.note == waits).count()
+    };
+    // Of whatever type, in the same write, and one from the other.
+    let summary = made_from("summary", vec![guess]);
+    let written = put(&acme, vec![summary]).objects;
+    assert_eq!(unverified(&written), 1);
+    let summary = written[0].object_id;
+    let rule = ObjectDocument {
+        object_type: Some(ObjectType::Rule),
+        ..made_from("rule", vec![summary])
+    };
+    let other = ObjectDocument {
+        object_id: Some(ObjectId::from_bits(7)),
+        ..inferred("right", None, None)
+    };
+    let other = ObjectDocument {
+        name: "other".into(),
+        ..other
+    };
+    let of_other = made_from("of other", vec![ObjectId::from_bits(7)]);
+    let plain = document("plain", "Plain.");
+    let written = put(&acme, vec![rule, other, of_other, plain]).objects;
+    assert_eq!(unverified(&written), 2, "{written:?}");
+    assert_eq!(active(&acme), ["plain"]);
+    // A person confirms one after the other.
+    acme.confirm(vec![guess], now(), &quietly()).unwrap();
+    acme.confirm(vec![summary], now(), &quietly()).unwrap();
+    assert_eq!(active(&acme), [NAME, "summary", "plain"]);
+    let compiled = compiled_for(&acme, "ada", "How is the summary made?");
+    assert!(
+        compiled.iter().any(|name| name == "summary"),
+        "{compiled:?}"
+    );
+    // What was rejected takes along what was made from it.
+    acme.reject_waiting(ObjectId::from_bits(7), Expect::Any, &quietly())
+        .unwrap();
+    let left = acme.proposals(now(), None).unwrap().into_iter();
+    let left: Vec<String> = left.map(|one| one.name).collect();
+    assert_eq!(left, ["rule"]);
+    is_sound(&acme);
+}
+
+fn what_was_made_from_what_is_put_before_a_person_waits_with_it(home: &Home) {
+    let acme = home.tenant("acme");
+    let note = say(&acme, document("note", "The note."));
+    let summary = say(&acme, made_from("summary", vec![note]));
+    say(&acme, made_from("of summary", vec![summary]));
+    let waits = Lifecycle::AwaitingConfirmation;
+    acme.age(vec![note], waits, &quietly()).unwrap();
+    assert!(active(&acme).is_empty());
+    acme.confirm(vec![note, summary], now(), &quietly())
+        .unwrap();
+    assert_eq!(active(&acme), ["note", "summary"]);
+    is_sound(&acme);
 }

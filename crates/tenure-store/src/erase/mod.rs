@@ -19,9 +19,9 @@ use crate::beside::{MadeFrom, Proposed, only_proposed_from};
 use crate::buried::{buried_as, log_buried_as};
 use crate::claims::settle_claims;
 use crate::engine::{Change, Read, RecordRow, Write};
-use crate::evidence::{leaning_on, lower};
+use crate::evidence::{fallen, leaning_on, lower};
 use crate::index::index;
-use crate::judge::touched;
+use crate::judge::{rejudge_all, touched};
 use crate::lineage::with_descendants;
 use crate::resolution::{entries, forget, of_person};
 use crate::tenant::Tenant;
@@ -186,8 +186,13 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let records = rewritten_records(rows, &gone, &ids)?;
     let gone_ids: Vec<ObjectId> = ids.iter().copied().collect();
     let leaning = leaning_on(rows, &gone_ids)?;
+    let at = rows.stamp()?.at;
+    let mut falls = fallen(rows, &gone_ids, at)?;
+    falls.retain(|id| !ids.contains(id));
     rows.erase(&gone_ids, &tombstones)?;
-    let left = leave_out(rows, &proposed)?;
+    let mut left = leave_out(rows, &proposed)?;
+    // What was inferred since the erased claimed the same is no part of it, but stands on it no more.
+    left.extend(rejudge_all(rows, &falls, |_| None)?);
     let lowered = lower(rows, &leaning)?;
     let claiming = lowered.iter().map(|lowered| lowered.object);
     let claiming: Vec<ObjectId> = claiming.chain(proposed.into_keys()).collect();

@@ -13,7 +13,7 @@ pub(crate) use registry::mentions;
 pub use registry::{
     Entities, EntityEntry, EntityOp, KnownEntities, NameHit, NamedEntities, SeenEntity, SeesObject,
 };
-pub use resolver::{EntityView, ResolvedMention, Resolver};
+pub use resolver::{EntityView, Looked, ResolvedMention, Resolver};
 pub use similarity::{
     Bound, Mark, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
     similarity,

@@ -73,38 +73,24 @@ const PLAIN: [&str; 38] = [
     "sue", "wade", "ward", "will",
 ];
 
-/// The words that give the names of these entities away.
-#[derive(Default, Debug)]
-pub(super) struct NameWords(BTreeSet<String>);
-
-impl NameWords {
-    /// Takes over the words of an entity's names. A name of one word is found whole, and marks are no names.
-    pub(super) fn add(&mut self, entity: &Profile) {
-        let names = std::iter::once(&entity.name).chain(&entity.aliases);
-        let names = names.filter(|name| !name.contains(['@', '/', '\\']));
-        for name in names {
-            let name = folded(name);
-            let words = || name.split(|c: char| !c.is_alphanumeric());
-            if words().filter(|word| !word.is_empty()).count() < 2 {
-                continue;
-            }
-            let telling = words().filter(|word| {
-                let is_long = word.chars().nth(FEWEST_LETTERS - 1).is_some();
-                is_long && word.chars().all(char::is_alphabetic) && !is_among(&SHARED, word)
-            });
-            self.0.extend(telling.map(str::to_owned));
+/// The words that give the names of an entity away. A name of one word is found whole, and marks are no names.
+pub(super) fn telling_words(entity: &Profile) -> BTreeSet<String> {
+    let names = std::iter::once(&entity.name).chain(&entity.aliases);
+    let names = names.filter(|name| !name.contains(['@', '/', '\\']));
+    let mut telling = BTreeSet::new();
+    for name in names {
+        let name = folded(name);
+        let words = || name.split(|c: char| !c.is_alphanumeric());
+        if words().filter(|word| !word.is_empty()).count() < 2 {
+            continue;
         }
+        let tells = words().filter(|word| {
+            let is_long = word.chars().nth(FEWEST_LETTERS - 1).is_some();
+            is_long && word.chars().all(char::is_alphabetic) && !is_among(&SHARED, word)
+        });
+        telling.extend(tells.map(str::to_owned));
     }
-
-    /// Returns whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns whether this is one of them, folded.
-    pub(super) fn holds(&self, word: &str) -> bool {
-        self.0.contains(word)
-    }
+    telling
 }
 
 fn is_among(words: &[&str], word: &str) -> bool {
@@ -281,20 +267,19 @@ mod tests {
 
     use super::*;
 
-    fn words(names: &[&str]) -> NameWords {
-        let mut words = NameWords::default();
-        for name in names {
-            words.add(&Profile {
+    fn words(names: &[&str]) -> BTreeSet<String> {
+        let each = names.iter().flat_map(|name| {
+            telling_words(&Profile {
                 name: (*name).to_owned(),
                 ..Profile::default()
-            });
-        }
-        words
+            })
+        });
+        each.collect()
     }
 
     fn found(names: &[&str], text: &str) -> Vec<String> {
         let words = words(names);
-        let found = partial_names(text, &[], &mut |word| words.holds(word));
+        let found = partial_names(text, &[], &mut |word| words.contains(word));
         found.into_iter().map(|one| one.name).collect()
     }
 
@@ -353,7 +338,7 @@ mod tests {
         let words = words(&["Ada Lovelace"]);
         let text = "for Ada Lovelace and Ada";
         let found = partial_names(text, std::slice::from_ref(&(4..16)), &mut |word| {
-            words.holds(word)
+            words.contains(word)
         });
         let places: Vec<_> = found.iter().map(|one| (one.at.start, one.at.end)).collect();
         assert_eq!(places, [(21, 24)]);

@@ -1,16 +1,16 @@
 //! Stages 2 and 3 for a text: which entities its mentions may mean, without a look at all of them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::mention::{Marks, Mention, MentionFinder, Sign};
-use super::partial::{NameWords, partial_names};
+use super::partial::{partial_names, telling_words};
 use super::registry::SeenEntity;
-use super::similarity::{PartWeights, Profile, Resolved, resolve};
+use super::similarity::{KnownNames, PartWeights, Profile, Resolved, resolve_known};
 use super::{MAX_MENTIONS, Resolution};
 use crate::base::error::Error;
 use crate::belief::claim::folded;
@@ -18,8 +18,34 @@ use crate::belief::claim::folded;
 /// The most entities that share a word for which that word makes them candidates: a word that many share says nothing.
 const MOST_OF_A_WORD: usize = 64;
 
-/// The entities of a view that share each word that was asked for.
-type Sharing<'r> = BTreeMap<String, Vec<Cow<'r, SeenEntity>>>;
+/// The most words, entities and mentions of each that a [`Looked`] holds.
+const MOST_LOOKED: usize = 4_096;
+
+/// The answers of a resolver to one view, kept for the next texts of that view: a resolver that changes, or another view, needs
+/// new ones.
+#[derive(Default)]
+pub struct Looked<'r> {
+    /// The entities of the view that share each word that was asked for.
+    sharing: BTreeMap<String, Vec<Cow<'r, SeenEntity>>>,
+    /// The names of entities, by their ids.
+    names: HashMap<String, Arc<KnownNames>>,
+    resolved: HashMap<Profile, Resolved>,
+}
+
+impl Looked<'_> {
+    /// Makes room, where one of them is full.
+    fn make_room(&mut self) {
+        if self.sharing.len() > MOST_LOOKED {
+            self.sharing.clear();
+        }
+        if self.names.len() > MOST_LOOKED {
+            self.names.clear();
+        }
+        if self.resolved.len() > MOST_LOOKED {
+            self.resolved.clear();
+        }
+    }
+}
 
 /// The number of entities that a view is told of at once.
 const BATCH: usize = 256;
@@ -87,8 +113,8 @@ struct Layer {
     whole: BTreeMap<String, Vec<u32>>,
     /// Places by a word of a name, or by its initials.
     words: BTreeMap<String, Vec<u32>>,
-    /// The words that give a part of a name away.
-    parts: NameWords,
+    /// The words that give a part of a name away, each with the places of those names.
+    parts: BTreeMap<String, Vec<u32>>,
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
@@ -100,7 +126,7 @@ impl Layer {
     fn of(entities: Vec<SeenEntity>) -> Result<Layer, Error> {
         let mut whole: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let mut parts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        let mut telling = NameWords::default();
+        let mut telling: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let mut searched = Vec::new();
         let add = |to: &mut BTreeMap<String, Vec<u32>>, key: String, place: u32| {
             let places = to.entry(key).or_default();
@@ -110,7 +136,9 @@ impl Layer {
         };
         for (place, entity) in (0u32..).zip(&entities) {
             let profile = &entity.profile;
-            telling.add(profile);
+            for word in telling_words(profile) {
+                add(&mut telling, word, place);
+            }
             for name in profile.called() {
                 let name = folded(name);
                 for word in words(&name) {
@@ -256,7 +284,8 @@ impl Resolver {
     pub fn knows(&self, name: &str, view: &mut dyn EntityView) -> bool {
         let of = |layer: &Layer| layer.whole.get(name).cloned().unwrap_or_default();
         let mut takes = |entity: Cow<'_, SeenEntity>| {
-            if bears(&entity, name) {
+            // All of what is seen whole was found by this name.
+            if matches!(entity, Cow::Borrowed(_)) || bears(&entity, name) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -269,7 +298,7 @@ impl Resolver {
     /// Resolves a mention among those that share a whole name, a word, initials or a mark with it, and those that its
     /// session spoke of.
     pub fn resolve(&self, mention: &Profile, weights: &PartWeights) -> Resolved {
-        self.resolve_in(mention, weights, &mut whole, &mut BTreeMap::new())
+        self.resolve_in(mention, weights, &mut whole, &mut Looked::default())
     }
 
     fn resolve_in<'r>(
@@ -277,8 +306,12 @@ impl Resolver {
         mention: &Profile,
         weights: &PartWeights,
         view: &mut dyn EntityView,
-        known: &mut Sharing<'r>,
+        looked: &mut Looked<'r>,
     ) -> Resolved {
+        if let Some(known) = looked.resolved.get(mention) {
+            return known.clone();
+        }
+        looked.make_room();
         let (base, changed) = (
             self.base.candidates(mention),
             self.changed.candidates(mention),
@@ -292,16 +325,30 @@ impl Resolver {
         let _ = self.at(base, changed, view, &mut takes);
         for word in words(&folded(&mention.name)) {
             // Many names of a text have a word in common, which many that the view does not know may share.
-            if !known.contains_key(word) {
-                known.insert(word.to_owned(), self.sharing(word, view));
+            if !looked.sharing.contains_key(word) {
+                looked
+                    .sharing
+                    .insert(word.to_owned(), self.sharing(word, view));
             }
-            candidates.extend(known.get(word).into_iter().flatten().cloned());
+            candidates.extend(looked.sharing.get(word).into_iter().flatten().cloned());
         }
         candidates.sort_by(|one, other| one.id.cmp(&other.id));
         candidates.dedup_by(|one, other| one.id == other.id);
         let decided = candidates.iter().filter(|one| !one.pending);
-        let candidates = decided.map(|one| (one.id.as_str(), &one.profile));
-        resolve(mention, candidates, weights)
+        let candidates = decided.map(|one| {
+            let names = match looked.names.get(&one.id) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let names = Arc::new(KnownNames::of(&one.profile));
+                    looked.names.insert(one.id.clone(), Arc::clone(&names));
+                    names
+                }
+            };
+            (one.id.as_str(), &one.profile, names)
+        });
+        let resolved = resolve_known(mention, candidates, weights);
+        looked.resolved.insert(mention.clone(), resolved.clone());
+        resolved
     }
 
     /// The mentions of a text, each name once, and whether there are more than are given. What is bound at once is what
@@ -312,20 +359,20 @@ impl Resolver {
         around: &Profile,
         weights: &PartWeights,
     ) -> (Vec<ResolvedMention>, bool) {
-        self.text_in(text, around, weights, &mut whole)
+        self.text_in(text, around, weights, (&mut whole, &mut Looked::default()))
     }
 
-    /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing.
-    pub fn text_in(
-        &self,
+    /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing. `looked` is of
+    /// this view, and of these weights.
+    pub fn text_in<'r>(
+        &'r self,
         text: &str,
         around: &Profile,
         weights: &PartWeights,
-        view: &mut dyn EntityView,
+        (view, looked): (&mut dyn EntityView, &mut Looked<'r>),
     ) -> (Vec<ResolvedMention>, bool) {
         let (mentions, is_cut) = self.mentions(text, view);
         let mut named = BTreeSet::new();
-        let mut known = Sharing::new();
         let distinct = mentions
             .into_iter()
             .filter(|mention| named.insert(mention.name.clone()));
@@ -333,7 +380,7 @@ impl Resolver {
             .map(|mention| {
                 let profile = mention.profile(around.clone());
                 ResolvedMention {
-                    resolved: self.resolve_in(&profile, weights, view, &mut known),
+                    resolved: self.resolve_in(&profile, weights, view, looked),
                     name: mention.name,
                     sign: mention.sign,
                     mention: profile,
@@ -349,7 +396,7 @@ impl Resolver {
         let waits = |one: &&mut ResolvedMention| one.resolved.outcome == Resolution::Review;
         for mention in resolved.iter_mut().filter(waits) {
             mention.mention.neighbours.extend(bound.iter().cloned());
-            mention.resolved = self.resolve_in(&mention.mention, weights, view, &mut known);
+            mention.resolved = self.resolve_in(&mention.mention, weights, view, looked);
         }
         (resolved, is_cut)
     }
@@ -378,7 +425,7 @@ impl Resolver {
         }
         let mut words: BTreeMap<String, bool> = BTreeMap::new();
         let mut is_name = |word: &str| {
-            if !self.base.parts.holds(word) && !self.changed.parts.holds(word) {
+            if !self.base.parts.contains_key(word) && !self.changed.parts.contains_key(word) {
                 return false;
             }
             match words.get(word) {
@@ -402,7 +449,8 @@ impl Resolver {
         let of = |layer: &'r Layer| layer.words.get(word).map_or(&[][..], Vec::as_slice);
         let mut all = Vec::new();
         let mut takes = |entity: Cow<'r, SeenEntity>| {
-            if has_word(&entity, word) {
+            // All of what is seen whole was found by this word.
+            if matches!(entity, Cow::Borrowed(_)) || has_word(&entity, word) {
                 all.push(entity);
             }
             if all.len() > MOST_OF_A_WORD {
@@ -426,10 +474,19 @@ impl Resolver {
     /// Returns whether a word, folded, is one of a name of an entity of a view.
     fn is_part_of_name(&self, word: &str, view: &mut dyn EntityView) -> bool {
         let all = self.sharing(word, view);
-        all.iter().any(|entity| {
-            let mut words = NameWords::default();
-            words.add(&entity.profile);
-            words.holds(word)
+        let tells = |layer: &Layer, place: u32| {
+            let places = layer.parts.get(word);
+            places.is_some_and(|places| places.binary_search(&place).is_ok())
+        };
+        all.iter().any(|entity| match entity {
+            Cow::Borrowed(whole) => match self.changed.place(&whole.id) {
+                Some(place) => tells(&self.changed, place),
+                None => {
+                    let place = self.base.place(&whole.id);
+                    place.is_some_and(|place| tells(&self.base, place))
+                }
+            },
+            Cow::Owned(part) => telling_words(&part.profile).iter().any(|one| one == word),
         })
     }
 }
@@ -438,7 +495,7 @@ impl Resolver {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Entities, EntityEntry, EntityOp};
+    use super::super::{Entities, EntityEntry, EntityOp, resolve};
     use super::*;
     use crate::object::ObjectId;
 
@@ -581,7 +638,8 @@ mod tests {
             )
         };
         let text = "Yesterday Sam called.";
-        let (narrow, _) = resolver.text_in(text, &around, &weights, &mut view);
+        let looked = &mut Looked::default();
+        let (narrow, _) = resolver.text_in(text, &around, &weights, (&mut view, looked));
         let named: Vec<&str> = narrow
             .iter()
             .flat_map(|one| &one.resolved.candidates)
@@ -651,14 +709,21 @@ mod tests {
             resolver.replace(touched, changed).unwrap();
             let open = Resolver::new(all.seen("acme", &sees)).unwrap();
             let text: Vec<&str> = spoken.into_iter().map(|word| WORDS[word]).collect();
-            let text = text.join(" ");
+            // What a view was told of one text, it is told of the next.
+            let (first, second) = text.split_at(text.len() / 2);
+            let texts = [first.join(" "), text.join(" "), second.join(" "), first.join(" ")];
             let around = Profile { tenant: "acme".into(), ..Profile::default() };
             let weights = PartWeights::default();
             let mut view = |one: &SeenEntity| -> Option<Arc<[SeenEntity]>> {
-                Some(all.seen_of(&all.members(&one.id), "acme", &sees).into())
+                let members = all.members(&one.id);
+                let seen = all.seen_of(&members, "acme", &sees);
+                (seen != all.seen_of(&members, "acme", &|_| true)).then(|| seen.into())
             };
-            let narrowed = resolver.text_in(&text, &around, &weights, &mut view);
-            prop_assert_eq!(narrowed, open.text(&text, &around, &weights), "{}", text);
+            let mut looked = Looked::default();
+            for text in texts {
+                let narrowed = resolver.text_in(&text, &around, &weights, (&mut view, &mut looked));
+                prop_assert_eq!(narrowed, open.text(&text, &around, &weights), "{}", text);
+            }
         }
     }
 }

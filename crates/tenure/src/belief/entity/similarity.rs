@@ -5,6 +5,7 @@
 //! tenant tells apart, and never rests on a first name or a look-alike alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,7 +106,7 @@ impl PartWeights {
 }
 
 /// The ids and marks of an entity or of a mention.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metadata {
     /// The role.
@@ -169,7 +170,7 @@ impl Metadata {
 }
 
 /// Everything that is known of an entity, or of a mention where it stands.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
     /// The name.
@@ -223,7 +224,7 @@ fn is_nothing(metadata: &Metadata) -> bool {
 }
 
 /// The time for which something held.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bound {
     /// Since when; missing means unknown.
@@ -269,99 +270,129 @@ fn millionths(parts: u32) -> Score {
     Score::from_millionths(parts)
 }
 
-fn names(mention: &Profile, entity: &Profile) -> Names {
-    let said = folded(&mention.name);
-    let known: Vec<String> = std::iter::once(&entity.name)
-        .chain(&entity.aliases)
-        .map(|name| folded(name))
-        .collect();
-    let words = |text: &str| -> Vec<String> {
-        let parts = text.split(|c: char| !c.is_alphanumeric());
-        parts
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    let ours = words(&said);
-    if !said.is_empty() && known.contains(&said) {
-        let disguised = skeleton(&said).1 && said.chars().any(|c| c.is_ascii_alphabetic());
-        return Names {
-            score: Score::ONE,
-            exact: true,
-            partial: ours.len() < 2,
-            in_part: false,
-            disguised,
-        };
+/// A name as it is compared with others.
+#[derive(Debug)]
+struct Form {
+    /// The name, folded.
+    name: String,
+    words: Vec<String>,
+    /// The words in order, with one space between two.
+    sorted: String,
+    /// The words with a digit.
+    numbers: BTreeSet<String>,
+    /// The name in Latin letters, and whether others stood for them.
+    skeleton: (String, bool),
+}
+
+impl Form {
+    fn of(name: &str) -> Form {
+        let name = folded(name);
+        let words = name.split(|c: char| !c.is_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let mut sorted = words.clone();
+        sorted.sort_unstable();
+        let has_digit = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+        Form {
+            sorted: sorted.join(" "),
+            numbers: words.iter().filter(has_digit).cloned().collect(),
+            skeleton: skeleton(&name),
+            name,
+            words,
+        }
     }
-    let in_time = |bound: &Bound| {
-        let interval = Interval {
-            from: bound.from,
-            until: bound.until,
-        };
-        mention.at.map_or(bound.until.is_none(), |at| {
-            interval.locate(at) == Position::Inside
-        })
-    };
-    let roles = entity.roles.iter();
-    let mut roles = roles.filter(|(role, _)| folded(role) == said).peekable();
-    if roles.peek().is_some() {
-        let holds = roles.any(|(_, bound)| in_time(bound));
-        return Names {
-            score: if holds { Score::ONE } else { Score::ZERO },
-            exact: holds && mention.at.is_some(),
+}
+
+/// The names of an entity, ready to be compared with many mentions.
+#[derive(Debug)]
+pub(super) struct KnownNames {
+    forms: Vec<Form>,
+    whole: BTreeSet<String>,
+    roles: Vec<(String, Bound)>,
+}
+
+impl KnownNames {
+    pub(super) fn of(entity: &Profile) -> KnownNames {
+        let names = std::iter::once(&entity.name).chain(&entity.aliases);
+        let forms: Vec<Form> = names.map(|name| Form::of(name)).collect();
+        let roles = entity.roles.iter();
+        KnownNames {
+            whole: forms.iter().map(|form| form.name.clone()).collect(),
+            forms,
+            roles: roles.map(|(role, bound)| (folded(role), *bound)).collect(),
+        }
+    }
+}
+
+impl Names {
+    /// Names that are so alike, and no more is to be said.
+    fn alike(score: Score) -> Names {
+        Names {
+            score,
+            exact: false,
             partial: false,
             in_part: false,
             disguised: false,
-        };
-    }
-    let mut best = Names {
-        score: Score::ZERO,
-        exact: false,
-        partial: false,
-        in_part: false,
-        disguised: false,
-    };
-    for name in &known {
-        let theirs = words(name);
-        let compared = compare(&said, &ours, name, &theirs);
-        if compared.score > best.score {
-            best = compared;
         }
     }
-    best
+
+    fn compare(mention: &Profile, said: &Form, entity: &KnownNames) -> Names {
+        if !said.name.is_empty() && entity.whole.contains(&said.name) {
+            let latin = said.name.chars().any(|c| c.is_ascii_alphabetic());
+            return Names {
+                exact: true,
+                partial: said.words.len() < 2,
+                disguised: said.skeleton.1 && latin,
+                ..Names::alike(Score::ONE)
+            };
+        }
+        let in_time = |bound: &Bound| {
+            let interval = Interval {
+                from: bound.from,
+                until: bound.until,
+            };
+            mention.at.map_or(bound.until.is_none(), |at| {
+                interval.locate(at) == Position::Inside
+            })
+        };
+        let roles = entity.roles.iter();
+        let mut roles = roles.filter(|(role, _)| *role == said.name).peekable();
+        if roles.peek().is_some() {
+            let holds = roles.any(|(_, bound)| in_time(bound));
+            return Names {
+                exact: holds && mention.at.is_some(),
+                ..Names::alike(if holds { Score::ONE } else { Score::ZERO })
+            };
+        }
+        let mut best = Names::alike(Score::ZERO);
+        for name in &entity.forms {
+            let compared = compare(said, name);
+            if compared.score > best.score {
+                best = compared;
+            }
+        }
+        best
+    }
 }
 
-fn compare(said: &str, ours: &[String], name: &str, theirs: &[String]) -> Names {
-    let plain = |score| Names {
-        score,
-        exact: false,
-        partial: false,
-        in_part: false,
-        disguised: false,
-    };
-    let ((seen, one), (known, other)) = (skeleton(said), skeleton(name));
-    if (one || other) && seen == known {
+fn compare(said: &Form, name: &Form) -> Names {
+    let plain = Names::alike;
+    let ((seen, one), (known, other)) = (&said.skeleton, &name.skeleton);
+    if (*one || *other) && seen == known {
         return Names {
             disguised: true,
             ..plain(millionths(900_000))
         };
     }
-    let digits = |words: &[String]| -> BTreeSet<String> {
-        let numbered = words
-            .iter()
-            .filter(|word| word.contains(|c: char| c.is_ascii_digit()));
-        numbered.cloned().collect()
-    };
     // Versions, years and numbers tell apart what is named alike.
-    if digits(ours) != digits(theirs) {
+    if said.numbers != name.numbers {
         return plain(millionths(500_000));
     }
+    let (ours, theirs) = (&said.words, &name.words);
     if ours.is_empty() || theirs.is_empty() {
         return plain(Score::ZERO);
     }
-    let mut sorted = [ours.to_vec(), theirs.to_vec()];
-    sorted.iter_mut().for_each(|words| words.sort_unstable());
-    if sorted[0] == sorted[1] {
+    if said.sorted == name.sorted {
         return plain(millionths(940_000));
     }
     let stands_for = |short: &String, long: &String| {
@@ -396,13 +427,12 @@ fn compare(said: &str, ours: &[String], name: &str, theirs: &[String]) -> Names 
             ..plain(millionths(800_000))
         };
     }
-    let joined = [sorted[0].join(" "), sorted[1].join(" ")];
     // Long texts are no names.
-    if joined.iter().any(|name| name.len() > 512) {
+    if [said, name].iter().any(|form| form.sorted.len() > 512) {
         return plain(Score::ZERO);
     }
-    let likeness =
-        strsim::jaro_winkler(said, name).max(strsim::jaro_winkler(&joined[0], &joined[1]));
+    let likeness = strsim::jaro_winkler(&said.name, &name.name)
+        .max(strsim::jaro_winkler(&said.sorted, &name.sorted));
     let scaled = (likeness - 0.6).max(0.0) / 0.4 * 0.92;
     plain(Score::clamped(scaled))
 }
@@ -469,7 +499,17 @@ pub fn similarity(
     entity: &Profile,
     weights: &PartWeights,
 ) -> Similarity {
-    let mut names = names(mention, entity);
+    let names = KnownNames::of(entity);
+    let compared = Names::compare(mention, &Form::of(&mention.name), &names);
+    similarity_of(mention, compared, (id, entity), weights)
+}
+
+fn similarity_of(
+    mention: &Profile,
+    mut names: Names,
+    (id, entity): (&str, &Profile),
+    weights: &PartWeights,
+) -> Similarity {
     let marks = marks(&mention.metadata, &entity.metadata);
     let earlier = mention.earlier.contains(id);
     // Who was named in full is called by a part of that name.
@@ -592,12 +632,26 @@ pub fn resolve<'e>(
     candidates: impl IntoIterator<Item = (&'e str, &'e Profile)>,
     weights: &PartWeights,
 ) -> Resolved {
-    let compared = candidates.into_iter().map(|(id, entity)| {
-        let found = similarity(mention, id, entity, weights);
-        (id.to_owned(), found)
-    });
-    let mut alike: Vec<(String, Similarity)> =
-        compared.filter(|(_, found)| found.score > REVIEW).collect();
+    let candidates = candidates.into_iter();
+    let candidates = candidates.map(|(id, entity)| (id, entity, Arc::new(KnownNames::of(entity))));
+    resolve_known(mention, candidates, weights)
+}
+
+/// The same among candidates whose names are ready to be compared.
+pub(super) fn resolve_known<'e>(
+    mention: &Profile,
+    candidates: impl IntoIterator<Item = (&'e str, &'e Profile, Arc<KnownNames>)>,
+    weights: &PartWeights,
+) -> Resolved {
+    let said = Form::of(&mention.name);
+    let mut alike: Vec<(String, Similarity)> = Vec::new();
+    for (id, entity, names) in candidates {
+        let names = Names::compare(mention, &said, &names);
+        let found = similarity_of(mention, names, (id, entity), weights);
+        if found.score > REVIEW {
+            alike.push((id.to_owned(), found));
+        }
+    }
     alike.sort_by(|(one_id, one), (other_id, other)| {
         (other.score, one_id).cmp(&(one.score, other_id))
     });

@@ -114,7 +114,11 @@ impl Parents {
 fn is_expired(live: &Live<'_>, row: u32) -> bool {
     matches!(
         live.verdicts[row as usize],
-        Some(Reason::ExpiredValidTime { .. } | Reason::Decayed { .. })
+        Some(
+            Reason::ExpiredValidTime { .. }
+                | Reason::Decayed { .. }
+                | Reason::AwaitingConfirmation { .. }
+        )
     )
 }
 
