@@ -425,6 +425,24 @@ fn what_changes_nothing_says_so() {
     assert_eq!(resolve("q"), "nothing changed: it names no entity\n");
     assert!(resolve("n").starts_with("version "));
     assert!(resolve("n").starts_with(same));
+    // What the write of an object put before a person is asked once.
+    bench.ok(&[
+        "entity",
+        "add",
+        "ada",
+        "--name",
+        "Ada Lovelace",
+        "--kind",
+        "person",
+    ]);
+    bench.file(
+        "visit.jsonl",
+        "{\"name\":\"visit\",\"content\":\"A. Lovelace came at noon.\"}\n",
+    );
+    bench.ok(&["store", "put", "visit.jsonl"]);
+    assert!(resolve("visit").starts_with(same));
+    let pending = bench.ok(&["entity", "list", "--pending"]);
+    assert_eq!(pending.matches("a. lovelace").count(), 1, "{pending}");
     let json = [
         "entity", "resolve", "--object", "q", "--write", "--format", "json",
     ];

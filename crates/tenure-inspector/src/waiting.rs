@@ -5,6 +5,7 @@
 //! to, and its form decides.
 
 use maud::{Markup, html};
+use tenure::belief::GateRefusal;
 use tenure::belief::entity::SeenEntity;
 use tenure::object::RetirementRule;
 use tenure_store::{Awaiting, Conflict, OutcomeLine, PairMark, Party};
@@ -15,6 +16,8 @@ use crate::text::{clipped, name, plain, second};
 
 /// The most of each that a page shows.
 const MOST: usize = 200;
+/// The most texts of one object that a page shows.
+const TEXTS: usize = 4;
 /// The longest note, in bytes.
 const NOTE: usize = 4_000;
 
@@ -233,8 +236,27 @@ fn confirmation(object: &Awaiting, frame: &Frame) -> Markup {
     html! {
         section.part aria-label=(plain(&object.name, 80)) {
             h3 { a href=[Links::Server.to(View::Object(&id))] { (name(&object.name)) } " " span.chip { (object.object_type) } }
+            @for text in object.texts.iter().take(TEXTS) { p { (clipped(text, 1_000)) } }
+            @if object.texts.len() > TEXTS { p { "And " (object.texts.len() - TEXTS) " texts more." } }
             p {
-                "It is too old by its own rule, " code { (object.rule) } ", and waits since " (second(object.since)) "."
+                @match object.why {
+                    Some(GateRefusal::UnverifiedParent) => { "It was made from something that waits itself, or is not believed," }
+                    Some(GateRefusal::StatedOtherwise) => { "It was inferred, and somebody stated otherwise," }
+                    Some(GateRefusal::TooLittleEvidence) => { "It was inferred, and too little speaks for it," }
+                    Some(GateRefusal::Flagged) => { "It was inferred, and something in it, or in what it was made from, is not what it seems," }
+                    Some(other) => { "It is not believed by itself, " code { (other) } "," }
+                    None if object.inferred => { "It was inferred," }
+                    None => { "It is too old by its own rule, " code { (object.rule) } "," }
+                }
+                " and waits since " (second(object.since)) "."
+                @if !object.over.is_empty() {
+                    " Confirmed, it takes the place of "
+                    @for (at, (id, stated)) in object.over.iter().enumerate() {
+                        @if at > 0 { ", " }
+                        a href=[Links::Server.to(View::Object(&id.to_string()))] { (name(stated)) }
+                    }
+                    "."
+                }
                 @if object.rule == RetirementRule::HardDelete { " The rule proposes that it is erased, which " code { "tenure store erase" } " does." }
             }
             @if frame.writes {

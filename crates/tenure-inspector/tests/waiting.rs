@@ -1,5 +1,6 @@
 //! The page of decisions: hostile names, and who gets which form.
 
+use tenure::belief::GateRefusal;
 use tenure::object::{ObjectId, ObjectType, OutcomeKind, OutcomeState, RetirementRule};
 use tenure_inspector::{Asking, Frame, Waiting, pages};
 use tenure_store::{Awaiting, OutcomeLine};
@@ -27,6 +28,9 @@ fn waiting(names: &[String]) -> Waiting {
         name: name.clone(),
         object_type: ObjectType::Rule,
         inferred: false,
+        why: Some(GateRefusal::StatedOtherwise),
+        over: [(id, name.clone())].into(),
+        texts: names.to_vec(),
         rule: RetirementRule::HardDelete,
         since: at,
     });

@@ -554,7 +554,12 @@ fn outcomes_and_confirmations_are_decided_once_by_who_may() {
     }
     let outcomes = tenant.outcomes(None).unwrap();
     assert_eq!(outcomes[0].decided_by.as_deref(), Some("rita"));
-    assert_eq!(tenant.awaiting(None).unwrap(), []);
+    assert_eq!(
+        tenant
+            .awaiting("2026-06-06".parse().unwrap(), None)
+            .unwrap(),
+        []
+    );
     let page = scene.text("/inspect/waiting", &scene.operator);
     assert!(!page.contains("waiting/confirmation") && !page.contains("Valves are listed"));
 }

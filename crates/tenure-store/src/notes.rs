@@ -39,6 +39,11 @@ pub enum WriteNote {
     MadeFromItself,
     /// It did not wait for a person: it counts as confirmed now.
     Renewed,
+    /// It is the correction of a mistake that was made again, and stays as it is: the repeat was counted.
+    MistakeRepeated {
+        /// The number of times so far.
+        repeats: u64,
+    },
     /// Nothing speaks for its claim or against it: its confidence stays as it is stated.
     NothingSpeaks,
     /// Its evidence would give it more, but it was made from other objects, and is at most as sure as they are.

@@ -17,10 +17,11 @@ use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::{activate, rejudge_all, retract_all};
 use crate::labels::{SeenLabels, Sees, open};
+use crate::notes::WriteNote;
 use crate::put::put;
 use crate::stored::unwritable;
 use crate::tenant::Tenant;
-use crate::written::{Put, Writing, Written};
+use crate::written::{Put, Writing, Written, WrittenObject};
 
 /// The log of what is done with outcomes.
 pub(crate) const LOG: &str = "outcomes";
@@ -287,7 +288,8 @@ impl Tenant {
             };
             if let Some(known) = same.iter().find(stands) {
                 append(rows, &entry(*known, Does::Repeat))?;
-                return rejudge_all(rows, &[*known], |row| Some(row.clone()));
+                let repeats = outcomes.get(known).map_or(0, |known| known.repeats);
+                return counted(rows, *known, repeats + 1);
             }
             let open = rows.standing(&[id])?.remove(&id);
             if let Some(open) = open.filter(|open| !open.beliefs.is_empty()) {
@@ -417,7 +419,7 @@ impl Tenant {
                     mistake: None,
                 },
             )?;
-            rejudge_all(rows, &[id], |row| Some(row.clone()))
+            counted(rows, id, known.repeats + 1)
         })
     }
 
@@ -495,6 +497,15 @@ fn tells(beliefs: &[BeliefRow], proposed: bool) -> impl Iterator<Item = BeliefRo
     };
     let told = beliefs.iter().filter(move |row| row.waits() == waits);
     told.cloned()
+}
+
+/// The correction as it stays, with the number of times that its mistake was repeated.
+fn counted(rows: &mut dyn Write, id: ObjectId, repeats: u64) -> Result<Vec<WrittenObject>, Error> {
+    let mut written = rejudge_all(rows, &[id], |row| Some(row.clone()))?;
+    for one in &mut written {
+        one.note = Some(WriteNote::MistakeRepeated { repeats });
+    }
+    Ok(written)
 }
 
 /// Refuses to confirm an outcome past the decision of a person on it.

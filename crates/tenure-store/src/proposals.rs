@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use tenure::Error;
+use tenure::belief::GateRefusal;
 use tenure::object::{
     ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, Sealer,
 };
@@ -11,10 +12,8 @@ use tenure::time::Instant;
 
 use crate::conflicts::{Conflict, ConflictQuery};
 use crate::engine::BeliefRow;
-use crate::held::all_waiting;
-use crate::labels::{SeenLabels, Sees, open, open_objects};
+use crate::labels::{Sees, open, open_objects};
 use crate::stale::{AT_ONCE, Stale, stale};
-use crate::stated::in_place_of;
 use crate::stored::read_revision;
 use crate::sweep::{Awaiting, HardDelete};
 use crate::tenant::Tenant;
@@ -60,6 +59,15 @@ pub struct Waiting {
     /// The id of the entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
+    /// The name of that preference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_name: Option<String>,
+    /// The reason for which what was inferred, or was made from something that waits, waits as things stand now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<GateRefusal>,
+    /// The text of each part of an object that waits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
     /// The name.
     pub name: String,
     /// The type of the object.
@@ -100,7 +108,7 @@ impl Tenant {
         let outcomes = self.outcomes(sees)?.into_iter();
         let proposed = outcomes.filter(|one| one.state == OutcomeState::Proposed);
         let proposed: BTreeSet<ObjectId> = proposed.map(|one| one.object_id).collect();
-        let waits = self.awaiting(sees)?;
+        let waits = self.awaiting(now, sees)?;
         let is_erased = |one: &Awaiting| one.rule == RetirementRule::HardDelete;
         let erased = waits.iter().filter(|one| is_erased(one));
         let erased: Vec<ObjectId> = erased.map(|one| one.object_id).collect();
@@ -108,7 +116,6 @@ impl Tenant {
         let old: BTreeSet<ObjectId> = old.into_iter().map(|old| old.retired.object_id).collect();
         let waits = waits.into_iter();
         let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
-        self.tell_stated(&mut all, now, sees)?;
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
         all.extend(entities.map(|one| {
             let id = word(&one.id);
@@ -119,6 +126,9 @@ impl Tenant {
                 kind: WaitingKind::Entity,
                 object_id: None,
                 other_id: None,
+                other_name: None,
+                why: None,
+                texts: Vec::new(),
                 decide: format!("tenure entity review {id} --new"),
                 otherwise: same.collect(),
                 entity: Some(one.id),
@@ -144,41 +154,6 @@ impl Tenant {
                 .collect();
         }
         Ok(all)
-    }
-
-    /// Tells of what was inferred which stated preference it would take the place of.
-    fn tell_stated(
-        &self,
-        all: &mut [Waiting],
-        now: Instant,
-        sees: Option<&Sees<'_>>,
-    ) -> Result<(), Error> {
-        let inferred = all.iter().enumerate();
-        let inferred = inferred.filter(|(_, one)| one.kind == WaitingKind::Inferred);
-        let inferred = inferred.filter_map(|(at, one)| Some((at, one.object_id?)));
-        let inferred: Vec<(usize, ObjectId)> = inferred.collect();
-        if inferred.is_empty() {
-            return Ok(());
-        }
-        let told = self.read(|rows| {
-            let mut told = Vec::new();
-            for (at, id) in &inferred {
-                // Another part of it may be believed, or hidden.
-                let seen = SeenLabels::of(rows, &self.name, *id, sees)?;
-                let mut ids = Vec::new();
-                for own in all_waiting(rows, *id, &seen)? {
-                    let stated = in_place_of(rows, &own, now)?.into_iter();
-                    ids.extend(stated.filter(|one| one.stands).map(|one| one.object));
-                }
-                let open = open_objects(rows, &self.name, ids, sees)?;
-                told.extend(open.into_iter().map(|other| (*at, other)));
-            }
-            Ok(told)
-        })?;
-        for (at, other) in told {
-            all[at].other_id.get_or_insert(other);
-        }
-        Ok(())
     }
 
     /// The objects that are left out of compiles because something that they were made from was written or judged since,
@@ -244,6 +219,9 @@ impl Tenant {
                             kind: WaitingKind::Judged,
                             object_id: Some(id),
                             other_id: Some(parent),
+                            other_name: None,
+                            why: None,
+                            texts: Vec::new(),
                             entity: None,
                             name: name.clone(),
                             object_type: Some(object_type),
@@ -277,6 +255,9 @@ fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
         kind: WaitingKind::Stale,
         object_id: Some(id),
         other_id: Some(of),
+        other_name: None,
+        why: None,
+        texts: Vec::new(),
         entity: None,
         name: object.name().to_owned(),
         object_type: Some(object.revision().object_type()),
@@ -313,10 +294,14 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
             format!("tenure store retract {id} --waiting"),
         ),
     };
+    let over = one.over.into_iter().next();
     Waiting {
         kind,
         object_id: Some(id),
-        other_id: None,
+        other_id: over.as_ref().map(|(other, _)| *other),
+        other_name: over.map(|(_, name)| name),
+        why: one.why,
+        texts: one.texts,
         entity: None,
         name: one.name,
         object_type: Some(one.object_type),
@@ -335,6 +320,9 @@ fn conflict(one: Conflict) -> Waiting {
         kind: WaitingKind::Conflict,
         object_id: Some(first),
         other_id: Some(second),
+        other_name: None,
+        why: None,
+        texts: Vec::new(),
         entity: Some(one.entity),
         name: format!("{} and {}", one.first.name, one.second.name),
         object_type: None,

@@ -6,19 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure::belief::{Ageing, TypeAges, aged};
+use tenure::belief::{Ageing, GateRefusal, TypeAges, aged};
 use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage};
+use tenure::object::{
+    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage,
+};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
+use crate::evidence::gate;
+use crate::held::Fresh;
 use crate::judge::age_all;
-use crate::labels::{Sees, open};
+use crate::labels::{Sees, open, open_objects};
 use crate::recorded::written;
 use crate::settle::overlap;
-use crate::stated::is_inferred;
+use crate::stated::{in_place_of, is_inferred};
 use crate::stored::{believed, read_revision, unwritable};
 use crate::tenant::Tenant;
 use crate::written::Writing;
@@ -59,6 +63,15 @@ pub struct Awaiting {
     pub object_type: ObjectType,
     /// True if it was inferred.
     pub inferred: bool,
+    /// The reason for which it waits, as things stand now: of what was inferred, or was made from something that waits. None where
+    /// it is too old, or where nothing would keep it from being believed any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<GateRefusal>,
+    /// The preferences that somebody stated and that it would take the place of, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub over: BTreeMap<ObjectId, String>,
+    /// The text of each part that waits.
+    pub texts: Vec<String>,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
     /// The instant since which it waits as it does now: of several parts, the latest.
@@ -402,7 +415,7 @@ impl Tenant {
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn awaiting(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Awaiting>, Error> {
+    pub fn awaiting(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Awaiting>, Error> {
         self.read(|rows| {
             let mut sealer = Sealer::default();
             let mut found: Vec<Awaiting> = Vec::new();
@@ -411,18 +424,36 @@ impl Tenant {
             let waits = open(&self.name, waits, None, sees)?;
             let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
             for row in &waits {
-                // All parts are decided on at once.
-                if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
-                    known.since = known.since.max(row.opened.at);
-                    continue;
-                }
                 let body = bodies.get(&row.revision).map_or("", String::as_str);
                 // What is damaged is reported by the check.
                 let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
                     continue;
                 };
+                let object = believed(&object, row, Usage::default(), None);
+                let why = why_waits(rows, &object, now)?;
+                let is_clean = row.contradiction == ContradictionStatus::Clean;
+                let over = in_place_of(rows, &object, now)?.into_iter();
+                let over = over.filter(|one| one.stands && is_clean);
+                let over = over.map(|one| one.object);
+                let over = open_objects(rows, &self.name, over.collect(), sees)?;
+                let names = rows.standing(&over)?.into_iter();
+                let names = names.map(|(id, standing)| (id, standing.name));
+                let text = object.revision().content().to_owned();
+                // All parts are decided on at once.
+                if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
+                    known.since = known.since.max(row.opened.at);
+                    known.why = known.why.or(why);
+                    known.over.extend(names);
+                    if !known.texts.contains(&text) {
+                        known.texts.push(text);
+                    }
+                    continue;
+                }
                 let rule = object.revision().retirement_rule();
                 found.push(Awaiting {
+                    why,
+                    over: names.collect(),
+                    texts: vec![text],
                     object_id: row.object,
                     name: object.name().to_owned(),
                     object_type: object.revision().object_type(),
@@ -434,6 +465,24 @@ impl Tenant {
             Ok(found)
         })
     }
+}
+
+/// The reason for which something would wait now if it were written, where there is one.
+fn why_waits(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    now: Instant,
+) -> Result<Option<GateRefusal>, Error> {
+    let parents = rows.standing(own.revision().derived_from())?;
+    let waits =
+        |standing: &Standing| !standing.beliefs.is_empty() && !any_believed(&standing.beliefs);
+    if parents.values().any(waits) {
+        return Ok(Some(GateRefusal::UnverifiedParent));
+    }
+    if !is_inferred(own) {
+        return Ok(None);
+    }
+    gate(rows, own, &Fresh::default(), now)
 }
 
 /// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.

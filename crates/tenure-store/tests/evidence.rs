@@ -233,7 +233,7 @@ fn what_is_inferred_is_believed_on_two_origins_or_waits(home: &Home) {
     let mut believed: Vec<&str> = believed.map(|object| object.name()).collect();
     believed.sort_unstable();
     assert_eq!(believed, ["a", "again", "b", "summary", "two"]);
-    let waiting = acme.awaiting(None).unwrap().into_iter();
+    let waiting = acme.awaiting(now(), None).unwrap().into_iter();
     let mut waiting: Vec<String> = waiting.map(|one| one.name).collect();
     waiting.sort_unstable();
     let all = ["hidden", "later", "none", "one", "same", "upon"];

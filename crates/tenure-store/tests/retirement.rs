@@ -134,7 +134,7 @@ fn what_was_proposed_to_be_erased_is_found_by_the_sweep_that_erases(home: &Home)
         swept.unwrap().retired.len()
     };
     assert_eq!(sweep(HardDelete::Proposed), 1);
-    assert_eq!(acme.awaiting(None).unwrap().len(), 1);
+    assert_eq!(acme.awaiting(now(), None).unwrap().len(), 1);
     assert_eq!(sweep(HardDelete::Proposed), 0);
     assert_eq!(sweep(HardDelete::Done), 1);
     assert!(acme.get(id).unwrap().is_empty());
@@ -405,7 +405,7 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
             .unwrap()
     };
     sweep(later());
-    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     // Somebody else confirms it: who saw it waiting retracts nothing any more.
     acme.confirm_expected(vec![id], now(), seen, &quietly())
         .unwrap();
@@ -416,7 +416,7 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);
     // Somebody else writes it again in other words, and it waits again.
     sweep(later());
-    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     let again = ObjectDocument {
         content: "Other words.".into(),
         ..asks()

@@ -89,6 +89,9 @@ fn an_inferred_preference_waits_and_takes_its_place_once_a_person_confirms_it(ho
     };
     assert_eq!((one.kind, &*one.name), (WaitingKind::Inferred, "guess"));
     assert_eq!(one.other_id, Some(id(&acme, "stated")));
+    assert_eq!(one.other_name.as_deref(), Some("stated"));
+    assert_eq!(one.why, Some(GateRefusal::StatedOtherwise));
+    assert_eq!(one.texts.len(), 1);
     assert_eq!(
         one.decide,
         format!("tenure store confirm {guess} --tenant acme")

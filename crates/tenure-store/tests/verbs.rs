@@ -904,7 +904,7 @@ fn what_is_too_old_goes_by_its_own_rule(home: &Home) {
         .collect();
     assert_eq!(names, ["ageless"]);
     // What would be erased is a proposal, as is what asks for a confirmation.
-    let waiting = acme.awaiting(None).unwrap();
+    let waiting = acme.awaiting(now(), None).unwrap();
     let waiting: Vec<_> = waiting.iter().map(|one| (&*one.name, one.rule)).collect();
     assert_eq!(
         waiting,

@@ -244,7 +244,7 @@ fn a_confirmation_is_over_what_is_believed_then(home: &Home) {
     assert_eq!(waiting(&acme, id), 1);
     assert_eq!(acme.load().unwrap().candidates().objects().len(), 0);
     assert_eq!(acme.load_archive().unwrap().candidates().objects().len(), 2);
-    let seen = Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     acme.confirm_expected(vec![id], now(), seen, &quietly())
         .unwrap();
     assert_eq!([5, 15, 25].map(says), [["b"], ["b"], ["newer"]]);
@@ -1333,10 +1333,10 @@ fn a_hidden_part_hides_no_other_that_waits(home: &Home) {
         of_user_over("eve", id, inferred("hidden", Some(0), Some(10))),
     );
     let sees: &Sees<'_> = &anybody;
-    assert!(acme.awaiting(Some(sees)).unwrap().is_empty());
+    assert!(acme.awaiting(now(), Some(sees)).unwrap().is_empty());
     propose(&acme, inferred("open", Some(20), None));
     for sees in [Some(sees), None] {
-        assert_eq!(acme.awaiting(sees).unwrap().len(), 1);
+        assert_eq!(acme.awaiting(now(), sees).unwrap().len(), 1);
         let all = acme.proposals(now(), sees).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].object_id, Some(id));
@@ -1346,7 +1346,7 @@ fn a_hidden_part_hides_no_other_that_waits(home: &Home) {
 fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
     let acme = home.tenant("acme");
     let id = say(&acme, said("a", None, None));
-    let since = || Expect::Since(acme.awaiting(None).unwrap()[0].since);
+    let since = || Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     propose(&acme, inferred("seen", Some(0), Some(10)));
     let seen = since();
     propose(&acme, inferred("unseen", Some(10), None));
@@ -1359,7 +1359,7 @@ fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
     assert_eq!(waiting(&acme, id), 2);
     // What only others see to wait changes nothing of a decision.
     let sees: &Sees<'_> = &anybody;
-    let open = Expect::Since(acme.awaiting(Some(sees)).unwrap()[0].since);
+    let open = Expect::Since(acme.awaiting(now(), Some(sees)).unwrap()[0].since);
     propose(
         &acme,
         of_user_over("eve", id, inferred("hidden", Some(30), None)),
@@ -1368,7 +1368,10 @@ fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
     let by = |expect| acme.confirm_seen(id, now(), (expect, Some(sees)), &quietly());
     // But that it cut what they saw.
     assert_eq!(by(open).unwrap_err().kind, ErrorKind::Conflict);
-    by(Expect::Since(acme.awaiting(Some(sees)).unwrap()[0].since)).unwrap();
+    by(Expect::Since(
+        acme.awaiting(now(), Some(sees)).unwrap()[0].since,
+    ))
+    .unwrap();
     let says = |instant| at(&acme.load().unwrap(), instant);
     assert_eq!([5, 15, 35].map(says), [["seen"], ["unseen"], ["a"]]);
     acme.reject_waiting(id, since(), &quietly()).unwrap();
@@ -1464,6 +1467,23 @@ fn what_is_made_from_what_waits_waits(home: &Home) {
     let written = put(&acme, vec![rule, other, of_other, plain]).objects;
     assert_eq!(unverified(&written), 2, "{written:?}");
     assert_eq!(active(&acme), ["plain"]);
+    let waits = acme.awaiting(now(), None).unwrap().into_iter();
+    let waits = waits.map(|one| (one.name, one.why.unwrap()));
+    let (evidence, parent) = (
+        GateRefusal::TooLittleEvidence,
+        GateRefusal::UnverifiedParent,
+    );
+    let waits: Vec<(String, GateRefusal)> = waits.collect();
+    assert_eq!(
+        waits,
+        [
+            (NAME.to_owned(), evidence),
+            ("summary".to_owned(), parent),
+            ("rule".to_owned(), parent),
+            ("other".to_owned(), evidence),
+            ("of other".to_owned(), parent),
+        ]
+    );
     // A person confirms one after the other.
     acme.confirm(vec![guess], now(), &quietly()).unwrap();
     acme.confirm(vec![summary], now(), &quietly()).unwrap();

@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure::belief::entity::{
     Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolution, Resolved, SeenEntity,
 };
+use tenure::belief::folded;
 use tenure::object::ObjectId;
 use tenure::{Digest, Error, ErrorKind};
 use tenure_store::{Tenant, Written, believed_first};
@@ -342,11 +343,18 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
     }
     if args.write {
         let mut operations = Vec::new();
-        let known: BTreeSet<String> = tenant
-            .entities(None)?
-            .into_iter()
-            .flat_map(|one| one.merged.into_iter().chain([one.id]))
-            .collect();
+        let entities = tenant.entities(None)?;
+        let ids = |one: &SeenEntity| [one.id.clone()].into_iter().chain(one.merged.clone());
+        let known: BTreeSet<String> = entities.iter().flat_map(ids).collect();
+        // A write of the object may have put it before a person already.
+        let waits = |name: &str, candidates: &[String]| {
+            let asked: BTreeSet<&String> = candidates.iter().collect();
+            entities.iter().any(|one| {
+                one.pending
+                    && folded(&one.profile.name) == name
+                    && one.candidates.iter().collect::<BTreeSet<_>>() == asked
+            })
+        };
         for mention in &found {
             let candidates = mention.resolved.candidates.iter();
             let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
@@ -356,7 +364,8 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
                     alias: mention.name.clone(),
                 }),
                 // It was kept before, and waits.
-                (_, _) if known.contains(&fresh_id(id, &mention.name)) => {}
+                _ if known.contains(&fresh_id(id, &mention.name))
+                    || waits(&mention.name, &candidates) => {}
                 (outcome, _) => operations.push(EntityOp::Create {
                     id: fresh_id(id, &mention.name),
                     name: mention.name.clone(),

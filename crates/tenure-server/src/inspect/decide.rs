@@ -62,7 +62,7 @@ fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
     let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
     let mut outcomes = tenant.outcomes(sees)?;
     outcomes.retain(|outcome| outcome.state == OutcomeState::Proposed);
-    let mut awaiting = tenant.awaiting(sees)?;
+    let mut awaiting = tenant.awaiting(visit.app.now(), sees)?;
     awaiting.retain(|object| {
         let mut known = outcomes.iter();
         !known.any(|outcome| outcome.object_id == object.object_id)

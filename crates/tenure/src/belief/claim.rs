@@ -427,6 +427,11 @@ fn value(text: &str) -> Result<Value, String> {
         return Ok(Value::Text(folded(&text)));
     }
     let plain = folded(text);
+    // The minus of typesetting is one before a number.
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let minus = plain.strip_prefix('\u{2212}');
+    let minus = minus.filter(|rest| rest.starts_with(is_digit));
+    let plain = minus.map_or_else(|| plain.clone(), |rest| format!("-{rest}"));
     if NO_NUMBERS.contains(&plain.as_str()) {
         return Err(format!(
             "`{}` is no number that can be compared (quote it if it is a text)",
@@ -621,6 +626,9 @@ mod tests {
             ("office == \"New York\"", "office == \"new york\""),
             ("price<=1.50", "price <= 1.5"),
             ("price > -0.000001", "price > -0.000001"),
+            ("price == \u{2212}5", "price == -5"),
+            ("price == \u{2212}.5", "price == -0.5"),
+            ("price == \u{2212}a", "price == \"\u{2212}a\""),
             ("n == 1e3", "n == 1000"),
             ("n == -12.5e-1", "n == -1.25"),
             ("n == .5", "n == 0.5"),

@@ -137,6 +137,9 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
                 .to_owned(),
         ),
         WriteNote::Renewed => Some("renewed: it did not wait, and counts as confirmed now".to_owned()),
+        WriteNote::MistakeRepeated { repeats } => Some(format!(
+            "mistake_repeated: counted; the mistake that it corrects was repeated {repeats} times so far"
+        )),
         WriteNote::NothingSpeaks => Some(
             "nothing_speaks: for it or against it; its confidence stays as it is stated".to_owned(),
         ),

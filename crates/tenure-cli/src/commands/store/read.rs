@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
-use tenure::object::{Audited, Question, SourceKind};
+use tenure::object::{Audited, Question, SourceKind, clip};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
@@ -91,15 +91,20 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
             _ => "confirm or retract",
         };
         let since = one.since.map(|since| format!("  since {since}"));
-        let stated = one.other_id.filter(|_| one.kind == WaitingKind::Inferred);
-        let stated = stated.map(|id| format!("  in the place of {id}"));
+        let why = one.why.map(|why| format!("  {why}"));
+        let stated = one.other_name.as_ref();
+        let stated = stated.map(|name| format!("  in the place of {}", cell(name)));
+        let texts = one.texts.iter();
+        let texts = texts.map(|text| format!("  {}\n", cell(&clip(text))));
         let ways = [&one.decide].into_iter().chain(&one.otherwise);
         let ways = ways.map(|way| format!("  {}\n", cell(way)));
         format!(
-            "{asks:<18}  {}{}{}\n{}",
+            "{asks:<18}  {}{}{}{}\n{}{}",
             cell(&one.name),
             since.unwrap_or_default(),
+            why.unwrap_or_default(),
             stated.unwrap_or_default(),
+            texts.collect::<String>(),
             ways.collect::<String>()
         )
     });
