@@ -5,6 +5,8 @@ use tenure::{Digest, Error};
 
 use crate::blobs::{TextLine, unaltered};
 use crate::engine::Read;
+use crate::outcomes::proposed_outcomes;
+use crate::resolution::Registry;
 use crate::stored::{Line, each_line};
 use crate::tenant::Tenant;
 
@@ -18,7 +20,33 @@ pub enum ExportLine<'l> {
     Text(&'l TextLine),
 }
 
+/// What a tenant holds beside its objects, and no export has: it is between the objects of one store.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct NotExported {
+    /// The number of entities of the registry.
+    pub entities: usize,
+    /// The number of decisions of persons between claims that hold now.
+    pub decisions: usize,
+    /// The number of outcomes, of which an export has the objects, and not who proposed them and who decided.
+    pub outcomes: usize,
+}
+
 impl Tenant {
+    /// Counts what no export has.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn not_exported(&self) -> Result<NotExported, Error> {
+        self.read(|rows| {
+            Ok(NotExported {
+                entities: Registry::read(rows, None)?.entities.len(),
+                decisions: rows.decided(None, None)?.len(),
+                outcomes: proposed_outcomes(rows)?,
+            })
+        })
+    }
+
     /// Calls `each` with the lines of [`Tenant::export`], and then with every text that is kept by its digest,
     /// in the order of the digests. It is called for nothing where all texts together have more bytes than `most`,
     /// or one of them was altered.

@@ -94,7 +94,7 @@ pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 pub use evidence::{BeliefWithEvidence, Link, Silence};
-pub use export::ExportLine;
+pub use export::{ExportLine, NotExported};
 pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};

@@ -157,6 +157,11 @@ fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
     Ok(outcomes)
 }
 
+/// The number of outcomes that were ever proposed.
+pub(crate) fn proposed_outcomes(rows: &mut dyn Read) -> Result<usize, Error> {
+    Ok(folded(rows)?.len())
+}
+
 fn append(rows: &mut dyn Write, entry: &Entry) -> Result<(), Error> {
     let line = serde_json::to_string(entry).map_err(|error| unwritable(&error))?;
     let last = rows.last(LOG)?;

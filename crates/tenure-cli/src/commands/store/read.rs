@@ -8,7 +8,9 @@ use tenure::object::{Audited, Question, SourceKind, clip};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
-use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, WaitingKind, true_at};
+use tenure_store::{
+    ExportLine, NotExported, Resident, SearchPage, Start, Tenant, WaitingKind, true_at,
+};
 use tenure_workspace::{
     Ask, Choice, Clock, Reach, Reader, Workspace, archive, object_id, write_whole,
 };
@@ -363,6 +365,26 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     out.flush()?;
     if let Some(path) = &args.out {
         write_whole(path, &bytes)?;
+    }
+    let NotExported {
+        entities,
+        decisions,
+        outcomes,
+    } = tenant.not_exported()?;
+    let left_out = [
+        (entities, "of the registry of entities"),
+        (decisions, "decisions between claims"),
+        (outcomes, "outcomes with who decided on them"),
+    ];
+    let left_out = left_out.iter().filter(|(count, _)| *count > 0);
+    let left_out: Vec<String> = left_out
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        anstream::eprintln!(
+            "note: an export has the objects alone: what it leaves out is {left_out}"
+        );
     }
     Ok(())
 }

@@ -135,8 +135,9 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
             Ok(_) => from_json(line, "").map(|line| texts.push(line)),
             Err(_) => from_json(line, "").map(|line| lines.push(line)),
         };
+        let hint = "an object to write stands under `object`; `tenure store put` takes objects as they are";
         read.map_err(|error| match error.expected {
-            Some(_) => error,
+            Some(_) => error.hint(hint),
             None => error.expected("a line of `tenure store export`, or an `object` to write"),
         })
     })?;
