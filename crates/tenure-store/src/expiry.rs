@@ -12,13 +12,13 @@ use tenure::belief::{Direction, SlotClaim};
 use tenure::num::Score;
 use tenure::object::{ObjectId, ObjectType, RevisionId};
 use tenure::time::Instant;
-use tenure::{ContextObject, Digest, Error};
+use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::beside::only_proposed_from;
 use crate::claims::{MOST_OPPONENTS, settle_claims, slots_of};
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::{Gathered, Link, Weakening, confidence_of, gather_for_all, lower_to};
-use crate::held::held;
+use crate::held::held_whole;
 use crate::index::index;
 use crate::tenant::Tenant;
 use crate::written::{Writing, WrittenObject};
@@ -112,7 +112,12 @@ pub(crate) fn weakened(rows: &mut dyn Read, now: Instant) -> Result<Vec<Weakened
             if ended.contains_key(&id) {
                 continue;
             }
-            let gathered = gather_for_all(rows, &own.object, now)?;
+            let gathered = match gather_for_all(rows, &own.object, now) {
+                Ok(gathered) => gathered,
+                // What the evidence says is lost with what is damaged.
+                Err(error) if error.kind == ErrorKind::Damaged => continue,
+                Err(error) => return Err(error),
+            };
             found.remove(&id);
             if let Some(one) = own.weakened(&gathered, &ended, now) {
                 if let Weakening::Ends(end) = one.becomes {
@@ -201,7 +206,7 @@ fn leaning(
             let proposed = only_proposed_from(rows, &made, &parents)?;
             made.retain(|id| !proposed.contains_key(id));
             children.extend(made);
-            for (id, object) in held(rows, ids)? {
+            for (id, object) in held_whole(rows, ids)? {
                 let end = last.get(&id).copied();
                 if let (Some(end), Some((about, claim))) = (end, SlotClaim::of(&object)) {
                     for slot in slots_of(rows, &about, claim.claim.slot())? {
@@ -214,7 +219,7 @@ fn leaning(
         let children: Vec<ObjectId> = children.into_iter().collect();
         next = Vec::new();
         for ids in children.chunks(AT_ONCE) {
-            for (id, object) in held(rows, ids)? {
+            for (id, object) in held_whole(rows, ids)? {
                 let parents = object.revision().derived_from().iter();
                 let end = parents.filter_map(|parent| last.get(parent)).max().copied();
                 if end > last.get(&id).copied() {
@@ -231,7 +236,7 @@ fn leaning(
     }
     for (slot, end) in slots {
         let on_slot = rows.on_slot(slot, MOST_OPPONENTS)?;
-        for (id, object) in held(rows, &on_slot)? {
+        for (id, object) in held_whole(rows, &on_slot)? {
             let known = ends.entry(id).or_insert(end);
             *known = end.max(*known);
             inferred.insert(id, object);

@@ -11,6 +11,7 @@ use tenure::time::Instant;
 use tenure_store::{Expect, HardDelete, Retention, Sweep, Tenant, WaitingKind, Weakening, Writing};
 
 use crate::common::{Home, document, fresh, histories, now, put};
+use crate::damage::alter;
 
 on_both_engines!(
     evidence_that_expires_lowers_the_rest,
@@ -21,6 +22,7 @@ on_both_engines!(
     what_is_only_proposed_is_left_as_it_is,
     of_several_nodes_one_lowers_what_is_over,
     a_caller_is_told_of_what_may_be_seen,
+    what_is_damaged_holds_up_no_sweep,
 );
 
 fn quietly() -> Writing {
@@ -367,6 +369,32 @@ fn a_caller_is_told_of_what_may_be_seen(home: &Home) {
     assert_eq!(stored(&acme, public), Some((full, None)));
 }
 
+fn what_is_damaged_holds_up_no_sweep(home: &Home) {
+    let acme = home.tenant("acme");
+    let lost = |document: ObjectDocument| ObjectDocument {
+        content: "What will be damaged.".into(),
+        ..document
+    };
+    let ends = id(&acme, source("ends", 900_000, Some(0)));
+    let open = id(&acme, source("open", 500_000, None));
+    let belief = id(&acme, inferred("belief", "port == 443", &[ends, open]));
+    let over = id(&acme, lost(source("over", 900_000, Some(0))));
+    let upon = id(&acme, inferred("upon", "host == x", &[over, open]));
+    id(&acme, lost(inferred("itself", "zone == y", &[ends, open])));
+    alter(
+        home,
+        "UPDATE revisions SET body = replace(body, 'will be', 'has been')",
+    );
+    let full = Score::from_millionths(980_000);
+    let left = acme.belief(belief, day(0), None).unwrap().confidence;
+    assert_eq!(proposed(&acme, day(0)), [(Some(belief), Some(ends))]);
+    let becomes = Weakening::LoweredTo(left);
+    assert_eq!(weakened(&sweep(&acme, day(0))), [("belief", becomes)]);
+    assert_eq!(stored(&acme, belief), Some((left, None)));
+    // What the damaged evidence says is not known.
+    assert_eq!(stored(&acme, upon), Some((full, None)));
+}
+
 /// A source of a history: what it is of use for, its quality, and the day on which its time ends.
 #[derive(Clone, Debug)]
 struct Step {
@@ -465,14 +493,20 @@ fn slow(steps: &[Step], stated: &Sure, last: i64) -> Vec<(f64, Option<i64>)> {
                     left.insert(number);
                 }
             }
-            for upon in (0..2).filter(|upon| of == 2 && counts(*upon, beliefs[*upon].1, at)) {
+            let upon = (0..2).filter(|upon| of == 2 && counts(*upon, beliefs[*upon].1, at));
+            let mut is_unfounded = false;
+            for upon in upon {
+                left.insert(100 + upon);
                 // It is no better a source than those that it was made from.
                 let parents = steps
                     .iter()
                     .filter(|step| step.of == upon && step.side == 0);
                 let least = parents.map(|step| step.quality).min();
-                sum += vote(f64::from(least.unwrap_or(500_000).min(500_000)) / 1e6);
-                left.insert(100 + upon);
+                // What was inferred from nothing that is named has one vote together.
+                if least.is_some() || !is_unfounded {
+                    sum += vote(f64::from(least.unwrap_or(500_000).min(500_000)) / 1e6);
+                }
+                is_unfounded |= least.is_none();
             }
             let known = before.insert(of, left.clone()).unwrap_or(left.clone());
             if known.is_subset(&left) {
