@@ -19,7 +19,7 @@ pub(crate) fn held(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
-    held_where(rows, ids, |error| Err(error))
+    held_where(rows, ids, Err)
 }
 
 /// The same of those that are whole: what is damaged is reported by the check.
