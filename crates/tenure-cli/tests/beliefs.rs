@@ -151,3 +151,40 @@ fn what_waits_beside_what_is_believed_is_retracted_alone() {
         "{text}"
     );
 }
+
+#[test]
+fn evidence_that_expires_is_lowered_by_a_sweep_that_says_so() {
+    let bench = Bench::new();
+    let until = json!({ "valid_until": "2090-01-01", "source_authority": 0.9 });
+    let guess = json!({ "object_type": "inferred_belief", "confidence_score": 0.98 });
+    bench.file(
+        "claims.jsonl",
+        [
+            claims("badge", "Denver", "security/badge", until),
+            claims("lease", "Denver", "legal/lease", json!({})),
+            claims("guess", "Denver", "notes/guess", guess),
+        ]
+        .concat(),
+    );
+    bench.ok(&["store", "put", "claims.jsonl"]);
+    let sweep =
+        |at: &str, more: &[&str]| bench.ok(&[&["store", "sweep", "--at", at], more].concat());
+    let nothing = "0 retired, 0 records dropped\n";
+    assert_eq!(sweep("2089-12-31", &[]), nothing);
+    let dry = sweep("2090-01-01", &["--dry-run"]);
+    assert!(
+        dry.starts_with("lowered ") && dry.ends_with("0 would be retired, 1 lowered or ended\n"),
+        "{dry}"
+    );
+    assert_eq!(belief(&bench)["stated"], 0.98);
+    let done: Value = serde_json::from_str(&sweep("2090-01-01", &["--format", "json"])).unwrap();
+    let one = &done["weakened"][0];
+    assert_eq!(
+        (&one["name"], &one["stated"]),
+        (&json!("guess"), &json!(0.98))
+    );
+    assert_eq!(belief(&bench)["stated"], one["lowered_to"]);
+    assert_eq!(sweep("2090-01-01", &[]), nothing);
+    let log = bench.ok(&["belief", "log", "guess"]);
+    assert_eq!(log.lines().count(), 2, "{log}");
+}

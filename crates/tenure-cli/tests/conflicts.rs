@@ -381,3 +381,36 @@ fn decisions_that_leave_nothing_are_refused() {
         "{shown}"
     );
 }
+
+#[test]
+fn whom_to_ask_follows_from_where_both_come_from() {
+    let bench = Bench::new();
+    let from = |kind: &str| {
+        let provenance =
+            format!("Chicago\",\"provenance\":{{\"source_kind\":\"{kind}\"}},\"canonical");
+        let offices: String = OFFICES
+            .lines()
+            .take(2)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        offices
+            .replace(
+                "project_decision\"",
+                "project_decision\",\"authority_level\":4,\"source_authority\":0.5",
+            )
+            .replace("Chicago\",\"canonical", &provenance)
+    };
+    for (kind, asked) in [
+        (
+            "system_of_record",
+            "  ask: system of record, user question\n",
+        ),
+        ("tool", "  ask: tool lookup, user question\n"),
+        ("document", "  ask: user question\n"),
+    ] {
+        bench.file("offices.jsonl", from(kind));
+        bench.ok(&["store", "put", "offices.jsonl"]);
+        let listed = bench.ok(&["conflicts", "list", "--unresolved"]);
+        assert!(listed.contains(asked), "{kind}: {listed}");
+    }
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::object::RetirementRule;
 use tenure::{Error, ErrorKind};
-use tenure_store::{HardDelete, Sweep, Writing};
+use tenure_store::{HardDelete, Sweep, Weakening, Writing};
 use tokio::sync::oneshot::Receiver;
 
 use crate::app::App;
@@ -70,7 +70,14 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
             tenant.sweep_in_turn(app.now(), schedule.every, schedule.hard_delete, &writing)
         };
         match swept() {
-            Ok(Some(sweep)) if !(sweep.retired.is_empty() && sweep.left.is_empty()) => {
+            Ok(Some(sweep))
+                if !(sweep.retired.is_empty()
+                    && sweep.left.is_empty()
+                    && sweep.weakened.is_empty()) =>
+            {
+                let weakened = sweep.weakened.iter();
+                let ended = weakened.filter(|one| matches!(one.becomes, Weakening::Ends(_)));
+                let ended = ended.count();
                 let of = |rule: RetirementRule| {
                     let of = sweep.retired.iter().filter(|one| one.rule == rule);
                     of.count()
@@ -86,6 +93,8 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
                     "demoted": of(RetirementRule::DemoteToArchival),
                     "awaiting_confirmation": of(RetirementRule::TriggerUserConfirmation) + proposed,
                     "erased": erased,
+                    "lowered": sweep.weakened.len() - ended,
+                    "ended": ended,
                     "changed_meanwhile": sweep.left.len(),
                 });
                 log.note(LogLevel::Info, "swept", fields);

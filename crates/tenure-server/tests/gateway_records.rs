@@ -258,3 +258,85 @@ fn the_metrics_say_what_was_done() {
     let saved = bench.metric("tenure_gateway_changed_tokens_total{mode=\"fit\",what=\"saved\"}");
     assert_eq!(saved, Some(cut.saved as f64));
 }
+
+#[test]
+fn a_claim_that_was_left_out_as_unresolved_is_quarantined_in_the_trace_of_the_principle() {
+    let upstream = saying(usage());
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    let tenant = bench.store.tenant("local").unwrap();
+    let claims = |name: &str, port: u16, level: u8| {
+        let object = json!({
+            "name": name, "content": format!("The port is {port}."), "object_type": "rule", "authority_level": level,
+            "normalized_claim": format!("{} == {port}", if level == 2 { "port" } else { "limit" }),
+            "canonical_entity_ids": ["desk"], "source_authority": if name == "worse" { 0.2 } else { 0.6 },
+        });
+        tenure_store::Put::new(serde_json::from_value(object).unwrap())
+    };
+    let objects = vec![
+        claims("one", 80, 2),
+        claims("other", 443, 2),
+        claims("worse", 5, 1),
+        claims("better", 6, 1),
+    ];
+    let written = tenant.put(objects, &Default::default()).unwrap().objects;
+    let id = |at: usize| json!(written[at].object_id);
+    let (_, record) = ask(&bench, &talk(3));
+    let lists = |shown: &Value| {
+        let lists = &shown["state_compilation_metadata"];
+        (
+            lists["quarantined_objects"].as_array().unwrap().clone(),
+            lists["omitted_objects"].as_array().unwrap().clone(),
+        )
+    };
+    let path = format!("/api/v1/records/{}?form=principle", record.record_id);
+    let shown = bench.get(&path).json();
+    let (mut quarantined, omitted) = lists(&shown);
+    quarantined.sort_by_key(|one| one["object_id"] != id(0));
+    let unresolved = |at: usize, status: Value| json!({ "object_id": id(at), "reason": "conflicting_claim_unresolved", "contradiction_status": status });
+    let both = [0, 1].map(|at| unresolved(at, json!("disputed")));
+    assert_eq!(quarantined, both, "{shown}");
+    // What loses by its source is disputed, and was left out for what others say better.
+    let lost =
+        json!({ "object_id": id(2), "reason": "overridden", "contradiction_status": "disputed" });
+    assert!(omitted.contains(&lost), "{shown}");
+    assert!(!omitted.iter().any(|one| one["object_id"] == id(0)));
+    let count =
+        |shown: &Value| shown["observability_metrics"]["entity_resolution_conflicts"].clone();
+    assert_eq!(count(&shown), 0);
+
+    // What waits for a person to say which entity it is about is counted.
+    let create = |id: &str, pending: bool| {
+        let op =
+            json!({ "op": "create", "id": id, "name": format!("the {id}"), "pending": pending });
+        (serde_json::from_value(op).unwrap(), None)
+    };
+    let two = vec![create("sam", false), create("sam-2", true)];
+    tenant.change_entities(two, &Default::default()).unwrap();
+    let about = json!({
+        "name": "about", "content": "Ask Sam of the pump.", "object_type": "rule", "authority_level": 2,
+        "canonical_entity_ids": ["sam-2"],
+    });
+    let about = tenure_store::Put::new(serde_json::from_value(about).unwrap());
+    tenant.put(vec![about], &Default::default()).unwrap();
+    let (_, record) = ask(&bench, &talk(5));
+    let path = format!("/api/v1/records/{}?form=principle", record.record_id);
+    assert_eq!(count(&bench.get(&path).json()), 1);
+
+    // An older record says less, and says so.
+    let mut older = serde_json::to_value(&record).unwrap();
+    let compile = older["compile"].as_object_mut().unwrap();
+    assert!(compile.remove("entity_conflicts").is_some());
+    for named in compile["omitted"]["named"].as_array_mut().unwrap() {
+        named
+            .as_object_mut()
+            .unwrap()
+            .remove("contradiction_status");
+    }
+    let older: ExchangeRecord = serde_json::from_value(older).unwrap();
+    let shown = older.principle(&tenant);
+    assert_eq!(count(&shown), Value::Null);
+    let (mut quarantined, omitted) = lists(&shown);
+    quarantined.sort_by_key(|one| one["object_id"] != id(0));
+    assert_eq!(quarantined, [0, 1].map(|at| unresolved(at, Value::Null)));
+    assert!(omitted.contains(&json!({ "object_id": id(2), "reason": "overridden" })));
+}

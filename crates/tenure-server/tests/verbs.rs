@@ -628,3 +628,37 @@ fn a_reviewer_decides_on_what_they_may_see_alone() {
         assert_eq!(listed(&ada), 0);
     }
 }
+
+#[test]
+fn whom_to_ask_follows_from_where_both_come_from() {
+    let (bench, operator, _) = locked();
+    let claim = |name: &str, port: u16, kind: &str| {
+        json!({
+            "name": name, "content": format!("The port is {port}."), "authority_level": 4, "source_authority": 0.5,
+            "normalized_claim": format!("port == {port}"), "canonical_entity_ids": ["desk"],
+            "provenance": { "source_kind": kind },
+        })
+    };
+    for (kind, actions) in [
+        (
+            "system_of_record",
+            json!(["system_of_record", "user_question"]),
+        ),
+        ("tool", json!(["tool_lookup", "user_question"])),
+        ("document", json!(["user_question"])),
+    ] {
+        let objects =
+            json!({ "objects": [claim("one", 80, kind), claim("other", 443, "document")] });
+        let written = call(&bench, "/api/v1/objects", &[&operator], &objects);
+        assert_eq!(written.status, 200, "{}", written.json());
+        let shown = bench
+            .ask(
+                "GET",
+                "/api/v1/conflicts?unresolved=true",
+                &[&operator],
+                b"",
+            )
+            .json();
+        assert_eq!(shown["conflicts"][0]["actions"], actions, "{kind}: {shown}");
+    }
+}

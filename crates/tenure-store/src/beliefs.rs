@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure::belief::{GateRefusal, SlotClaim};
 use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, Sealer};
+use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
@@ -15,6 +15,7 @@ use crate::engine::{BeliefRow, Change, Read, Write};
 use crate::evidence::{
     BeliefWithEvidence, View, no_belief, restate, weigh, weigh_own, with_confidence,
 };
+use crate::expiry::weakened;
 use crate::held::{held, waiting};
 use crate::index::index;
 use crate::labels::Sees;
@@ -41,7 +42,18 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<BeliefWithEvidence, Error> {
         let view = sees.map_or(View::Everyone, |sees| View::Caller(&self.name, sees));
-        self.read(|rows| weigh(rows, id, &BTreeSet::new(), at, view))
+        self.read(|rows| {
+            let belief = weigh(rows, id, &BTreeSet::new(), at, view)?;
+            if belief.object_type != ObjectType::InferredBelief {
+                return Ok(belief);
+            }
+            let mut weakened = weakened(rows, at)?.into_iter();
+            let own = weakened.find(|one| one.object_id == id);
+            Ok(BeliefWithEvidence {
+                weakened: own.map(|own| own.becomes),
+                ..belief
+            })
+        })
     }
 
     /// Writes the confidence that the evidence gives a claim at an instant into it, for the times for which it is believed. Doing
@@ -244,7 +256,14 @@ fn revise(
         change.revisions.push(new);
         apply(&mut change, &standing.beliefs, settlement);
     } else {
-        restate(&mut change, id, standing, stamp, [(revision, new)].into());
+        restate(
+            &mut change,
+            id,
+            standing,
+            stamp,
+            [(revision, new)].into(),
+            None,
+        );
     }
     rows.change(&change)?;
     if waits {

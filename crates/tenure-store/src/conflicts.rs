@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
-use tenure::Error;
 use tenure::belief::{Ground, Judgement, Loser, slot_name};
-use tenure::object::{ContradictionStatus, ObjectId, clip};
+use tenure::object::{ContradictionStatus, ObjectId, SourceKind, clip};
 use tenure::time::{Instant, Interval};
+use tenure::{ContextObject, Error};
 
 use crate::claims::{Claims, Kept, by_object, claiming_seen, kept};
 use crate::engine::{PairRow, PairRun, Read};
@@ -61,9 +61,10 @@ impl Held {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResolverAction {
-    /// A look at the place that one of them is kept up to date from.
+    /// A look at the system of record that one of them comes from (`provenance.source_kind`), or at the place that it is kept up to
+    /// date from (`update_path`).
     SystemOfRecord,
-    /// Another look by the tool that one of them comes from.
+    /// Another look by the tool that one of them comes from: a result of it, or what `provenance.source_kind` says so of.
     ToolLookup,
     /// A question to the user.
     UserQuestion,
@@ -461,9 +462,8 @@ impl<'v> Told<'v> {
             if self.sees.is_some() {
                 object.name().clone_into(&mut speaker.name);
             }
-            if let Some(body) = bodies.get(&row.revision) {
-                speaker.actions.extend(actions(body));
-            }
+            let body = bodies.get(&row.revision).map_or("", String::as_str);
+            speaker.actions.extend(actions(object, body));
         }
         for (id, claims) in by_object(held) {
             speakers.entry(id).or_default().claims = claims;
@@ -556,16 +556,15 @@ fn party((id, speaker): (ObjectId, &Speaker), entity: &str, slot: &str) -> Party
     }
 }
 
-/// The ways to resolve a conflict that the body of an object in it tells of: what knows best goes first.
-fn actions(body: &str) -> Vec<ResolverAction> {
+/// The ways to resolve a conflict that an object in it tells of, by where it comes from and by what it is kept up to date from.
+fn actions(object: &ContextObject, body: &str) -> Vec<ResolverAction> {
     let document: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let kind = match object.revision().source_kind() {
+        SourceKind::SystemOfRecord => Some(ResolverAction::SystemOfRecord),
+        SourceKind::Tool => Some(ResolverAction::ToolLookup),
+        _ => None,
+    };
     let record = document.get("update_path").is_some();
-    let tool = document
-        .get("object_type")
-        .is_some_and(|kind| kind == "tool_result");
     let record = record.then_some(ResolverAction::SystemOfRecord);
-    record
-        .into_iter()
-        .chain(tool.then_some(ResolverAction::ToolLookup))
-        .collect()
+    record.into_iter().chain(kind).collect()
 }

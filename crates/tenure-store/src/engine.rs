@@ -283,6 +283,8 @@ pub trait Read {
     fn made(&mut self) -> Result<Vec<ObjectId>, Error>;
     /// The beliefs held now that are at this stage of their life, by place, then valid time. No other is read.
     fn at_stage(&mut self, stage: Lifecycle) -> Result<Vec<BeliefRow>, Error>;
+    /// The beliefs held now whose time ends at this instant or before it, by place, then valid time. No other is read.
+    fn over(&mut self, at: Instant) -> Result<Vec<BeliefRow>, Error>;
     /// The ids of what is about this person.
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error>;
     /// The bodies of the revisions that these beliefs are about.

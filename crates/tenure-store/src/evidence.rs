@@ -21,7 +21,7 @@ use tenure::{ContextObject, Error, ErrorKind};
 
 use crate::beside::any_believed;
 use crate::claims::{MOST_OPPONENTS, slots_of};
-use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
+use crate::engine::{Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::{made_from, with_descendants};
@@ -106,6 +106,19 @@ pub struct BeliefWithEvidence {
     /// The reason for which something inferred must not persist on this evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<GateRefusal>,
+    /// What the next sweep makes of it, where evidence is over that spoke for it when it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weakened: Option<Weakening>,
+}
+
+/// What is left of a belief once evidence for it is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weakening {
+    /// The confidence to which it is lowered.
+    LoweredTo(Score),
+    /// The instant at which it ends: nothing is left that speaks for it.
+    Ends(Instant),
 }
 
 /// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:
@@ -171,6 +184,7 @@ pub(crate) fn weigh_own(
         at_most: least_of(rows, own.revision().derived_from())?,
         refused,
         evidence: links,
+        weakened: None,
     })
 }
 
@@ -295,24 +309,10 @@ struct Asked<'q> {
     view: View<'q>,
 }
 
-impl Asked<'_> {
-    /// The reason for which an object does not count for another, where there is one. Evidence that covers the end of a claim's
-    /// time speaks for it also afterwards.
-    fn silent(&self, object: &ContextObject, own: &ContextObject) -> Option<Silence> {
-        let end = own.valid().until;
-        let is_over = object
-            .valid()
-            .until
-            .is_some_and(|until| until <= self.at && end.is_none_or(|end| until < end));
-        if is_over {
-            return Some(Silence::Over);
-        }
-        let is_for_all = match self.view {
-            View::Everyone => object.flows_to(own),
-            View::Caller(..) => true,
-        };
-        (!is_for_all).then_some(Silence::NotForAll)
-    }
+/// Returns whether what ends then is over at an instant for a claim that ends so. Evidence that covers the end of a claim's time
+/// speaks for it also afterwards.
+fn is_over(until: Option<Instant>, at: Instant, end: Option<Instant>) -> bool {
+    until.is_some_and(|until| until <= at && end.is_none_or(|end| until < end))
 }
 
 /// What speaks for an object and against it, but for what was made from the object itself; and whether
@@ -322,6 +322,68 @@ fn links(
     own: &ContextObject,
     asked: &Asked<'_>,
 ) -> Result<(Vec<Link>, bool), Error> {
+    let found = gather(rows, own, asked)?;
+    Ok((found.links(asked.at, &BTreeMap::new()), found.flagged))
+}
+
+/// An object that may speak for another or against it.
+struct Found {
+    source: Source,
+    /// The end of the time for which it is believed.
+    until: Option<Instant>,
+    /// The link, but for its vote and whether it is over.
+    link: Link,
+}
+
+/// What may speak for an object and against it, at any instant.
+pub(crate) struct Gathered {
+    /// The end of the time of the object itself.
+    end: Option<Instant>,
+    found: Vec<Found>,
+    known: Sources,
+    /// True where hidden characters are in the object, or in what it was made from.
+    flagged: bool,
+}
+
+impl Gathered {
+    /// The links at an instant, where these objects ended then.
+    pub(crate) fn links(&self, at: Instant, ended: &BTreeMap<ObjectId, Instant>) -> Vec<Link> {
+        let over = |id: ObjectId, until: Option<Instant>| {
+            let ended = ended.get(&id).copied();
+            let until = until.into_iter().chain(ended).min();
+            is_over(until, at, self.end)
+        };
+        let each = self.found.iter().map(|found| {
+            let id = found.link.object_id;
+            let is_over = over(id, found.until) || self.known.over(&found.source, &over);
+            Link {
+                silent: is_over.then_some(Silence::Over).or(found.link.silent),
+                ..found.link.clone()
+            }
+        });
+        let mut links: Vec<Link> = each.collect();
+        let cast = votes(&evidence_of(&links));
+        let counted = links.iter_mut().filter(|link| link.silent.is_none());
+        for (link, vote) in counted.zip(cast) {
+            link.vote = Some(vote + 1);
+        }
+        links
+    }
+
+    /// The instants at which any of it ends, or something that it was made from, where these objects ended then.
+    pub(crate) fn ends(&self, ended: &BTreeMap<ObjectId, Instant>) -> BTreeSet<Instant> {
+        let speak = self.found.iter();
+        let speak = speak.filter(|found| found.link.direction == Direction::For);
+        let own = speak.map(|found| (found.link.object_id, found.until));
+        let roots = self.known.until.iter().map(|(id, until)| (*id, *until));
+        let all = own.chain(roots);
+        all.flat_map(|(id, until)| until.into_iter().chain(ended.get(&id).copied()))
+            .collect()
+    }
+}
+
+/// Gathers what may speak for an object and against it, but for what was made from the object itself.
+fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Gathered, Error> {
     let id = own.revision().object_id();
     let mut others: BTreeSet<ObjectId> = BTreeSet::new();
     if let Some((entities, claim)) = asked.claim {
@@ -369,33 +431,60 @@ fn links(
             _ => continue,
         };
         flagged |= parents.contains(&other) && examine(object.revision().content()).is_some();
-        let silent = asked.silent(&object, own);
-        links.push((
-            Source::of(&object),
-            Link {
+        let is_for_all = match asked.view {
+            View::Everyone => object.flows_to(own),
+            View::Caller(..) => true,
+        };
+        links.push(Found {
+            source: Source::of(&object),
+            until: object.valid().until,
+            link: Link {
                 object_id: other,
                 name: object.name().to_owned(),
                 origins: BTreeSet::new(),
                 vote: None,
-                silent,
+                silent: (!is_for_all).then_some(Silence::NotForAll),
                 direction,
                 source_authority: object.revision().source_authority(),
                 claim: theirs.map(|(_, theirs)| theirs.claim.to_string()),
             },
-        ));
+        });
     }
     let known = Sources::of(rows, &links, asked.fresh)?;
-    let each = links.into_iter().map(|(source, link)| Link {
-        origins: known.origins(&source, link.object_id),
-        ..link
-    });
-    let mut links: Vec<Link> = each.collect();
-    let cast = votes(&evidence_of(&links));
-    let counted = links.iter_mut().filter(|link| link.silent.is_none());
-    for (link, vote) in counted.zip(cast) {
-        link.vote = Some(vote + 1);
+    for found in &mut links {
+        found.link.origins = known.origins(&found.source, found.link.object_id);
     }
-    Ok((links, flagged))
+    Ok(Gathered {
+        end: own.valid().until,
+        found: links,
+        known,
+        flagged,
+    })
+}
+
+/// Gathers what may speak for an object and against it, as everyone counts it who may see it.
+pub(crate) fn gather_for_all(
+    rows: &mut dyn Read,
+    own: &ContextObject,
+    at: Instant,
+) -> Result<Gathered, Error> {
+    let claim = SlotClaim::of(own);
+    let claim = claim
+        .as_ref()
+        .map(|(entities, claim)| (&entities[..], claim));
+    let asked = Asked {
+        claim,
+        without: &BTreeSet::new(),
+        fresh: &Fresh::default(),
+        at,
+        view: View::Everyone,
+    };
+    gather(rows, own, &asked)
+}
+
+/// The confidence that this evidence gives.
+pub(crate) fn confidence_of(links: &[Link]) -> Score {
+    confidence(&evidence_of(links))
 }
 
 /// Says of an object where it comes from.
@@ -448,35 +537,80 @@ impl Source {
 }
 
 /// The objects that evidence was made from.
-struct Sources(BTreeMap<ObjectId, Source>);
+struct Sources {
+    made: BTreeMap<ObjectId, Source>,
+    /// The last end of each of them that is believed now.
+    until: BTreeMap<ObjectId, Option<Instant>>,
+    /// True where there are more of them than are looked at.
+    is_cut: bool,
+}
 
 impl Sources {
     /// Reads what this evidence was made from, and what that was, as far as it is there.
-    fn of(rows: &mut dyn Read, links: &[(Source, Link)], fresh: &Fresh) -> Result<Sources, Error> {
-        let mut known: BTreeMap<ObjectId, Source> = BTreeMap::new();
-        let parents = links.iter().flat_map(|(source, _)| &source.derived_from);
+    fn of(rows: &mut dyn Read, found: &[Found], fresh: &Fresh) -> Result<Sources, Error> {
+        let mut made: BTreeMap<ObjectId, Source> = BTreeMap::new();
+        let parents = found.iter().flat_map(|found| &found.source.derived_from);
         let mut wanted: BTreeSet<ObjectId> = parents.copied().collect();
-        while !wanted.is_empty() && known.len() < MOST_ANCESTORS {
+        let mut until = BTreeMap::new();
+        while !wanted.is_empty() && made.len() < MOST_ANCESTORS {
             let ids: Vec<ObjectId> = wanted.iter().copied().collect();
             let bodies = rows.heads(&ids)?;
+            for (id, standing) in rows.standing(&ids)? {
+                let speaking = standing.beliefs.iter().filter(|row| row.speaks());
+                // The greatest is what has no end.
+                let last = speaking.map(|row| (row.valid.until.is_none(), row.valid.until));
+                until.extend(last.max().map(|(_, end)| (id, end)));
+            }
             let mut next = BTreeSet::new();
             for id in ids {
                 let source = match fresh.get(&id) {
-                    Some(object) => Some(Source::of(object)),
+                    Some(object) => {
+                        until.insert(id, object.valid().until);
+                        Some(Source::of(object))
+                    }
                     None => bodies
                         .get(&id)
                         .and_then(|body| serde_json::from_str(body).ok()),
                 };
                 if let Some(source) = source {
                     next.extend(source.derived_from.iter().copied());
-                    known.insert(id, source);
+                    made.insert(id, source);
                 }
             }
-            next.retain(|id| !known.contains_key(id));
+            next.retain(|id| !made.contains_key(id));
             // What is gone is asked for once.
             wanted = next.difference(&wanted).copied().collect();
         }
-        Ok(Sources(known))
+        Ok(Sources {
+            made,
+            until,
+            is_cut: !wanted.is_empty(),
+        })
+    }
+
+    /// Returns whether all that an object was made from, and that is believed, is over, itself or by what it was made from: a
+    /// compile leaves the object out as stale then.
+    fn over(&self, source: &Source, over: &dyn Fn(ObjectId, Option<Instant>) -> bool) -> bool {
+        let is_believed = |id: &ObjectId| self.until.contains_key(id);
+        let mut any_over = false;
+        let mut seen: BTreeSet<ObjectId> = BTreeSet::new();
+        let mut open: Vec<ObjectId> = source.derived_from.clone();
+        while let Some(id) = open.pop() {
+            let Some(until) = self.until.get(&id).filter(|_| seen.insert(id)) else {
+                continue;
+            };
+            if over(id, *until) {
+                any_over = true;
+                continue;
+            }
+            match self.made.get(&id) {
+                Some(made) if made.derived_from.iter().any(is_believed) => {
+                    open.extend(&made.derived_from);
+                }
+                _ => return false,
+            }
+        }
+        any_over && !self.is_cut
     }
 
     /// The origins of an object: of what was made from others, those of its roots. Where one of these is gone, those that it
@@ -492,7 +626,7 @@ impl Sources {
             if !seen.insert(id) {
                 continue;
             }
-            match self.0.get(&id) {
+            match self.made.get(&id) {
                 Some(root) if root.derived_from.is_empty() => origins.extend(root.own(id)),
                 Some(made) => open.extend(&made.derived_from),
                 None => {
@@ -680,15 +814,29 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
     if ids.is_empty() {
         return Ok(Vec::new());
     }
+    let at = rows.stamp()?.at;
+    let mut most = BTreeMap::new();
+    for id in ids {
+        // What makes no claim has no evidence.
+        if let Ok(left) = weigh(rows, *id, &BTreeSet::new(), at, View::Everyone) {
+            most.insert(*id, left.confidence);
+        }
+    }
+    lower_to(rows, &most, &BTreeMap::new())
+}
+
+/// Lowers the confidence of these beliefs to so much, where it is more; and ends what is believed of these revisions then.
+pub(crate) fn lower_to(
+    rows: &mut dyn Write,
+    most: &BTreeMap<ObjectId, Score>,
+    ends: &BTreeMap<ObjectId, (RevisionId, Instant)>,
+) -> Result<Vec<Lowered>, Error> {
     let stamp = rows.stamp()?;
     let (mut change, mut written) = (Change::default(), Vec::new());
     let mut sealer = Sealer::default();
+    let ids: BTreeSet<ObjectId> = most.keys().chain(ends.keys()).copied().collect();
     for id in ids {
-        // What makes no claim has no evidence.
-        let Ok(left) = weigh(rows, *id, &BTreeSet::new(), stamp.at, View::Everyone) else {
-            continue;
-        };
-        let Some(standing) = rows.standing(&[*id])?.remove(id) else {
+        let Some(standing) = rows.standing(&[id])?.remove(&id) else {
             continue;
         };
         // What waits beside it has evidence of its own.
@@ -699,20 +847,19 @@ pub(crate) fn lower(rows: &mut dyn Write, ids: &BTreeSet<ObjectId>) -> Result<Ve
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
             let object = read_revision(&mut sealer, revision, &body)?;
-            if object.revision().confidence() > left.confidence {
-                lowered.insert(
-                    revision,
-                    with_confidence(&mut sealer, &object, left.confidence)?,
-                );
+            let most = most.get(&id).copied();
+            if let Some(most) = most.filter(|most| object.revision().confidence() > *most) {
+                lowered.insert(revision, with_confidence(&mut sealer, &object, most)?);
             }
         }
-        if lowered.is_empty() {
+        let end = ends.get(&id).copied();
+        if lowered.is_empty() && end.is_none() {
             continue;
         }
         let name = standing.name.clone();
-        let revision = restate(&mut change, *id, standing, stamp, lowered);
+        let revision = restate(&mut change, id, standing, stamp, lowered, end);
         written.push(Lowered {
-            object: *id,
+            object: id,
             name,
             revision,
         });
@@ -736,22 +883,28 @@ pub(crate) fn with_confidence(
 }
 
 /// Puts revisions in the place of others in all that is believed of an object, for the same times; returns the revision that was
-/// written last.
+/// written last. What is believed of the revision that `end` names ends then.
 pub(crate) fn restate(
     change: &mut Change,
     id: ObjectId,
     standing: Standing,
     stamp: Stamp,
     new: BTreeMap<RevisionId, RevisionRow>,
+    end: Option<(RevisionId, Instant)>,
 ) -> RevisionId {
     let settlement = rejudge(&standing.beliefs, stamp, |row| {
-        Some(match new.get(&row.revision) {
-            Some(new) => BeliefRow {
-                revision: new.revision,
-                ..row.clone()
-            },
-            None => row.clone(),
-        })
+        let mut row = row.clone();
+        let end = end.filter(|(of, _)| row.speaks() && row.revision == *of);
+        if let Some((_, end)) = end {
+            if row.valid.from.is_some_and(|from| end <= from) {
+                return None;
+            }
+            row.valid.until = row.valid.until.into_iter().chain([end]).min();
+        }
+        if let Some(new) = new.get(&row.revision) {
+            row.revision = new.revision;
+        }
+        Some(row)
     });
     let head = new.get(&standing.head).map(|new| new.revision);
     let head = head.unwrap_or(standing.head);

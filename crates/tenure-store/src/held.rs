@@ -19,6 +19,22 @@ pub(crate) fn held(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
+    held_where(rows, ids, Err)
+}
+
+/// The same of those that are whole: what is damaged is reported by the check.
+pub(crate) fn held_whole(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
+    held_where(rows, ids, |_| Ok(()))
+}
+
+fn held_where(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+    damaged: impl Fn(Error) -> Result<(), Error>,
+) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
     let standing = rows.standing(ids)?;
     let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
     let beliefs: Vec<_> = beliefs.filter(|row| row.speaks()).collect();
@@ -27,7 +43,13 @@ pub(crate) fn held(
     let mut held: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();
     for row in beliefs {
         let body = bodies.get(&row.revision).map_or("", String::as_str);
-        let object = read_revision(&mut sealer, row.revision, body)?;
+        let object = match read_revision(&mut sealer, row.revision, body) {
+            Ok(object) => object,
+            Err(error) => {
+                damaged(error)?;
+                continue;
+            }
+        };
         let object = believed(&object, row, Usage::default(), None);
         let later = held.get(&row.object);
         if later.is_none_or(|later| later.valid().from < object.valid().from) {

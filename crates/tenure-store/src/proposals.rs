@@ -12,6 +12,7 @@ use tenure::time::Instant;
 
 use crate::conflicts::{Conflict, ConflictQuery};
 use crate::engine::BeliefRow;
+use crate::expiry::weakened;
 use crate::labels::{Sees, open, open_objects};
 use crate::stale::{AT_ONCE, Stale, stale};
 use crate::stored::read_revision;
@@ -42,6 +43,8 @@ pub enum WaitingKind {
     Stale,
     /// An object that was judged along with what it was made from, which is clean again.
     Judged,
+    /// A belief of which evidence is over: the next sweep lowers it, or ends it.
+    Weakened,
 }
 
 /// Something that waits for a person.
@@ -99,7 +102,7 @@ impl Waiting {
 
 impl Tenant {
     /// Everything that waits for a person at this instant: what awaits confirmation, entities, conflicts that nothing
-    /// decides, what is stale, and what was judged along with something that is clean again. A caller is told of what may be seen.
+    /// decides, what is stale, beliefs of which evidence is over, and what was judged along with something that is clean again. A caller is told of what may be seen.
     ///
     /// # Errors
     ///
@@ -145,7 +148,11 @@ impl Tenant {
         };
         let unresolved = self.conflict_page(&unresolved, usize::MAX)?;
         all.extend(unresolved.conflicts.into_iter().map(conflict));
-        all.extend(self.stale(now, sees)?);
+        let stale = self.stale(now, sees)?;
+        let told: BTreeSet<ObjectId> = stale.iter().filter_map(|one| one.object_id).collect();
+        all.extend(stale);
+        let weakened = self.weakened_seen(now, sees)?.into_iter();
+        all.extend(weakened.filter(|one| one.object_id.is_none_or(|id| !told.contains(&id))));
         all.extend(self.judged_along(sees)?);
         if *self.name != *DEFAULT {
             let all_of = all.into_iter();
@@ -165,6 +172,35 @@ impl Tenant {
 }
 
 impl Tenant {
+    /// The beliefs that the next sweep lowers or ends, since evidence for them is over.
+    fn weakened_seen(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
+        let (found, shown) = self.read(|rows| {
+            let found = weakened(rows, now)?;
+            let ids = found.iter().flat_map(|one| [one.object_id, one.over]);
+            let ids: BTreeSet<ObjectId> = ids.collect();
+            let shown = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
+            Ok((found, shown.into_iter().collect::<BTreeSet<_>>()))
+        })?;
+        let found = found.into_iter();
+        let found = found.filter(|one| shown.contains(&one.object_id));
+        let each = found.map(|one| Waiting {
+            kind: WaitingKind::Weakened,
+            object_id: Some(one.object_id),
+            other_id: Some(one.over).filter(|over| shown.contains(over)),
+            other_name: None,
+            why: None,
+            texts: Vec::new(),
+            entity: None,
+            name: one.name,
+            object_type: Some(ObjectType::InferredBelief),
+            rule: None,
+            since: None,
+            decide: "tenure store sweep".to_owned(),
+            otherwise: vec![format!("tenure store retract {}", one.object_id)],
+        });
+        Ok(each.collect())
+    }
+
     /// The objects that were judged in the same write as something that they were made from, of which nothing is judged any
     /// more.
     fn judged_along(&self, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {

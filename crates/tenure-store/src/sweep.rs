@@ -17,6 +17,7 @@ use tenure::{ContextObject, Digest, Error};
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::evidence::gate;
+use crate::expiry::Weakened;
 use crate::held::Fresh;
 use crate::judge::age_all;
 use crate::labels::{Sees, open, open_objects};
@@ -87,6 +88,9 @@ pub struct Sweep {
     /// the next sweep looks again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Retired>,
+    /// The beliefs of which evidence is over: they are lowered, or end with it. By id.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weakened: Vec<Weakened>,
     /// The number of compile records that were dropped.
     pub records: u64,
 }
@@ -159,7 +163,8 @@ pub struct Retention {
 impl Tenant {
     /// Finds what has become too old at this instant by its own decay rule, or that of its type in the policy that the tenant
     /// keeps under the name `retirement`, and does what its
-    /// retirement rule says, but for those to be erased: these await confirmation. With `dry_run` it is only found. Age counts from the last confirmation,
+    /// retirement rule says, but for those to be erased: these await confirmation. Beliefs of which evidence is over by then are lowered, or
+    /// end with it. With `dry_run` it is only found. Age counts from the last confirmation,
     /// else from the start of its validity, else from when it was written.
     ///
     /// # Errors
@@ -192,10 +197,12 @@ impl Tenant {
         if dry_run {
             return Ok(Sweep {
                 retired: old.into_iter().map(|old| old.retired).collect(),
+                weakened: self.weakened(now)?,
                 ..Sweep::default()
             });
         }
         let (retired, left) = self.retire(old, hard_delete, writing)?;
+        let weakened = self.weaken(now, writing)?;
         let records = match retention {
             Retention {
                 before: None,
@@ -208,6 +215,7 @@ impl Tenant {
         Ok(Sweep {
             retired,
             left,
+            weakened,
             records,
         })
     }
@@ -275,7 +283,7 @@ impl Tenant {
         hard_delete: HardDelete,
         writing: &Writing,
     ) -> Result<Option<Sweep>, Error> {
-        if self.too_old(now, hard_delete)?.is_empty() {
+        if self.too_old(now, hard_delete)?.is_empty() && self.weakened(now)?.is_empty() {
             return Ok(Some(Sweep::default()));
         }
         let every = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);

@@ -8,19 +8,22 @@ use tenure::belief::entity::{Entities, EntityEntry, EntityOp};
 use tenure::belief::{Ground, Loser, SlotClaim, defeats};
 use tenure::num::Score;
 use tenure::object::{
-    Authority, ConflictPolicy, ContradictionStatus, Decision, Lifecycle, ObjectId, Provenance,
-    SlotCardinality,
+    Authority, ConflictPolicy, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType,
+    Provenance, SlotCardinality, SourceKind,
 };
 use tenure::time::Instant;
-use tenure::{ContextObject, ErrorKind, ObjectDocument};
+use tenure::{AsOf, ContextObject, ErrorKind, ObjectDocument, Policy};
 use tenure_store::{
     Conflict, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote, Writing,
 };
 
-use crate::common::{Home, document, fresh, histories, put};
+use crate::common::{Home, document, fresh, histories, now, put};
+use crate::retirement::verdicts_under;
 
 on_both_engines!(
     a_conflict_is_judged_decided_and_gone,
+    whom_to_ask_follows_from_where_both_come_from,
+    what_loses_by_its_source_is_disputed,
     a_claim_that_is_none_is_noted,
     who_may_not_see_both_is_told_of_neither,
     nothing_of_an_erased_claim_is_left,
@@ -156,6 +159,154 @@ fn a_conflict_is_judged_decided_and_gone(home: &Home) {
     }
     let found = acme.check().unwrap();
     assert!(found.is_empty(), "{found:?}");
+}
+
+fn whom_to_ask_follows_from_where_both_come_from(home: &Home) {
+    use ResolverAction::{SystemOfRecord, ToolLookup, UserQuestion};
+    let of_kind = |kind: SourceKind| Provenance {
+        source_kind: Some(kind),
+        ..Provenance::default()
+    };
+    let from = |kind: SourceKind| ObjectDocument {
+        provenance: Some(of_kind(kind)),
+        ..ObjectDocument::default()
+    };
+    let result = ObjectDocument {
+        object_type: Some(ObjectType::ToolResult),
+        tool_call_id: Some("call-1".into()),
+        ..ObjectDocument::default()
+    };
+    let path = ObjectDocument {
+        update_path: Some("https://records.example/desk".into()),
+        ..ObjectDocument::default()
+    };
+    // What is from the web is no system of record by saying so.
+    let page = ObjectDocument {
+        source_origin: Some("https://evil.example/1".into()),
+        ..from(SourceKind::SystemOfRecord)
+    };
+    let plain = ObjectDocument::default();
+    let both = ObjectDocument {
+        provenance: Some(of_kind(SourceKind::Tool)),
+        ..path.clone()
+    };
+    for (at, (one, other, actions)) in [
+        (&plain, &plain, &[UserQuestion][..]),
+        (&from(SourceKind::Document), &plain, &[UserQuestion]),
+        (&page, &plain, &[UserQuestion]),
+        (
+            &from(SourceKind::SystemOfRecord),
+            &plain,
+            &[SystemOfRecord, UserQuestion],
+        ),
+        (&path, &plain, &[SystemOfRecord, UserQuestion]),
+        (&from(SourceKind::Tool), &plain, &[ToolLookup, UserQuestion]),
+        (&result, &plain, &[ToolLookup, UserQuestion]),
+        (
+            &from(SourceKind::SystemOfRecord),
+            &from(SourceKind::Tool),
+            &[SystemOfRecord, ToolLookup, UserQuestion],
+        ),
+        (&both, &plain, &[SystemOfRecord, ToolLookup, UserQuestion]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let tenant = home.tenant(&format!("t{at}"));
+        // Alike in all that a protocol compares.
+        let says = |name: &str, claim: &str, of: &ObjectDocument| {
+            let own = claims(name, claim);
+            ObjectDocument {
+                name: own.name,
+                content: own.content,
+                normalized_claim: own.normalized_claim,
+                canonical_entity_ids: own.canonical_entity_ids,
+                authority_level: Some(Authority::Data),
+                source_authority: Some(Score::HALF),
+                ..of.clone()
+            }
+        };
+        ids(
+            &tenant,
+            vec![
+                says("a", "port == 80", one),
+                says("b", "port == 443", other),
+            ],
+        );
+        let found = conflicts(&tenant);
+        assert_eq!(found.len(), 1, "{at}");
+        assert_eq!(found[0].actions, actions, "{at}");
+        // Once it is decided, nobody is asked.
+        let (first, second) = (found[0].first.object_id, found[0].second.object_id);
+        tenant
+            .resolve_conflict(
+                first,
+                second,
+                Decision::First,
+                None,
+                None,
+                &Writing::default(),
+            )
+            .unwrap();
+        assert_eq!(conflicts(&tenant)[0].actions, [], "{at}");
+    }
+}
+
+/// The list, the reason of a compile and what a record says of it are one word.
+fn what_loses_by_its_source_is_disputed(home: &Home) {
+    let acme = home.tenant("acme");
+    let of = |name: &str, claim: &str, authority: Authority, quality: u32| ObjectDocument {
+        authority_level: Some(authority),
+        source_authority: Some(Score::from_millionths(quality)),
+        ..claims(name, claim)
+    };
+    let user = Authority::User;
+    ids(
+        &acme,
+        vec![
+            of("worse", "port == 80", user, 100_000),
+            of("better", "port == 443", user, 900_000),
+            of("low", "host == x", user, 900_000),
+            of("high", "host == y", Authority::Developer, 100_000),
+        ],
+    );
+    let (disputed, overridden) = (
+        ContradictionStatus::Disputed,
+        ContradictionStatus::Overridden,
+    );
+    let listed: BTreeMap<Ground, ContradictionStatus> = conflicts(&acme)
+        .into_iter()
+        .map(|one| (one.ground, one.status))
+        .collect();
+    let expected = [
+        (Ground::Authority, overridden),
+        (Ground::SourceAuthority, disputed),
+    ];
+    assert_eq!(listed, expected.into());
+
+    let loaded = acme.load().unwrap();
+    for (rule, low) in [
+        ("settle", overridden),
+        ("quarantine", ContradictionStatus::Quarantined),
+    ] {
+        let policy = Policy::from_toml(&format!("contradictions = \"{rule}\"")).unwrap();
+        let out = verdicts_under(&policy, loaded.candidates(), AsOf::both(now()));
+        let status = |name: &str| out.iter().find(|(own, _)| own == name).unwrap().1.clone();
+        assert_eq!(status("worse").contradiction(), Some(disputed), "{rule}");
+        assert_eq!(status("low").contradiction(), Some(low), "{rule}");
+        assert_eq!(status("worse").code(), "overridden");
+        assert!(
+            status("worse")
+                .sentence()
+                .starts_with("disputed, and `better` stands")
+        );
+    }
+    // The policy of a compile changes nothing in the list.
+    assert!(
+        conflicts(&acme)
+            .iter()
+            .all(|one| one.status != ContradictionStatus::Quarantined)
+    );
 }
 
 fn a_claim_that_is_none_is_noted(home: &Home) {

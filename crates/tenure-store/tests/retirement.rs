@@ -452,14 +452,22 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
 
 /// The names of these candidates, each with the reason that a compile gives.
 fn verdicts(candidates: &Candidates, as_of: AsOf) -> Vec<(String, Reason)> {
+    verdicts_under(&Policy::preset("standard").unwrap(), candidates, as_of)
+}
+
+/// The reason for each object in a compile under a policy, by name.
+pub(crate) fn verdicts_under(
+    policy: &Policy,
+    candidates: &Candidates,
+    as_of: AsOf,
+) -> Vec<(String, Reason)> {
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
-    let policy = Policy::preset("standard").unwrap();
     let mut request = Request::new("Is it so, still?", Budget::tokens(4_000)).with_as_of(as_of);
     let first = candidates.objects().first();
     let tenant = first.map_or("acme", |object| &object.revision().scope().tenant);
     request.principal.tenant = tenant.into();
     request.principal.clearance = Classification::HighlyRestricted;
-    let outcome = compile(&world, &policy, &request, candidates, &Facts::none()).unwrap();
+    let outcome = compile(&world, policy, &request, candidates, &Facts::none()).unwrap();
     let verdicts = outcome.single().unwrap().trace.verdicts.iter();
     let each = verdicts.map(|verdict| (verdict.name.to_string(), verdict.reason.clone()));
     each.collect()

@@ -16,6 +16,7 @@ mod damage;
 mod decisions;
 mod encrypted;
 mod evidence;
+mod expiring;
 mod migration;
 mod mutations;
 mod people;

@@ -13,6 +13,9 @@ pub(crate) struct ConflictsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConflictsCommand {
     /// List the pairs of claims that cannot both hold, and which of the two stands
+    ///
+    /// What loses by its source is disputed, as both are where neither stands; all else that loses is overridden. A policy that
+    /// quarantines what higher authority overrides acts in its own compiles: their traces say quarantined, the list does not.
     List(ListConflictsArgs),
     /// Show what was ever judged of the claims of two objects
     Show(ShowConflictArgs),

@@ -115,7 +115,7 @@ pub(crate) enum StoreCommand {
     /// Retire the objects that are too old by their own rule
     ///
     /// Or by that of their type in the policy that the tenant keeps under the name `retirement`. A compile leaves them out
-    /// already.
+    /// already. Beliefs of which evidence is over are lowered, or end with it.
     Sweep(SweepArgs),
     /// List the newest compile records, or print one
     Records(RecordsArgs),
@@ -387,13 +387,13 @@ pub(crate) struct SubjectArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// Only show what would be retired
+    /// Only show what would be retired, lowered or ended
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Erase what is to be erased by its own rule; without it that is only proposed
     #[arg(long)]
     pub(crate) hard_delete: bool,
-    /// The instant at which ages are measured [default: now]
+    /// The instant at which ages are measured, and by which evidence is over [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) at: Option<String>,
     /// Drop compile records made before this instant

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, Policy, Principal};
-use tenure_store::{BeliefWithEvidence, Sees, Silence};
+use tenure_store::{BeliefWithEvidence, Sees, Silence, Weakening};
 use tenure_workspace::{Clock, object_id};
 
 use super::store::{as_named, print_written, tenant, writing};
@@ -76,6 +76,15 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
         "  confidence  {confidence}{most}, stated {}\n",
         belief.stated
     ));
+    let next = belief.weakened.map(|next| match next {
+        Weakening::LoweredTo(confidence) => format!("lowers it to {confidence}"),
+        Weakening::Ends(at) => format!("ends it as of {at}"),
+    });
+    if let Some(next) = next {
+        text.push_str(&format!(
+            "  evidence for it is over since it was written: the next `tenure store sweep` {next}\n"
+        ));
+    }
     for link in &belief.evidence {
         let claim = link
             .claim

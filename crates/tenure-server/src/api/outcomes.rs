@@ -39,7 +39,7 @@ pub(super) struct Outcomes {
 /// Everything that waits for a person.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Proposals {
-    /// Each with its kind (`outcome`, `inferred`, `confirmation`, `erasure`, `entity`, `conflict`, `stale`), its name, the object or
+    /// Each with its kind (`outcome`, `inferred`, `confirmation`, `erasure`, `entity`, `conflict`, `stale`, `judged`, `weakened`), its name, the object or
     /// the entity, since when it waits, and the command that decides it.
     proposals: Vec<Value>,
 }

@@ -499,6 +499,16 @@ impl Read for Rows<'_> {
         self.all(sql, &[&stage.term()], belief)
     }
 
+    fn over(&mut self, at: Instant) -> Result<Vec<BeliefRow>, Error> {
+        let sql = belief!(
+            "SELECT",
+            " FROM beliefs b JOIN objects o ON o.tenant = $1 AND o.object = b.object \
+             WHERE b.tenant = $1 AND b.tx_end IS NULL AND b.valid_until <= $2 \
+             ORDER BY o.place, b.valid_from NULLS FIRST"
+        );
+        self.all(sql, &[&at.micros()], belief)
+    }
+
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error> {
         let sql = "SELECT object FROM subjects WHERE tenant = $1 AND subject = $2 ORDER BY object";
         self.ids(sql, &[&subject])

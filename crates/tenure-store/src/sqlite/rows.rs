@@ -342,6 +342,16 @@ impl Read for Rows<'_> {
         self.all(&sql, params![tenant, stage.term()], held_belief)
     }
 
+    fn over(&mut self, at: Instant) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
+             WHERE b.tenant = ?1 AND b.tx_end IS NULL AND b.valid_until <= ?2 \
+             ORDER BY b.place, b.valid_from"
+        );
+        self.all(&sql, params![tenant, at.micros()], held_belief)
+    }
+
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error> {
         let sql = "SELECT object FROM subjects WHERE tenant = ?1 AND subject = ?2 ORDER BY object";
         self.ids(sql, params![self.tenant, subject])

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tenure::object::{ObjectId, clip};
+use tenure::object::{ContradictionStatus, ObjectId, clip};
 
-use tenure::trace::{EpochCause, InputDigests, Ruling};
+use tenure::trace::{EpochCause, InputDigests, Note, Reason, Ruling};
 use tenure::{Candidates, Digest, Request, Trace};
 
 use super::StoreRef;
@@ -66,6 +66,10 @@ pub struct ExchangeCompile {
     pub included: Choices,
     /// Those that stayed out.
     pub omitted: Choices,
+    /// The names that were not resolved: aliases of several entities, and entities that wait for a person. Records of older versions
+    /// do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_conflicts: Option<u64>,
     /// The number that stayed out because they are too old.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decayed: u64,
@@ -95,6 +99,9 @@ pub struct Chosen {
     pub name: String,
     /// The code of the reason.
     pub code: String,
+    /// The judgement on its claim, where that is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradiction_status: Option<ContradictionStatus>,
     /// Its cost, in tokens.
     pub tokens: u32,
     /// Set for an object from outside the conversation.
@@ -145,12 +152,46 @@ pub(crate) fn choices(
                 object_id: object.revision().object_id(),
                 name: clip(&verdict.name),
                 code: code.to_owned(),
+                contradiction_status: verdict.reason.contradiction(),
                 tokens: verdict.tokens,
                 beside: *at >= own,
             });
         }
     }
     (included, omitted, decayed)
+}
+
+/// The number of names of a compile that were not resolved.
+pub(crate) fn entity_conflicts(trace: &Trace) -> u64 {
+    let open = trace.notes.iter().filter(|note| {
+        matches!(
+            note,
+            Note::AmbiguousAlias { .. } | Note::EntityUndecided { .. }
+        )
+    });
+    open.count() as u64
+}
+
+/// Returns whether a claim was left out as one that is in question, and not for what others say better.
+pub(crate) fn is_quarantined(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Contradicted { .. }
+            | Reason::ConflictingClaimUnresolved { .. }
+            | Reason::Overridden {
+                quarantined: true,
+                ..
+            }
+    )
+}
+
+impl Chosen {
+    /// The same of an object that a record names. Records of older versions do not say of what was overridden whether it was
+    /// quarantined.
+    pub fn is_quarantined(&self) -> bool {
+        let by_policy = self.contradiction_status == Some(ContradictionStatus::Quarantined);
+        by_policy || matches!(&*self.code, "contradicted" | "conflicting_claim_unresolved")
+    }
 }
 
 /// The summaries that a record names.

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use tenure::object::{ContradictionStatus, ObjectId};
 use tenure::section::{Section, Zone};
 use tenure::trace::{Note, ProviderUsage, Ruling};
-use tenure::{ContextObject, Digest, Error, Reason, Trace, Verdict};
+use tenure::{ContextObject, Digest, Error, Trace, Verdict};
 
-use super::{Records, StoredRecord};
+use super::{Records, StoredRecord, entity_conflicts, is_quarantined};
 
 /// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
@@ -99,24 +99,7 @@ impl Records<'_> {
             .sum();
         let choice = record.choice();
         let usage = record.record.usage;
-        let disputed = |seen: &&Seen<'_>| {
-            matches!(
-                seen.verdict.reason,
-                Reason::Contradicted { .. }
-                    | Reason::ConflictingClaimUnresolved { .. }
-                    | Reason::Overridden {
-                        quarantined: true,
-                        ..
-                    }
-            )
-        };
-        let ambiguous = trace.notes.iter();
-        let ambiguous = ambiguous.filter(|note| {
-            matches!(
-                note,
-                Note::AmbiguousAlias { .. } | Note::EntityUndecided { .. }
-            )
-        });
+        let disputed = |seen: &&Seen<'_>| is_quarantined(&seen.verdict.reason);
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
         let decayed = seen.iter().filter(|seen| seen.verdict.reason.is_age());
@@ -158,7 +141,7 @@ impl Records<'_> {
                 "context_precision": choice.and_then(|choice| choice.context_precision),
                 "context_recall": choice.and_then(|choice| choice.context_recall),
                 "state_decay_evictions": decayed,
-                "entity_resolution_conflicts": ambiguous.count(),
+                "entity_resolution_conflicts": entity_conflicts(trace),
                 "compilation_latency_ms": record.record.compilation_latency_us as f64 / 1000.0,
             },
         }))
@@ -429,16 +412,9 @@ impl Records<'_> {
 }
 
 fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
-    match seen.verdict.reason {
-        Reason::ConflictingClaimUnresolved { .. } => Some(ContradictionStatus::Disputed),
-        Reason::Overridden {
-            quarantined: true, ..
-        } => Some(ContradictionStatus::Quarantined),
-        _ => seen
-            .object
-            .as_ref()
-            .map(|object| object.status().contradiction),
-    }
+    let own = seen.object.as_ref();
+    let own = own.map(|object| object.status().contradiction);
+    seen.verdict.reason.contradiction().or(own)
 }
 
 fn compiled_object(seen: &Seen<'_>) -> Value {
@@ -485,6 +461,9 @@ fn omitted_object(seen: &Seen<'_>) -> Value {
         fields.insert("object_id".into(), seen.id());
         let grade = seen.verdict.score.map(|score| score.grade);
         fields.insert("priority_tier".into(), json!(grade));
+        if let Some(status) = seen.verdict.reason.contradiction() {
+            fields.insert("contradiction_status".into(), json!(status));
+        }
     }
     shown
 }

@@ -32,7 +32,7 @@ use crate::workspace::Workspace;
 
 pub use again::{Again, ExchangeReplay};
 pub use compiled::{Choices, Chosen, ExchangeCompile};
-pub(crate) use compiled::{choices, summaries};
+pub(crate) use compiled::{choices, entity_conflicts, is_quarantined, summaries};
 pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
 pub use labels::{Choice, Labels};
 pub use look::{CompileLine, Line, Listed, Look};

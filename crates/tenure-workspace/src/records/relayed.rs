@@ -7,7 +7,7 @@ use tenure::time::Instant;
 use tenure_store::Tenant;
 
 use super::forms::cache_hit;
-use super::{Choices, EXCHANGE_PREFIX, Ending, ExchangeRecord, Records};
+use super::{Choices, Chosen, EXCHANGE_PREFIX, Ending, ExchangeRecord, Records};
 
 /// The most requests of a conversation that are read, and the most records that are looked through for them.
 const MAX_REQUESTS: usize = 10_000;
@@ -153,11 +153,10 @@ impl ExchangeRecord {
         let compile = self.compile.as_deref();
         let principal = compile.map(|compile| &compile.request.principal);
         let usage = self.usage.as_ref();
-        let named = |choices: Option<&Choices>| -> Vec<Value> {
+        let named = |choices: Option<&Choices>, quarantined: bool| -> Vec<Value> {
             let named = choices.into_iter().flat_map(|choices| &choices.named);
-            let shown =
-                named.map(|chosen| json!({ "object_id": chosen.object_id, "reason": chosen.code }));
-            shown.collect()
+            let named = named.filter(|chosen| chosen.is_quarantined() == quarantined);
+            named.map(chosen_object).collect()
         };
         let cached = usage.map(|usage| usage.cache_read);
         let input = usage.map(|usage| usage.input);
@@ -173,9 +172,9 @@ impl ExchangeRecord {
             "cache_hit_status": cache_hit(usage),
             "cached_tokens_read": cached,
             "state_compilation_metadata": {
-                "compiled_objects": named(compile.map(|compile| &compile.included)),
-                "omitted_objects": named(compile.map(|compile| &compile.omitted)),
-                "quarantined_objects": [],
+                "compiled_objects": named(compile.map(|compile| &compile.included), false),
+                "omitted_objects": named(compile.map(|compile| &compile.omitted), false),
+                "quarantined_objects": named(compile.map(|compile| &compile.omitted), true),
                 "retrieval_metadata": {
                     "query_hash": compile.map(|compile| compile.inputs.request),
                     "retrieved_candidate_count": compile.map(|compile| compile.included.len() + compile.omitted.len()),
@@ -194,7 +193,7 @@ impl ExchangeRecord {
                 "context_precision": null,
                 "context_recall": null,
                 "state_decay_evictions": compile.map(|compile| compile.decayed),
-                "entity_resolution_conflicts": null,
+                "entity_resolution_conflicts": compile.map(|compile| compile.entity_conflicts),
                 "compilation_latency_ms": null,
             },
         })
@@ -242,6 +241,16 @@ impl ExchangeRecord {
             "CLEAN"
         }
     }
+}
+
+/// An object that a record names, as others read it. What an older record does not say of a claim in question is null.
+fn chosen_object(chosen: &Chosen) -> Value {
+    let mut shown = json!({ "object_id": chosen.object_id, "reason": chosen.code });
+    let status = chosen.contradiction_status;
+    if status.is_some() || chosen.is_quarantined() {
+        shown["contradiction_status"] = json!(status);
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use tenure::policy::PolicyDocument;
 use tenure::{Error, Request, TaskState};
 
-use crate::records::{ExchangeCompile, choices, summaries};
+use crate::records::{ExchangeCompile, choices, entity_conflicts, summaries};
 use crate::sessions::{Session, SessionCompiled, SessionJob};
 
 /// The longest text that ranks, in bytes.
@@ -54,6 +54,7 @@ impl Done {
                 summaries: summaries(&report.checkpoints),
                 included,
                 omitted,
+                entity_conflicts: Some(entity_conflicts(trace)),
                 decayed,
                 pieces: Vec::new(),
             },

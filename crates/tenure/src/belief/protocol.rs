@@ -111,6 +111,18 @@ vocabulary! {
     }
 }
 
+impl Ground {
+    /// The standing of what loses on this ground: overridden by what goes before it, or disputed, as both are where neither stands.
+    pub const fn status(self) -> ContradictionStatus {
+        match self {
+            Ground::Asks | Ground::SourceAuthority | Ground::Confidence | Ground::Tie => {
+                ContradictionStatus::Disputed
+            }
+            _ => ContradictionStatus::Overridden,
+        }
+    }
+}
+
 impl Loser {
     /// The same, for the pair the other way round.
     #[must_use]
@@ -135,14 +147,10 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The standing of the loser: overridden by what has more authority or a better source, or disputed, as both are.
+    /// The standing of the loser. A policy that quarantines what higher authority overrides
+    /// ([`Contradictions`](crate::policy::Contradictions)) acts in its own compiles alone, and changes no judgement.
     pub const fn status(&self) -> ContradictionStatus {
-        match self.ground {
-            Ground::Asks | Ground::SourceAuthority | Ground::Confidence | Ground::Tie => {
-                ContradictionStatus::Disputed
-            }
-            _ => ContradictionStatus::Overridden,
-        }
+        self.ground.status()
     }
 
     /// Returns whether the one that stands replaced the other, as what is newer does.

@@ -185,7 +185,8 @@ pub enum Reason {
         /// The judgement.
         status: ContradictionStatus,
     },
-    /// Omitted: another claim on its slot, which cannot hold beside it, stands on better ground.
+    /// Omitted: another claim on its slot, which cannot hold beside it, stands on better ground. By that ground it is overridden or
+    /// disputed ([`Reason::contradiction`]).
     Overridden {
         /// The object with that claim.
         by: Arc<str>,
@@ -536,6 +537,20 @@ impl Reason {
         }
     }
 
+    /// The judgement on a claim, where it is the reason: the store's own, or what follows from the ground on which another stands.
+    /// Of what `superseded` replaces, its object says so.
+    pub const fn contradiction(&self) -> Option<ContradictionStatus> {
+        match self {
+            Reason::Contradicted { status } => Some(*status),
+            Reason::Overridden {
+                quarantined: true, ..
+            } => Some(ContradictionStatus::Quarantined),
+            Reason::Overridden { ground, .. } => Some(ground.status()),
+            Reason::ConflictingClaimUnresolved { .. } => Some(ContradictionStatus::Disputed),
+            _ => None,
+        }
+    }
+
     /// Returns whether it is that something is too old: for its own threshold, that of its type, or that of its section.
     pub fn is_age(&self) -> bool {
         matches!(
@@ -667,7 +682,12 @@ impl Reason {
                 quarantined,
             } => {
                 let quarantined = if *quarantined { ", quarantined" } else { "" };
-                format!("overridden by `{by}`: {ground}{quarantined}")
+                match ground.status() {
+                    ContradictionStatus::Disputed => {
+                        format!("disputed, and `{by}` stands: {ground}")
+                    }
+                    _ => format!("overridden by `{by}`: {ground}{quarantined}"),
+                }
             }
             Reason::ConflictingClaimUnresolved { with } => {
                 format!("contradicts `{with}`, and nothing says which holds")

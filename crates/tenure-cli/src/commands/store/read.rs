@@ -90,6 +90,7 @@ pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
             WaitingKind::Conflict => "which one stands?",
             WaitingKind::Stale => "make it anew",
             WaitingKind::Judged => "clean again?",
+            WaitingKind::Weakened => "evidence is over",
             _ => "confirm or retract",
         };
         let since = one.since.map(|since| format!("  since {since}"));

@@ -9,7 +9,9 @@ use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure::object::RetirementRule;
 use tenure::request::from_json;
-use tenure_store::{Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Written};
+use tenure_store::{
+    Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Weakening, Written,
+};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
@@ -303,11 +305,28 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             cell(&left.name)
         ));
     }
+    for one in &sweep.weakened {
+        let (verb, becomes) = match one.becomes {
+            Weakening::LoweredTo(confidence) => ("lowered", format!("to {confidence}")),
+            Weakening::Ends(at) => ("ended", format!("as of {at}")),
+        };
+        text.push_str(&format!(
+            "{verb:<25}  from {} {becomes}  {}  {}  evidence is over: {}\n",
+            one.stated,
+            one.object_id,
+            cell(&one.name),
+            one.over
+        ));
+    }
+    let weakened = match sweep.weakened.len() {
+        0 => String::new(),
+        beliefs => format!(", {beliefs} lowered or ended"),
+    };
     text.push_str(&if args.dry_run {
-        format!("{} would be retired\n", sweep.retired.len())
+        format!("{} would be retired{weakened}\n", sweep.retired.len())
     } else {
         format!(
-            "{} retired, {} records dropped\n",
+            "{} retired{weakened}, {} records dropped\n",
             sweep.retired.len(),
             sweep.records
         )
