@@ -16,6 +16,7 @@ mod damage;
 mod decisions;
 mod encrypted;
 mod evidence;
+mod histories;
 mod migration;
 mod mutations;
 mod people;
