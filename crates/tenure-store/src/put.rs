@@ -21,7 +21,7 @@ use crate::evidence::gate;
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{note_on, note_mentions, note_ring};
+use crate::notes::{note_mentions, note_on, note_ring};
 use crate::resolution::resolve_written;
 use crate::rings::made_from_themselves;
 use crate::settle::{apply, settle};
