@@ -297,7 +297,7 @@ fn a_crowd_on_one_slot_is_listed_and_compiled(home: &Home) {
     println!(
         "{many} claims: written in {wrote:?}, in pages in {paged:?}, listed twice in {listed:?}, compiled in {compiled:?}"
     );
-    assert!(took.as_secs() < 900, "{took:?}");
+    assert!(took.as_secs() < u64::from(120 + many / 4), "{took:?}");
 }
 
 fn a_decision_on_a_pair_that_is_gone_is_refused(home: &Home) {
