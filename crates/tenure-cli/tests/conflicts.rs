@@ -1,6 +1,6 @@
 //! Claims that cannot both hold: what a write says of them, a compile leaves out, and a person decides.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Bench;
 
@@ -413,4 +413,47 @@ fn whom_to_ask_follows_from_where_both_come_from() {
         let listed = bench.ok(&["conflicts", "list", "--unresolved"]);
         assert!(listed.contains(asked), "{kind}: {listed}");
     }
+}
+
+#[test]
+fn claims_that_cannot_be_read_are_told_of_without_a_store() {
+    let bench = Bench::new();
+    let objects: Vec<&str> = OFFICES.lines().collect();
+    bench.file("offices.json", format!("[\n{}\n]", objects.join(",\n")));
+    bench.file("offices.jsonl", OFFICES);
+    let line = 1 + objects.len();
+    let compile = [
+        "compile",
+        "offices.json",
+        "--no-store",
+        "--task",
+        "Where is the office?",
+    ];
+    let said = bench.run(&compile);
+    assert!(said.status.success());
+    let told = String::from_utf8(said.stderr).unwrap();
+    let of_claims: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("claim_not_parsed"))
+        .collect();
+    assert_eq!(of_claims.len(), 1, "{told}");
+    let start = "warning: weight: claim_not_parsed: `weight == 30 kg`: ";
+    assert!(of_claims[0].starts_with(start), "{told}");
+    let place = format!("(offices.json:{line})");
+    assert!(of_claims[0].ends_with(&place), "{told}");
+    // A write says it in its answer, once.
+    let said = bench.run(&["store", "put", "offices.jsonl"]);
+    let told = [said.stdout, said.stderr].concat();
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told.matches("claim_not_parsed").count(), 1, "{told}");
+    // Many of them are a few lines.
+    let many: Vec<Value> = (0..12)
+        .map(|at| json!({ "name": format!("o{at}"), "content": "Nice.", "normalized_claim": "it is nice" }))
+        .collect();
+    bench.file("many.json", json!(many).to_string());
+    let said = bench.run(&["compile", "many.json", "--no-store", "--task", "Is it?"]);
+    let told = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(told.matches("claim_not_parsed").count(), 5, "{told}");
+    let rest = "warning: 7 more about claims that cannot be compared with others\n";
+    assert!(told.contains(rest), "{told}");
 }

@@ -1,6 +1,6 @@
 //! The registry of entities: added, found in objects, reviewed, merged and split.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Bench;
 
@@ -534,4 +534,33 @@ fn a_wrong_line_of_json_names_its_field() {
     bench.ok(&["store", "put", "last.jsonl"]);
     let got = bench.ok(&["store", "get", "b"]);
     assert!(got.contains("to 9999-12-31T00:00:00Z"), "{got}");
+}
+
+#[test]
+fn names_that_are_left_out_are_told_of() {
+    let bench = Bench::new();
+    let put = |name: &str, count: u32| {
+        let ids: String = (0..count).map(|at| format!("OPS-{at} ")).collect();
+        bench.file(
+            "ids.jsonl",
+            json!({ "name": name, "content": ids }).to_string(),
+        );
+        bench.ok(&["store", "put", "ids.jsonl"])
+    };
+    // A tenant without entities resolves nothing as it writes, and leaves nothing out.
+    let said = put("many", 10_100);
+    assert!(!said.contains("mentions_cut"), "{said}");
+    let resolve = ["entity", "resolve", "--object", "many", "--format", "json"];
+    let found = bench.run(&resolve);
+    let all: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(all.as_array().unwrap().len(), 10_000);
+    let told = String::from_utf8(found.stderr).unwrap();
+    let expected = "it names more than is resolved at once: these are 10000 names of it";
+    assert!(told.contains(expected), "{told}");
+    bench.ok(&["entity", "add", "nova", "--name", "Nova"]);
+    let said = put("few", 64);
+    assert!(!said.contains("mentions_cut"), "{said}");
+    let said = put("more", 64 + 65);
+    let note = "more: mentions_cut: it names more than one write adds to the registry";
+    assert!(said.starts_with(note), "{said}");
 }

@@ -521,7 +521,7 @@ fn contradictory_memory_accumulation() {
 }
 
 #[test]
-fn forced_fabrication_without_detector() {
+fn forced_fabrication() {
     // The store knows a limit, and nothing of the torque that the answer's schema asks for as well.
     let bench = stored(&[rule("limit", "The limit of the pump is 2 bar.", json!({}))]);
     let schema = json!({

@@ -13,6 +13,7 @@ mod server;
 mod support;
 
 mod api;
+mod beliefs;
 mod board;
 mod conditions;
 mod damage;

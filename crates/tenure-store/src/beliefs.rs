@@ -19,7 +19,7 @@ use crate::expiry::weakened;
 use crate::held::{held, waiting};
 use crate::index::index;
 use crate::labels::Sees;
-use crate::notes::{WriteNote, note_waiting};
+use crate::notes::{WriteNote, note_mentions};
 use crate::resolution::resolve_written;
 use crate::settle::{apply, confirmed};
 use crate::stated::is_inferred;
@@ -140,8 +140,9 @@ impl Tenant {
             let one = revise(rows, &belief, at, confidence)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let mut note = note.clone();
-            if !resolve_written(rows, &tenant, &entities, &unbound)?.is_empty() {
-                note_waiting(&mut note);
+            let mut notes = resolve_written(rows, &tenant, &entities, &unbound)?;
+            if let Some(found) = notes.remove(&id) {
+                note_mentions(&mut note, found);
             }
             Ok(vec![WrittenObject { note, ..one }])
         })?;

@@ -15,7 +15,7 @@ use crate::engine::{BeliefRow, PairRow, Write};
 use crate::held::all_waiting;
 use crate::judge::{activate, rejudge_all, retract_all, touched};
 use crate::labels::{SeenLabels, Sees};
-use crate::notes::{WriteNote, note_waiting};
+use crate::notes::{WriteNote, note_mentions};
 use crate::outcomes::refuse_proposed;
 use crate::resolution::resolve_written;
 use crate::stated::{Stated, in_place_of};
@@ -173,12 +173,11 @@ impl Tenant {
             let unbound = unbound(rows, &ids, |row| seen.show(row))?;
             let mut written = believe(rows, &ids, at, &seen)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
-            let pending = resolve_written(rows, &tenant, &entities, &unbound)?;
-            for one in written
-                .iter_mut()
-                .filter(|one| pending.contains(&one.object_id))
-            {
-                note_waiting(&mut one.note);
+            let mut notes = resolve_written(rows, &tenant, &entities, &unbound)?;
+            for one in &mut written {
+                if let Some(found) = notes.remove(&one.object_id) {
+                    note_mentions(&mut one.note, found);
+                }
             }
             for (id, stated) in &replaced {
                 if let Some(found) = refusal(rows, *id, stated)? {

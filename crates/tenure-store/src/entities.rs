@@ -165,7 +165,7 @@ impl Tenant {
     }
 
     /// Finds the mentions of a text, and resolves each among the entities that a caller may see. `around` is what is
-    /// known of all of them: the project, the instant, the session's earlier entities.
+    /// known of all of them: the project, the instant, the session's earlier entities. Returns whether there are more, too.
     ///
     /// # Errors
     ///
@@ -176,12 +176,12 @@ impl Tenant {
         around: &Profile,
         weights: &PartWeights,
         sees: Option<&Sees<'_>>,
-    ) -> Result<Vec<ResolvedMention>, Error> {
+    ) -> Result<(Vec<ResolvedMention>, bool), Error> {
         let resolver = Resolver::new(decided(self.entities(sees)?))?;
         let around = Profile {
             tenant: self.name.to_string(),
             ..around.clone()
         };
-        Ok(resolver.text(text, &around, weights).0)
+        Ok(resolver.text(text, &around, weights))
     }
 }

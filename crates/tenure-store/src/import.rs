@@ -224,8 +224,8 @@ impl Tenant {
                     !beside.contains(&(revision.object_id(), revision.id()))
                 })
                 .collect();
-            for id in resolve_written(rows, &tenant, &known, &believed)? {
-                notes.entry(id).or_insert(WriteNote::EntityPending);
+            for (id, note) in resolve_written(rows, &tenant, &known, &believed)? {
+                notes.entry(id).or_insert(note);
             }
             let written = order.into_iter().map(|object_id| WrittenObject {
                 object_id,

@@ -21,6 +21,8 @@ pub enum WriteNote {
     ClaimAboutNobody,
     /// A name in it may mean one of several entities: it waits for a person to say which.
     EntityPending,
+    /// It names more than one write resolves: it has names of which the registry of entities learns nothing by this write.
+    MentionsCut,
     /// It was inferred, and waits for a person: what speaks for it is not enough for it to be believed by itself, or a stated
     /// preference says otherwise.
     AwaitsConfirmation {
@@ -76,14 +78,9 @@ pub(crate) fn note_on(
 /// The note on the claim of an object.
 pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
-    match claim.parse::<Claim>() {
-        Err(error) => {
-            let expected = error.expected.map(|one| format!("; expected {one}"));
-            Some(WriteNote::ClaimNotParsed {
-                why: error.what + &expected.unwrap_or_default(),
-            })
-        }
-        Ok(_) => about(object)
+    match Claim::flaw(claim) {
+        Some(why) => Some(WriteNote::ClaimNotParsed { why }),
+        None => about(object)
             .next()
             .is_none()
             .then_some(WriteNote::ClaimAboutNobody),
@@ -97,8 +94,8 @@ pub(crate) fn note_ring(note: &mut Option<WriteNote>) {
     }
 }
 
-/// Notes that an object waits for a person to say which entity it names, unless there is a note that says more.
-pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
+/// Notes what became of the names in an object, unless there is a note that says more.
+pub(crate) fn note_mentions(note: &mut Option<WriteNote>, found: WriteNote) {
     let says_less = match note {
         None => true,
         Some(note) => matches!(
@@ -107,6 +104,6 @@ pub(crate) fn note_waiting(note: &mut Option<WriteNote>) {
         ),
     };
     if says_less {
-        *note = Some(WriteNote::EntityPending);
+        *note = Some(found);
     }
 }

@@ -21,7 +21,7 @@ use crate::evidence::gate;
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{note_on, note_ring, note_waiting};
+use crate::notes::{note_mentions, note_on, note_ring};
 use crate::resolution::resolve_written;
 use crate::rings::made_from_themselves;
 use crate::settle::{apply, settle};
@@ -76,12 +76,11 @@ impl Tenant {
             // The names in what waits beside what is believed are bound when it is confirmed.
             let changed = changed.filter(|(stored, _)| !stored.beside);
             let changed: Vec<&ContextObject> = changed.map(|(stored, _)| &*stored.object).collect();
-            let waiting = resolve_written(rows, &tenant, &known, &changed)?;
-            for one in written
-                .iter_mut()
-                .filter(|one| waiting.contains(&one.object_id))
-            {
-                note_waiting(&mut one.note);
+            let mut notes = resolve_written(rows, &tenant, &known, &changed)?;
+            for one in &mut written {
+                if let Some(found) = notes.remove(&one.object_id) {
+                    note_mentions(&mut one.note, found);
+                }
             }
             Ok(written)
         })

@@ -20,6 +20,7 @@ use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
 use crate::labels::{believed_labels, labelled_or_hidden};
 use crate::mentioned::{Line, SPOKEN, append, unmention};
+use crate::notes::WriteNote;
 use crate::stored::unwritable;
 
 /// The log of the registry.
@@ -513,21 +514,21 @@ pub(crate) fn weights(rows: &mut dyn Read) -> Result<PartWeights, Error> {
 }
 
 /// Resolves the mentions of objects that this transaction writes: adds the aliases and relations of what is bound, what
-/// waits for a person, and what is new. Returns the objects with a mention that waits. A tenant that has no entities pays
-/// for one question.
+/// waits for a person, and what is new. Returns a note on each object with a mention that waits, or with more than are
+/// resolved. A tenant that has no entities pays for one question.
 pub(crate) fn resolve_written(
     rows: &mut dyn Write,
     tenant: &str,
     known: &KnownEntities,
     objects: &[&ContextObject],
-) -> Result<BTreeSet<ObjectId>, Error> {
-    let mut waiting = BTreeSet::new();
+) -> Result<BTreeMap<ObjectId, WriteNote>, Error> {
+    let mut notes = BTreeMap::new();
     if objects.is_empty() {
-        return Ok(waiting);
+        return Ok(notes);
     }
     let last = rows.last(LOG)?;
     if last == 0 {
-        return Ok(waiting);
+        return Ok(notes);
     }
     let key = rows.key()?.unwrap_or_default();
     let at = rows.stamp()?.at;
@@ -591,7 +592,7 @@ pub(crate) fn resolve_written(
             operations,
             mut mentions,
             bound,
-            waits,
+            note,
         } = operations(
             resolver,
             (&mut audience, &mut seen.looked),
@@ -605,9 +606,7 @@ pub(crate) fn resolve_written(
         {
             session.speaks(source, bound)?;
         }
-        if waits {
-            waiting.insert(source);
-        }
+        notes.extend(note.map(|note| (source, note)));
         for mut does in operations {
             // Two objects of one write may name the same that is new: one entity, where all know it who may see the other.
             if let EntityOp::Create {
@@ -671,7 +670,7 @@ pub(crate) fn resolve_written(
             "the log of entities has one writer at a time",
         ));
     }
-    Ok(waiting)
+    Ok(notes)
 }
 
 /// The effects of the mentions of an object on the registry.
@@ -681,8 +680,8 @@ struct Operations {
     mentions: BTreeSet<String>,
     /// The entities that it speaks of.
     bound: BTreeSet<String>,
-    /// True if a mention waits for a person.
-    waits: bool,
+    /// The note on them: what is left out is said before what waits, which `tenure entity review` shows anyway.
+    note: Option<WriteNote>,
 }
 
 /// The surroundings of all mentions of an object.
@@ -714,7 +713,8 @@ fn operations<'r>(
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (found, _) = resolver.text_in(&text[..end], around, weights, (audience, looked));
+    let (found, is_cut) = resolver.text_in(&text[..end], around, weights, (audience, looked));
+    let mut is_cut = is_cut || end < text.len();
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     let mut mentions = BTreeSet::new();
     for mention in found {
@@ -744,6 +744,7 @@ fn operations<'r>(
         } else if is_known || !is_full {
             mentions.insert(id.clone());
         }
+        is_cut |= !is_known && is_full;
         if !is_known && !is_full {
             operations.push(EntityOp::Create {
                 id,
@@ -759,6 +760,7 @@ fn operations<'r>(
     }
     operations.extend(aliases(resolver, audience, object));
     operations.extend(relations(resolver, audience, &bound));
+    is_cut |= operations.len() > MOST_ADDED;
     operations.truncate(MOST_ADDED);
     mentions.extend(bound.iter().cloned());
     // An object may say itself which entities it is about.
@@ -771,11 +773,16 @@ fn operations<'r>(
     if let Some(error) = audience.failed.take() {
         return Err(error);
     }
+    let note = if is_cut {
+        Some(WriteNote::MentionsCut)
+    } else {
+        waits.then_some(WriteNote::EntityPending)
+    };
     Ok(Operations {
         operations,
         mentions,
         bound,
-        waits,
+        note,
     })
 }
 

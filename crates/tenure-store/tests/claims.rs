@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use proptest::prelude::*;
-use tenure::belief::entity::{Entities, EntityEntry, EntityOp};
-use tenure::belief::{Ground, Loser, SlotClaim, defeats};
+use tenure::belief::entity::EntityOp;
+use tenure::belief::{Ground, Loser};
 use tenure::num::Score;
 use tenure::object::{
-    Authority, ConflictPolicy, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType,
-    Provenance, SlotCardinality, SourceKind,
+    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, ObjectType, Provenance,
+    SlotCardinality, SourceKind,
 };
 use tenure::time::Instant;
-use tenure::{AsOf, ContextObject, ErrorKind, ObjectDocument, Policy};
+use tenure::{AsOf, ErrorKind, ObjectDocument, Policy};
 use tenure_store::{
-    Conflict, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote, Writing,
+    Conflict, ConflictQuery, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote,
+    Writing,
 };
 
-use crate::common::{Home, document, fresh, histories, now, put};
+use crate::common::{Home, compiled_for, document, now, put, rounds};
 use crate::retirement::verdicts_under;
 
 on_both_engines!(
@@ -29,6 +29,8 @@ on_both_engines!(
     nothing_of_an_erased_claim_is_left,
     an_imported_history_is_settled,
     many_claims_on_one_slot_are_judged_against_the_strongest,
+    a_crowd_on_one_slot_is_listed_and_compiled,
+    a_decision_on_a_pair_that_is_gone_is_refused,
     two_nodes_settle_one_slot,
     a_pair_that_a_merge_makes_is_listed_decided_and_taken_back,
 );
@@ -397,6 +399,137 @@ fn many_claims_on_one_slot_are_judged_against_the_strongest(home: &Home) {
     assert_eq!(lost.len(), many as usize - 1);
 }
 
+fn a_crowd_on_one_slot_is_listed_and_compiled(home: &Home) {
+    let acme = home.tenant("acme");
+    // Ten thousand take longer than the other tests where nothing is optimised.
+    let many = rounds(200, 10_000);
+    let began = std::time::Instant::now();
+    let all: Vec<ObjectDocument> = (0..many)
+        .map(|number| ObjectDocument {
+            valid_from: Some(Instant::from_micros(i64::from(number))),
+            ..claims(&format!("c{number}"), &format!("port == {number}"))
+        })
+        .collect();
+    // The newest comes last but one, and something older last.
+    for part in all.chunks(1_000) {
+        put(&acme, part.to_vec());
+    }
+    put(&acme, vec![claims("late", "port == 70000")]);
+    let wrote = began.elapsed();
+    let newest = format!("c{}", many - 1);
+    // In pages each pair stands once, in one order, and all that lose are there.
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let query = ConflictQuery {
+            after,
+            ..ConflictQuery::default()
+        };
+        let page = acme.conflict_page(&query, 1_000).unwrap();
+        assert!(page.conflicts.len() <= 1_000 + 1);
+        pages.extend(page.conflicts);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let paged = began.elapsed() - wrote;
+    if many <= 1_000 {
+        assert_eq!(pages, conflicts(&acme));
+    }
+    let loser = |conflict: &Conflict| match conflict.loser {
+        Loser::First => conflict.first.name.clone(),
+        _ => conflict.second.name.clone(),
+    };
+    let lost: BTreeSet<String> = pages.iter().map(loser).collect();
+    assert_eq!(lost.len(), many as usize);
+    assert!(!lost.contains(&newest));
+    let listed = began.elapsed() - wrote;
+    // One of them is told to a model.
+    let told = compiled_for(&acme, "kim", "Which port is it?");
+    assert_eq!(told, [newest]);
+    let took = began.elapsed();
+    let compiled = took - wrote - listed;
+    println!(
+        "{many} claims: written in {wrote:?}, in pages in {paged:?}, listed twice in {listed:?}, compiled in {compiled:?}"
+    );
+    assert!(took.as_secs() < u64::from(120 + many / 4), "{took:?}");
+}
+
+fn a_decision_on_a_pair_that_is_gone_is_refused(home: &Home) {
+    let acme = home.tenant("acme");
+    let writing = Writing::default();
+    let pair = |name: &str| {
+        let (a, b) = (format!("{name} a"), format!("{name} b"));
+        let of = |object: &str, port: u32| {
+            let document = about(object, name, &format!("port == {port}"));
+            ObjectDocument {
+                valid_from: Some(Instant::from_micros(10)),
+                valid_until: Some(Instant::from_micros(20)),
+                ..document
+            }
+        };
+        (ids(&acme, vec![of(&a, 80), of(&b, 443)]), of(&a, 80))
+    };
+    type Goes<'g> = &'g dyn Fn(ObjectId, ObjectDocument);
+    let gone: [(&str, Goes<'_>); 6] = [
+        ("retracted", &|id, _| {
+            acme.retract(id, Expect::Any, &writing).unwrap();
+        }),
+        ("archived", &|id, _| {
+            acme.age(vec![id], Lifecycle::Archived, &writing).unwrap();
+        }),
+        ("erased", &|id, _| {
+            acme.erase(vec![id], &writing).unwrap();
+        }),
+        ("about another", &|_, document| {
+            let elsewhere = ObjectDocument {
+                canonical_entity_ids: vec!["elsewhere".into()],
+                ..document
+            };
+            put(&acme, vec![elsewhere]);
+        }),
+        ("without its claim", &|_, document| {
+            let silent = ObjectDocument {
+                normalized_claim: None,
+                ..document
+            };
+            put(&acme, vec![silent]);
+        }),
+        ("of many values", &|_, document| {
+            let many = ObjectDocument {
+                slot_cardinality: Some(SlotCardinality::Multiple),
+                ..document
+            };
+            put(&acme, vec![many]);
+        }),
+    ];
+    for (name, goes) in gone {
+        let (both, document) = pair(name);
+        let open = || {
+            let all = conflicts(&acme).into_iter();
+            all.filter(|one| one.entity == name).count()
+        };
+        assert_eq!(open(), 1, "{name}");
+        goes(both[0], document);
+        assert_eq!(open(), 0, "{name}");
+        let (version, held) = (acme.version().unwrap(), crate::common::exported(&acme));
+        for stands in [Decision::First, Decision::Second, Decision::Both] {
+            let refused = acme.resolve_conflict(both[0], both[1], stands, None, None, &writing);
+            let refused = refused.unwrap_err();
+            let expected = [ErrorKind::Conflict, ErrorKind::NotFound];
+            assert!(expected.contains(&refused.kind), "{name}: {refused}");
+        }
+        assert_eq!(acme.version().unwrap(), version, "{name}");
+        assert_eq!(crate::common::exported(&acme), held, "{name}");
+        let history = acme.conflict_history(both[0], both[1], None).unwrap();
+        assert!(
+            history.iter().all(|one| one.ground != Ground::Person),
+            "{name}"
+        );
+    }
+    assert!(acme.check().unwrap().is_empty());
+}
+
 fn two_nodes_settle_one_slot(home: &Home) {
     let stores = [
         Store::open(&home.url).unwrap(),
@@ -561,314 +694,4 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
     );
     let found = acme.check().unwrap();
     assert!(found.is_empty(), "{found:?}");
-}
-
-/// One write of a history.
-#[derive(Clone, Debug)]
-struct Step {
-    object: u8,
-    entity: &'static str,
-    claim: String,
-    from: Option<i64>,
-    until: Option<i64>,
-    level: Authority,
-    multiple: bool,
-    /// Retracted after.
-    gone: bool,
-    origin: u8,
-    quality: u32,
-    policy: Option<ConflictPolicy>,
-}
-
-fn entity() -> impl Strategy<Value = &'static str> {
-    prop_oneof![3 => Just("desk"), 1 => Just("table"), 1 => Just("bench")]
-}
-
-/// Merges and splits, of which those that cannot be are refused.
-fn moves() -> impl Strategy<Value = Vec<EntityOp>> {
-    let op = prop_oneof![
-        3 => (entity(), entity()).prop_map(|(id, into)| merge(id, into)),
-        1 => entity().prop_map(|id| EntityOp::Split { id: id.into() }),
-    ];
-    prop_oneof![Just(Vec::new()), prop::collection::vec(op, 1..5)]
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let end = || prop::option::of(0i64..6);
-    let claim = (0u8..3, prop_oneof![Just("=="), Just("!="), Just(">")])
-        .prop_map(|(value, op)| format!("port {op} {value}"));
-    let level = prop_oneof![Just(Authority::Developer), Just(Authority::User)];
-    let rare = || prop::bool::weighted(0.15);
-    let policy = prop_oneof![
-        8 => Just(None),
-        1 => Just(Some(ConflictPolicy::GiveWay)),
-        1 => Just(Some(ConflictPolicy::Ask))
-    ];
-    let source = (0u8..3, 0u32..4, policy);
-    let place = (0u8..5, entity());
-    (place, claim, end(), end(), level, (rare(), rare()), source).prop_map(
-        |(
-            (object, entity),
-            claim,
-            from,
-            until,
-            level,
-            (multiple, gone),
-            (origin, quality, policy),
-        )| Step {
-            object,
-            entity,
-            claim,
-            from,
-            until: until.filter(|until| from.is_none_or(|from| from < *until)),
-            level,
-            multiple,
-            gone,
-            origin,
-            quality,
-            policy,
-        },
-    )
-}
-
-impl Step {
-    fn document(&self) -> ObjectDocument {
-        ObjectDocument {
-            valid_from: self.from.map(Instant::from_micros),
-            valid_until: self.until.map(Instant::from_micros),
-            authority_level: Some(self.level),
-            slot_cardinality: self.multiple.then_some(SlotCardinality::Multiple),
-            conflict_policy: self.policy,
-            provenance: Some(Provenance {
-                source_id: Some(format!("source {}", self.origin)),
-                ..Provenance::default()
-            }),
-            source_authority: Some(Score::from_millionths(self.quality * 300_000)),
-            ..about(&format!("o{}", self.object), self.entity, &self.claim)
-        }
-    }
-}
-
-/// The pairs of names that are judged, by the ids that make them a pair, each with the one that stands.
-type Pairs = BTreeMap<([String; 2], Vec<String>), Option<String>>;
-
-/// The registry after these; those that cannot be are left out.
-fn registry(moves: &[EntityOp]) -> (Vec<EntityOp>, Entities) {
-    let mut entities = Entities::default();
-    let created = ["desk", "table", "bench"].map(create);
-    let all = created.iter().chain(moves).filter(|_| !moves.is_empty());
-    let done = all.filter(|does| {
-        let entry = EntityEntry {
-            at: Instant::from_micros(0),
-            by: None,
-            source: None,
-            does: (*does).clone(),
-        };
-        entities.apply(&entry).is_ok()
-    });
-    let done: Vec<EntityOp> = done.cloned().collect();
-    (done, entities)
-}
-
-/// Writes a history, the merges and splits before one of its writes, and says which pairs of names are judged how.
-fn told(steps: &[Step], moves: &[EntityOp], before: usize) -> (Pairs, Tenant, Arc<Home>) {
-    let (home, name) = fresh();
-    let acme = home.tenant(&name);
-    let change = || {
-        let moves = moves.iter().map(|op| (op.clone(), None)).collect();
-        acme.change_entities(moves, &Writing::default()).unwrap();
-    };
-    for (at, step) in steps.iter().enumerate() {
-        if at == before && !moves.is_empty() {
-            change();
-        }
-        let id = ids(&acme, vec![step.document()])[0];
-        if step.gone {
-            acme.retract(id, Expect::Any, &Writing::default()).unwrap();
-        }
-    }
-    if before >= steps.len() && !moves.is_empty() {
-        change();
-    }
-    let pairs = conflicts(&acme).into_iter().map(|conflict| {
-        let winner = stands(&conflict).map(str::to_owned);
-        let mut names = [conflict.first.name, conflict.second.name];
-        names.sort_unstable();
-        let merged = conflict.merged.iter().flatten().cloned();
-        let mut by: Vec<String> = merged.chain([conflict.entity]).collect();
-        by.sort_unstable();
-        ((names, by), winner)
-    });
-    (pairs.collect(), acme, home)
-}
-
-/// The confidence in each of these objects, from its whole history and that of all others, by the formula as it is
-/// printed: floating numbers, one origin after the other.
-fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64> {
-    let latest = |id: &ObjectId| {
-        let history = tenant.history(*id).unwrap().into_iter();
-        let held = history.filter(|belief| belief.closed.is_none());
-        let last = held.max_by_key(|belief| belief.object.valid().from)?;
-        Some((*id, last.object))
-    };
-    let held: Vec<(ObjectId, Arc<ContextObject>)> = all.iter().filter_map(latest).collect();
-    let claim = |object: &ContextObject| SlotClaim::of(object).unwrap().1;
-    let entity = |object: &ContextObject| SlotClaim::of(object).unwrap().0;
-    let vote = |quality: f64| ((1.0 + 0.98 * quality) / (1.0 - 0.98 * quality)).ln();
-    let weighed = held.iter().map(|(id, own)| {
-        let (about, own) = (entity(own), claim(own));
-        let mut best: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-        for (other, object) in held.iter().filter(|(other, _)| other != id) {
-            // Evidence is about what an object names, whatever is merged.
-            if entity(object) != about {
-                continue;
-            }
-            let theirs = claim(object);
-            let side = match own.against(&theirs) {
-                Some(_) => 1,
-                None if theirs.claim == own.claim => 0,
-                None => continue,
-            };
-            let found = object.revision().provenance().unwrap();
-            let origin = found.source_id.clone().unwrap_or(other.to_string());
-            let quality = object.revision().source_authority().to_f64();
-            let best = &mut best.entry(origin).or_default()[side];
-            *best = best.max(quality);
-        }
-        let sum: f64 = best
-            .values()
-            .map(|[pro, contra]| vote(*pro) - vote(*contra))
-            .sum();
-        (*id, 1.0 / (1.0 + (-sum).exp()))
-    });
-    weighed.collect()
-}
-
-/// The one of two objects that stands where they cannot both hold, or none: as the documents say, word by word. What counts
-/// is since when its author says that it holds, and not what other writes have left of that.
-fn prevails<'o>(one: &'o ContextObject, other: &'o ContextObject) -> Option<&'o str> {
-    let policy = |object: &ContextObject| object.revision().conflict_policy();
-    let yields = |object: &ContextObject| policy(object) == Some(ConflictPolicy::GiveWay);
-    let first = |object: &ContextObject| {
-        let authority = object.revision().authority_level().level();
-        (!yields(object), std::cmp::Reverse(authority))
-    };
-    let then = |object: &ContextObject| {
-        let revision = object.revision();
-        (revision.valid().from, revision.source_authority())
-    };
-    let asks = [one, other]
-        .iter()
-        .any(|object| policy(object) == Some(ConflictPolicy::Ask));
-    let order = match first(one).cmp(&first(other)) {
-        std::cmp::Ordering::Equal if asks => return None,
-        order => order.then_with(|| then(one).cmp(&then(other))),
-    };
-    match order {
-        std::cmp::Ordering::Greater => Some(one.name()),
-        std::cmp::Ordering::Less => Some(other.name()),
-        std::cmp::Ordering::Equal => None,
-    }
-}
-
-/// Of two objects that name one entity, who stands in the last time for which they cannot both hold.
-fn last_word(
-    believed: &[(&ContextObject, String, SlotClaim)],
-    names: &[String; 2],
-    entity: &str,
-) -> Option<String> {
-    let parts = |name: &str| {
-        let name = name.to_owned();
-        believed
-            .iter()
-            .filter(move |(object, about, _)| object.name() == name && about == entity)
-    };
-    let both = parts(&names[0]).flat_map(|one| parts(&names[1]).map(move |other| (one, other)));
-    let collide = both.filter(|(one, other)| one.2.against(&other.2).is_some());
-    let begins = |part: &(&ContextObject, String, SlotClaim)| part.2.standing.valid.from;
-    let last = collide.max_by_key(|(one, other)| begins(one).max(begins(other)));
-    let (one, other) = last?;
-    prevails(one.0, other.0).map(str::to_owned)
-}
-
-proptest! {
-    #![proptest_config(histories(12, 10_000))]
-
-    // Whatever comes first, the writes of each object in their order, the same pairs are judged alike in the end; and
-    // what is judged is what an oracle says that looks at all that is believed.
-    #[test]
-    fn histories_end_alike_in_any_order_of_arrival(
-        steps in prop::collection::vec(step(), 1..9),
-        turns in prop::collection::vec(any::<u8>(), 5),
-        moves in moves(),
-        before in (0usize..9, 0usize..9),
-    ) {
-        let (moves, entities) = registry(&moves);
-        // Each object has a turn of its own, which keeps its writes in their order.
-        let mut turned = steps.clone();
-        turned.sort_by_key(|step| turns[usize::from(step.object)]);
-        let (one, acme, _home) = told(&steps, &moves, before.0);
-        let (other, moved, _other_home) = told(&turned, &moves, before.1);
-        prop_assert_eq!(&one, &other);
-
-        let resident = acme.load().unwrap();
-        let objects = resident.candidates().objects();
-        let meant = |id: &str| entities.meant(id, &|_| true).unwrap_or(id).to_owned();
-        let believed: Vec<(&ContextObject, String, SlotClaim)> = objects
-            .iter()
-            .filter_map(|object| {
-                let (entity, claim) = SlotClaim::of(object)?;
-                Some((&**object, meant(&entity[0]), claim))
-            })
-            .collect();
-        let mut oracle = BTreeSet::new();
-        for (at, (object, entity, ours)) in believed.iter().enumerate() {
-            for (other, theirs_of, theirs) in &believed[at + 1..] {
-                let (name, other) = (object.name(), other.name());
-                if name != other && entity == theirs_of && ours.against(theirs).is_some() {
-                    let mut pair = [name.to_owned(), other.to_owned()];
-                    pair.sort_unstable();
-                    oracle.insert(pair);
-                }
-            }
-        }
-        prop_assert_eq!(one.keys().map(|(names, _)| names.clone()).collect::<BTreeSet<_>>(), oracle);
-        // So is who stands.
-        for ((names, by), winner) in one.iter().filter(|_| moves.is_empty()) {
-            prop_assert_eq!(winner, &last_word(&believed, names, &by[0]), "{:?} {:?}", names, by);
-        }
-        // So is the confidence, in both orders of arrival.
-        let names: BTreeSet<String> = steps.iter().map(|step| format!("o{}", step.object)).collect();
-        for tenant in [&acme, &moved] {
-            let ids = names.iter().flat_map(|name| tenant.named(name).unwrap());
-            let ids: Vec<ObjectId> = ids.collect();
-            for (id, slow) in slow_confidence(tenant, &ids) {
-                // Before anything is over.
-                let at = Instant::from_micros(-10);
-                let found = tenant.belief(id, at, None).unwrap().confidence.to_f64();
-                prop_assert!((found - slow).abs() < 1e-4, "{} {} {}", id, found, slow);
-            }
-        }
-        // In no view, at no instant, two stand that cannot both hold.
-        for at in -1..7 {
-            let at = Instant::from_micros(at);
-            let held = believed.iter().filter(|(_, _, claim)| {
-                let valid = claim.standing.valid;
-                valid.from.is_none_or(|from| from <= at) && valid.until.is_none_or(|until| at < until)
-            });
-            let mut views: BTreeMap<&str, Vec<SlotClaim>> = BTreeMap::new();
-            for (_, entity, claim) in held {
-                views.entry(entity).or_default().push(claim.clone());
-            }
-            for view in views.values() {
-                let lost = defeats(view, Some(at), &BTreeMap::new());
-                for (place, one) in view.iter().enumerate() {
-                    for (other, two) in view.iter().enumerate().skip(place + 1) {
-                        let both = !lost.contains_key(&place) && !lost.contains_key(&other);
-                        prop_assert!(!both || one.agrees_with(two));
-                    }
-                }
-            }
-        }
-    }
 }

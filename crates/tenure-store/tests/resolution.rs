@@ -14,10 +14,11 @@ on_both_engines!(
     what_a_document_calls_an_entity_is_a_name_of_it,
     what_came_from_an_erased_object_is_gone,
     a_write_that_fails_adds_nothing,
-    a_text_full_of_mentions_adds_few,
+    a_text_full_of_mentions_adds_few_and_says_so,
     the_registry_is_read_with_the_beliefs,
     what_a_session_spoke_of_is_a_candidate,
     the_weights_are_those_of_the_tenants_policy,
+    a_write_decides_by_the_weights_of_the_policy,
     look_alike_letters_bind_nothing_by_themselves,
     the_hidden_changes_nothing_of_what_is_added,
     names_of_data_and_of_what_is_retracted_are_none,
@@ -177,15 +178,40 @@ fn a_write_that_fails_adds_nothing(home: &Home) {
     assert_eq!(entities(&acme).len(), 2);
 }
 
-fn a_text_full_of_mentions_adds_few(home: &Home) {
+fn a_text_full_of_mentions_adds_few_and_says_so(home: &Home) {
     let acme = home.tenant("acme");
-    change(
-        &acme,
-        &[r#"{"op": "create", "id": "nova", "name": "Project Nova"}"#],
+    let (nova, helix) = (
+        r#"{"op": "create", "id": "nova", "name": "Project Nova"}"#,
+        r#"{"op": "create", "id": "helix", "name": "Project Helix"}"#,
     );
-    let text: String = (0..20_000).map(|at| format!("OPS-{at} ")).collect();
-    put(&acme, vec![document("a", &text)]);
-    assert_eq!(entities(&acme).len(), 1 + 64);
+    change(&acme, &[nova, helix]);
+    let many = |count: u32| -> String { (0..count).map(|at| format!("OPS-{at} ")).collect() };
+    let note = |name: &str, text: &str| {
+        let written = put(&acme, vec![document(name, text)]);
+        written.objects[0].note.clone()
+    };
+    // As many as there is room for: nothing is left out, and nothing said.
+    assert_eq!(note("few", &many(64)), None);
+    assert_eq!(entities(&acme).len(), 2 + 64);
+    // Those that are known already need no room.
+    assert_eq!(note("same", &many(64)), None);
+    assert_eq!(note("more", &many(64 + 65)), Some(WriteNote::MentionsCut));
+    assert_eq!(entities(&acme).len(), 2 + 128);
+    // Written again in parts, nothing is lost.
+    assert_eq!(note("rest", "OPS-128 is the last."), None);
+    assert_eq!(entities(&acme).len(), 2 + 129);
+    // However many there are, it takes a moment and adds few.
+    let began = std::time::Instant::now();
+    let text = many(20_000);
+    let cut = note("all", &text);
+    let took = began.elapsed();
+    assert_eq!(cut, Some(WriteNote::MentionsCut));
+    assert_eq!(entities(&acme).len(), 2 + 129 + 64);
+    // The text of one that is longer than a write looks at is said, too, though all that it names is known.
+    let long = format!("Project Helix {}", "-".repeat(1 << 20));
+    assert_eq!(note("long", &long), Some(WriteNote::MentionsCut));
+    assert!(took.as_secs() < 120, "{took:?}");
+    assert!(acme.check().unwrap().is_empty());
 }
 
 fn the_registry_is_read_with_the_beliefs(home: &Home) {
@@ -344,6 +370,60 @@ fn the_weights_are_those_of_the_tenants_policy(home: &Home) {
         acme.append_dated("policy/entities", policy).unwrap();
         assert_eq!(acme.entity_weights().unwrap(), Default::default());
     }
+}
+
+fn a_write_decides_by_the_weights_of_the_policy(home: &Home) {
+    // The whole name of one entity, the words of another's in another form, in a project that neither is of, from a source of
+    // which little is known: lexical 1 and 0.94, scope 0.8, source 0.3.
+    let note = ObjectDocument {
+        project_id: Some("pumps".into()),
+        source_authority: Some(Score::from_millionths(300_000)),
+        ..document("note", "Project Nova waits for Project Helix: see OPS-12.")
+    };
+    let told = |tenant: &str, weights: Option<&str>| {
+        let acme = home.tenant(tenant);
+        change(
+            &acme,
+            &[
+                r#"{"op": "create", "id": "nova", "name": "Project Nova"}"#,
+                r#"{"op": "create", "id": "helix", "name": "Project Helix"}"#,
+                r#"{"op": "create", "id": "ticket", "name": "OPS 12"}"#,
+            ],
+        );
+        if let Some(weights) = weights {
+            let policy = format!(r#"{{"name": "own", "entities": {{"weights": {weights}}}}}"#);
+            let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+            acme.append_dated("policy/entities", policy).unwrap();
+        }
+        let written = put(&acme, vec![note.clone()]);
+        let mut both = [bound(&acme, "nova"), bound(&acme, "helix")].concat();
+        both.sort();
+        let made = entities(&acme).into_iter();
+        let made = made.filter(|(id, ..)| !["nova", "helix", "ticket"].contains(&id.as_str()));
+        let made: Vec<(String, bool)> = made.map(|(name, _, waits)| (name, waits)).collect();
+        assert!(acme.check().unwrap().is_empty());
+        (both.len(), made, written.objects[0].note.clone())
+    };
+    let waits = |names: &[&str]| -> Vec<(String, bool)> {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), true))
+            .collect()
+    };
+    let zero = r#""kind": 0.0, "metadata": 0.0, "neighbourhood": 0.0"#;
+    let pending = Some(WriteNote::EntityPending);
+    // By the names alone both projects are bound, and related to each other; the ticket's name is not the whole one.
+    let names = format!(r#"{{"lexical": 1.0, "scope": 0.0, "source": 0.0, {zero}}}"#);
+    let found = told("names", Some(&names));
+    assert_eq!(found, (1, waits(&["ops-12"]), pending.clone()));
+    // By the weights that hold where nothing is said, each of them is a question.
+    let all = waits(&["ops-12", "project helix", "project nova"]);
+    let found = told("usual", None);
+    assert_eq!(found, (0, all, pending));
+    // By names and source in equal parts none is like enough: what has an id of its own is new, and nothing waits.
+    let source = format!(r#"{{"lexical": 0.5, "scope": 0.0, "source": 0.5, {zero}}}"#);
+    let found = told("source", Some(&source));
+    assert_eq!(found, (0, vec![("ops-12".to_owned(), false)], None));
 }
 
 fn look_alike_letters_bind_nothing_by_themselves(home: &Home) {

@@ -1,5 +1,6 @@
 //! Ages: what makes an object younger, and what does not; what waits for a person, with the commands that decide it.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use tenure::error::ErrorKind;
@@ -25,6 +26,7 @@ on_both_engines!(
     what_an_object_said_of_the_past_makes_it_no_older,
     what_stands_on_what_is_over_is_stale,
     what_stands_on_a_claim_that_lost_is_stale,
+    what_was_fresh_is_fresh_in_a_replay_of_then,
     what_took_the_place_of_what_it_was_made_from_is_not_stale,
     proposals_have_for_stale_what_a_compile_leaves_out,
     a_proposal_to_erase_is_one_whatever_is_to_be_erased,
@@ -206,6 +208,58 @@ fn what_stands_on_a_claim_that_lost_is_stale(home: &Home) {
     assert_eq!(stale(&acme, later()), ["summary"]);
     // In February the old one stood.
     assert_eq!(stale(&acme, "2026-02-01".parse().unwrap()), [""; 0]);
+}
+
+fn what_was_fresh_is_fresh_in_a_replay_of_then(home: &Home) {
+    let acme = home.tenant("acme");
+    let of = |name: &str, parents: &[ObjectId], content: &str| ObjectDocument {
+        content: content.into(),
+        ..made_from(name, parents)
+    };
+    let page = |content: &str| put(&acme, vec![of("page", &[], content)]);
+    let parent = page("It is so, still: cold.").objects[0].object_id;
+    put(
+        &acme,
+        vec![of("summary", &[parent], "It is so, still, they say: cold.")],
+    );
+    let summary = acme.named("summary").unwrap();
+    let upon = of("upon", &summary, "It is so, still, in short.");
+    let made = put(&acme, vec![upon]);
+    let written = page("It is so, still: hot.");
+    assert!(made.at < written.at);
+    let told = |known: Instant| {
+        let loaded = acme.load_as_of(known).unwrap();
+        let as_of = AsOf {
+            valid: Some(later()),
+            known: Some(known),
+        };
+        let reasons = verdicts(loaded.candidates(), as_of).into_iter();
+        let reasons = reasons.map(|(name, reason)| (name, reason.code().to_owned()));
+        let mut reasons: Vec<(String, String)> = reasons.collect();
+        reasons.sort_unstable();
+        reasons
+    };
+    let all = |made: &str| {
+        [("page", "fits"), ("summary", made), ("upon", made)]
+            .map(|(name, code)| (name.to_owned(), code.to_owned()))
+    };
+    // Up to the write that changed the parent all of it was fresh, whenever that is asked.
+    for known in [made.at, Instant::from_micros(written.at.micros() - 1)] {
+        assert_eq!(told(known), all("fits"));
+    }
+    for known in [written.at, later()] {
+        assert_eq!(told(known), all("stale"));
+    }
+    // What is asked without an instant is asked of now.
+    assert_eq!(left_out_as_stale(&acme, later()), ["summary", "upon"]);
+    // Made again from what the parent says now, it is fresh from then on, and was stale in between.
+    let again = put(
+        &acme,
+        vec![of("summary", &[parent], "It is so, still, they say: hot.")],
+    );
+    let now: BTreeMap<String, String> = told(again.at).into_iter().collect();
+    assert_eq!(now["summary"], "fits");
+    assert_eq!(told(written.at), all("stale"));
 }
 
 /// The names of what a compile leaves out as stale.

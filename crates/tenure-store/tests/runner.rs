@@ -17,6 +17,7 @@ mod decisions;
 mod encrypted;
 mod evidence;
 mod expiring;
+mod histories;
 mod migration;
 mod mutations;
 mod people;

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::common::server::Server;
 use crate::common::{Dice, Home, document, exported, put, put_one, rounds};
-use tenure::object::{ObjectId, Usage};
+use tenure::object::{Classification, ObjectId, Usage};
 use tenure::time::Instant;
-use tenure::{Digest, ErrorKind, ObjectDocument};
+use tenure::{
+    Budget, Digest, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile,
+};
 use tenure_store::engine::RecordRow;
 use tenure_store::{Expect, Store, Tenant, Writing};
 
@@ -14,6 +16,8 @@ on_both_engines!(
     the_database_refuses_to_rewrite_history,
     no_name_reaches_over_the_wall,
     what_cannot_be_a_tenant_is_refused,
+    a_link_to_the_object_of_another_tenant_does_nothing,
+    a_link_means_the_object_of_its_own_tenant,
 );
 
 const TABLES: [&str; 20] = [
@@ -559,4 +563,153 @@ fn a_search_looks_at_nothing_of_the_callers() {
         let seen = client.query("SELECT tenants FROM pg_temp.seen", &[]);
         assert!(seen.unwrap().is_empty());
     }
+}
+
+/// The payload of a compile, and the reason for each object.
+fn compiled(tenant: &Tenant) -> (String, Vec<(String, String)>) {
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    let policy = Policy::preset("standard").unwrap();
+    let mut request = Request::new("What is the port of the pump?", Budget::tokens(4_000));
+    request.principal.tenant = tenant.name().to_owned();
+    request.principal.clearance = Classification::HighlyRestricted;
+    let loaded = tenant.load().unwrap();
+    let none = Facts::none();
+    let outcome = compile(&world, &policy, &request, loaded.candidates(), &none).unwrap();
+    let compiled = outcome.single().unwrap();
+    let verdicts = compiled.trace.verdicts.iter();
+    let verdicts = verdicts.map(|one| (one.name.to_string(), one.reason.code().to_owned()));
+    let mut verdicts: Vec<(String, String)> = verdicts.collect();
+    verdicts.sort_unstable();
+    (format!("{:?}", compiled.envelope.payload), verdicts)
+}
+
+/// The judged pairs, by name.
+fn judged(tenant: &Tenant) -> Vec<String> {
+    let found = tenant.conflicts(None, None).unwrap().into_iter();
+    let told = found.map(|one| {
+        let (first, second) = (one.first.name, one.second.name);
+        format!("{first} {second} {:?} {:?}", one.loser, one.ground)
+    });
+    told.collect()
+}
+
+/// Everything that a tenant holds, but for links, instants and whose it is.
+fn held(tenant: &Tenant) -> Vec<String> {
+    let lines = exported(tenant).into_iter();
+    let told = lines.map(|line| {
+        let ended = line.tx_end.is_some();
+        let ObjectDocument { name, content, .. } = line.object;
+        let judged = (line.lifecycle, line.contradiction);
+        format!("{name} {content} {judged:?} {ended}")
+    });
+    let mut told: Vec<String> = told.collect();
+    told.sort_unstable();
+    told
+}
+
+fn numbered(number: u128, name: &str, replaced_by: Option<u128>) -> ObjectDocument {
+    ObjectDocument {
+        object_id: Some(ObjectId::from_bits(number)),
+        supersession_link: replaced_by.map(ObjectId::from_bits),
+        ..document(name, &format!("{name}: of the port of the pump."))
+    }
+}
+
+fn says(document: ObjectDocument, port: u32) -> ObjectDocument {
+    ObjectDocument {
+        normalized_claim: Some(format!("port == {port}")),
+        canonical_entity_ids: vec!["pump".into()],
+        ..document
+    }
+}
+
+fn a_link_to_the_object_of_another_tenant_does_nothing(home: &Home) {
+    let [acme, plain, globex] = ["acme", "plain", "globex"].map(|name| home.tenant(name));
+    let theirs = says(numbered(1, "theirs", None), 8080);
+    let theirs = put(&globex, vec![theirs]).objects[0].object_id;
+    let before = exported(&globex);
+    let at_globex = || (compiled(&globex), judged(&globex), exported(&globex));
+    let untouched = at_globex();
+    for (tenant, link) in [(&acme, Some(1)), (&plain, None)] {
+        put(tenant, vec![numbered(2, "note", link)]);
+        put(tenant, vec![says(numbered(3, "a", link), 80)]);
+        put(tenant, vec![says(numbered(4, "b", None), 443)]);
+        let summary = ObjectDocument {
+            derived_from: vec![ObjectId::from_bits(2)],
+            ..numbered(5, "summary", None)
+        };
+        put(tenant, vec![summary]);
+    }
+    let linked = exported(&acme).into_iter();
+    let linked = linked.filter(|line| line.superseded_by == Some(theirs));
+    assert_eq!(linked.count(), 2);
+    let same = |when: &str| {
+        assert_eq!(compiled(&acme), compiled(&plain), "{when}");
+        assert_eq!(judged(&acme), judged(&plain), "{when}");
+        assert_eq!(held(&acme), held(&plain), "{when}");
+        assert!(acme.check().unwrap().is_empty(), "{when}");
+    };
+    same("written");
+    let reasons: BTreeMap<String, String> = compiled(&acme).1.into_iter().collect();
+    assert_eq!((&*reasons["note"], &*reasons["summary"]), ("fits", "fits"));
+    assert_eq!(judged(&acme), ["a b Both Tie"]);
+    assert_eq!(at_globex(), untouched);
+    // Nobody says so of an object that is not there.
+    let status = tenure::object::ContradictionStatus::Clean;
+    let note = ObjectId::from_bits(2);
+    let refused = acme.judge(note, status, Some(theirs), &Writing::default());
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+    // Neither side's erasure reaches the other.
+    for tenant in [&acme, &plain] {
+        let gone = vec![ObjectId::from_bits(3)];
+        let erased = tenant.erase(gone, &Writing::default()).unwrap();
+        assert_eq!(erased.objects.len(), 1);
+    }
+    same("erased");
+    assert_eq!(exported(&globex), before);
+    let kept = exported(&acme);
+    globex.erase(vec![theirs], &Writing::default()).unwrap();
+    assert_eq!(exported(&globex), []);
+    assert_eq!(exported(&acme), kept);
+    same("theirs is erased");
+}
+
+fn a_link_means_the_object_of_its_own_tenant(home: &Home) {
+    let [here, there] = ["here", "there"].map(|name| home.tenant(name));
+    let both = |link: Option<u128>| {
+        vec![
+            says(numbered(1, "new", None), 443),
+            says(numbered(2, "old", link), 80),
+        ]
+    };
+    put(&there, both(None));
+    let untouched = (compiled(&there), judged(&there), exported(&there));
+    put(&here, both(Some(1)));
+    let reason = |name: &str| {
+        let all: BTreeMap<String, String> = compiled(&here).1.into_iter().collect();
+        all[name].clone()
+    };
+    assert_eq!(
+        (reason("new").as_str(), reason("old").as_str()),
+        ("fits", "superseded")
+    );
+    let at_there = || (compiled(&there), judged(&there), exported(&there));
+    assert_eq!(at_there(), untouched);
+    let (kept, told) = (exported(&here), (compiled(&here), judged(&here)));
+    // What the other tenant's object of the same id becomes is nothing to this one's.
+    let new = ObjectId::from_bits(1);
+    there
+        .retract(new, Expect::Any, &Writing::default())
+        .unwrap();
+    assert_eq!((compiled(&here), judged(&here)), told);
+    put(&there, both(None));
+    there.erase(vec![new], &Writing::default()).unwrap();
+    assert_eq!((compiled(&here), judged(&here)), told);
+    assert_eq!(exported(&here), kept);
+    // Without its own, the old one stands again; the other tenant has what it had.
+    let there_now = exported(&there);
+    here.erase(vec![new], &Writing::default()).unwrap();
+    assert_eq!(reason("old"), "fits");
+    assert_eq!(exported(&there), there_now);
+    assert!(here.check().unwrap().is_empty() && there.check().unwrap().is_empty());
 }

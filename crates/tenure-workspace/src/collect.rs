@@ -14,6 +14,7 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tenure::belief::Claim;
 use tenure::error::Location;
 use tenure::object::{Authority, LOCAL_TENANT, MAX_NAME, ObjectType, Provenance, Sealer, clip};
 use tenure::registry::Secrets;
@@ -209,6 +210,18 @@ impl Collector<'_> {
                 what: format!(
                     "authority_lowered: it has {has} and not {asked}, as rules from the web, a tool or an agent do not command"
                 ),
+                at: Some(Location {
+                    source: about.shown.clone(),
+                    line: Some(line),
+                }),
+            });
+        }
+        let claim = document.normalized_claim.as_deref();
+        if let Some(why) = claim.and_then(Claim::flaw) {
+            self.warnings.push(Warning {
+                kind: WarningKind::ClaimNotParsed,
+                name: document.name.clone(),
+                what: format!("claim_not_parsed: {why}; it contradicts no other"),
                 at: Some(Location {
                     source: about.shown.clone(),
                     line: Some(line),

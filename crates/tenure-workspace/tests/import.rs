@@ -1168,3 +1168,53 @@ fn a_rule_that_is_data_for_where_it_comes_from_is_told_of() {
         assert!(told.starts_with(&start) && told.contains(&place), "{told}");
     }
 }
+
+#[test]
+fn a_claim_that_does_not_parse_is_told_of_with_its_line() {
+    let page = "---\nname: page\nnormalized_claim: weight == 80 kg\n---\n\nIt weighs 80 kg.\n";
+    let lines = [
+        r#"{"name":"port","content":"It is 80.","normalized_claim":"port == 80"}"#,
+        r#"{"name":"note","content":"It is blue."}"#,
+        r#"{"name":"weight","content":"It weighs 80 kg.","normalized_claim":"weight == 80 kg"}"#,
+        r#"{"name":"vague","content":"It is nice.","normalized_claim":"it is nice"}"#,
+    ];
+    let array = format!("[\n{}\n]\n", lines.join(",\n"));
+    let bench = Bench::new(&[
+        ("facts.jsonl", &lines.join("\n")),
+        ("facts.json", &array),
+        ("pages/page.md", page),
+    ]);
+    // As data, as guidance, and as what says itself which kind each of it is.
+    for (path, read_as, typed_objects) in [
+        ("facts.json", ReadAs::Evidence, false),
+        ("facts.json", ReadAs::Guidance, false),
+        ("facts.jsonl", ReadAs::Evidence, true),
+    ] {
+        let options = Collect {
+            read_as,
+            typed_objects,
+            ..Collect::default()
+        };
+        let read = bench.with(path, &options);
+        assert_eq!(read.candidates.objects().len(), 4);
+        let first = if typed_objects { 3 } else { 4 };
+        let told = warned(&read, WarningKind::ClaimNotParsed);
+        let expected = [
+            ("weight", "a unit", first),
+            ("vague", "this is no claim", first + 1),
+        ];
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        for ((name, why, line), told) in expected.iter().zip(&told) {
+            let start = format!("{name}: claim_not_parsed: `");
+            assert!(told.starts_with(&start), "{told}");
+            assert!(
+                told.contains(why) && told.ends_with(&format!("{path}:{line})")),
+                "{told}"
+            );
+        }
+    }
+    let read = bench.load("pages");
+    let told = warned(&read, WarningKind::ClaimNotParsed);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("page.md:"), "{told:?}");
+}

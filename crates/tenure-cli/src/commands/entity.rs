@@ -19,7 +19,7 @@ use crate::args::{
     MergeEntityArgs, RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs,
     WriteEntityArgs,
 };
-use crate::failure::{Failure, cell};
+use crate::failure::{self, Failure, cell};
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &EntityArgs) -> Result<(), Failure> {
@@ -337,7 +337,13 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         .iter()
         .map(|one| one.object.revision().content())
         .collect();
-    let found = tenant.resolve_text(&text.join("\n"), &around, &weights, None)?;
+    let (found, is_cut) = tenant.resolve_text(&text.join("\n"), &around, &weights, None)?;
+    if is_cut {
+        failure::warning(&format!(
+            "it names more than is resolved at once: these are {} names of it",
+            found.len()
+        ));
+    }
     if args.write && found.is_empty() && args.tenant.format == Format::Text {
         return print("nothing changed: it names no entity\n");
     }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use tenure::{Candidates, Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
-use tenure_workspace::{Collect, Encoder, Progress, ReadAs, Warning, WarningKind, Workspace};
+use tenure_workspace::{
+    Collect, Collected, Encoder, Progress, ReadAs, Warning, WarningKind, Workspace,
+};
 
 use crate::args::{ReadingArgs, Skills};
 use crate::failure;
@@ -67,6 +69,30 @@ pub(crate) fn collect(
     sources: &[PathBuf],
     options: &Collect<'_>,
 ) -> Result<Candidates, Error> {
+    let collected = gather(workspace, sources, options)?;
+    warn(&collected.warnings);
+    Ok(collected.candidates)
+}
+
+/// The same for a write, whose answer says itself what it notes on each object.
+pub(crate) fn collect_to_write(
+    workspace: &Workspace,
+    sources: &[PathBuf],
+    options: &Collect<'_>,
+) -> Result<Candidates, Error> {
+    let mut collected = gather(workspace, sources, options)?;
+    collected
+        .warnings
+        .retain(|one| one.kind != WarningKind::ClaimNotParsed);
+    warn(&collected.warnings);
+    Ok(collected.candidates)
+}
+
+fn gather(
+    workspace: &Workspace,
+    sources: &[PathBuf],
+    options: &Collect<'_>,
+) -> Result<Collected, Error> {
     let working = Working::on("reading files");
     let progress = |progress: Progress| working.count(progress.files, progress.of);
     let collected = workspace.collect(
@@ -77,9 +103,7 @@ pub(crate) fn collect(
         },
     );
     drop(working);
-    let collected = collected?;
-    warn(&collected.warnings);
-    Ok(collected.candidates)
+    collected
 }
 
 /// Prints warnings, a few lines however many there are.
@@ -97,15 +121,26 @@ pub(crate) fn warn(warnings: &[Warning]) {
             WarningKind::AuthorityLowered,
             "rules with less authority than they ask for",
         ),
+        (
+            WarningKind::ClaimNotParsed,
+            "claims that cannot be compared with others",
+        ),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());
         }
         let more = of(kind).count().saturating_sub(MAX_LINES);
+        let is_read = matches!(
+            kind,
+            WarningKind::AuthorityLowered | WarningKind::ClaimNotParsed
+        );
+        let left_out = if is_read {
+            ""
+        } else {
+            "; the trace's `unfetched` names what was left out"
+        };
         if more > 0 {
-            failure::warning(&format!(
-                "{more} more about {whose}; the trace's `unfetched` names what was left out"
-            ));
+            failure::warning(&format!("{more} more about {whose}{left_out}"));
         }
     }
     let commanding: Vec<&Warning> = of(WarningKind::ReadAsData).collect();

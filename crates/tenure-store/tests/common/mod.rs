@@ -12,8 +12,8 @@ pub(crate) mod server;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use tempfile::TempDir;
@@ -274,4 +274,13 @@ pub(crate) fn fresh() -> (Arc<Home>, String) {
         let home = home.get_or_insert_with(|| Arc::new(Home::in_memory()));
         (Arc::clone(home), format!("t{used}"))
     })
+}
+
+/// A store on PostgreSQL that histories share, with a name that no tenant in it has.
+pub(crate) fn fresh_on_postgresql() -> (Arc<Home>, String) {
+    static HOME: OnceLock<Arc<Home>> = OnceLock::new();
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let home = HOME.get_or_init(|| Arc::new(Home::postgresql()));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    (Arc::clone(home), format!("h{number}"))
 }

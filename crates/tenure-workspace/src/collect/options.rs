@@ -88,6 +88,8 @@ pub enum WarningKind {
     ReadAsData,
     /// A rule that has less authority than it asks for, for where it comes from.
     AuthorityLowered,
+    /// A `normalized_claim` that cannot be compared with others.
+    ClaimNotParsed,
     /// An object is longer than the encoder sees.
     Encoder,
 }

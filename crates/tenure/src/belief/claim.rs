@@ -119,6 +119,19 @@ impl Claim {
         }
     }
 
+    /// Says in words why a text is no claim; nothing where it is one.
+    ///
+    /// ```
+    /// use tenure::belief::Claim;
+    /// assert_eq!(Claim::flaw("office == Chicago"), None);
+    /// assert!(Claim::flaw("price == 5 kg").is_some_and(|why| why.contains("a unit")));
+    /// ```
+    pub fn flaw(text: &str) -> Option<String> {
+        let error = text.parse::<Claim>().err()?;
+        let expected = error.expected.map(|one| format!("; expected {one}"));
+        Some(error.what + &expected.unwrap_or_default())
+    }
+
     fn bound(&self) -> Option<Bound<'_>> {
         let (side, closed) = match self.op {
             Op::Below => (Side::Until, false),

@@ -122,6 +122,10 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
         WriteNote::EntityPending => {
             Some("entity_pending: `tenure entity review` shows which it may be".to_owned())
         }
+        WriteNote::MentionsCut => Some(
+            "mentions_cut: it names more than one write adds to the registry; parts of it as objects of their own name all"
+                .to_owned(),
+        ),
         WriteNote::AwaitsConfirmation { why } => Some(format!(
             "awaits_confirmation: {}; it is not compiled until `tenure store confirm` makes it believed",
             cell(why)

@@ -33,7 +33,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         typed_objects: true,
         ..reading::options(&args.reading)?
     };
-    let candidates = reading::collect(&workspace, &args.sources, &collect)?;
+    let candidates = reading::collect_to_write(&workspace, &args.sources, &collect)?;
     let sources = candidates.objects();
     let expect = match &args.over {
         _ if args.new => Expect::Absent,
