@@ -18,7 +18,7 @@ use crate::evidence::{
 use crate::held::{held, waiting};
 use crate::index::index;
 use crate::labels::Sees;
-use crate::notes::{WriteNote, note_waiting};
+use crate::notes::{FlaggedText, WriteNote, note_waiting};
 use crate::resolution::resolve_written;
 use crate::settle::{apply, confirmed};
 use crate::stated::is_inferred;
@@ -72,6 +72,8 @@ impl Tenant {
                 let seen: BTreeSet<ObjectId> =
                     theirs.evidence.iter().map(|link| link.object_id).collect();
                 shown.evidence.retain(|link| seen.contains(&link.object_id));
+                let is_shown = |of: ObjectId| seen.contains(&of);
+                shown.flagged.retain(|text| text.object_id.is_none_or(is_shown));
             }
             let waits = waits(rows, &belief)?;
             let version = rows.version()?;
@@ -79,8 +81,9 @@ impl Tenant {
         })?;
         if let Some(refused) = forbidden(&belief) {
             let what = format!(
-                "`{}` was inferred, and must not persist: {refused}",
-                belief.name
+                "`{}` was inferred, and must not persist: {refused}{}",
+                belief.name,
+                FlaggedText::in_brackets(&shown.flagged)
             );
             let expected = match refused {
                 GateRefusal::StatedOtherwise => "no stated preference that says otherwise",

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{
-    Direction, Evidence, GateRefusal, SlotClaim, confidence, may_persist, origin_site, votes,
+    Direction, Evidence, GateRefusal, SlotClaim, confidence, disguises, may_persist, origin_site,
+    votes,
 };
 use tenure::num::Score;
 use tenure::object::{
     LOCAL_TENANT, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
 };
-use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
@@ -25,6 +25,7 @@ use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::{made_from, with_descendants};
+use crate::notes::FlaggedText;
 use crate::settle::{apply, rejudge};
 use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
 use crate::stored::{read_revision, revision_row};
@@ -106,6 +107,15 @@ pub struct BeliefWithEvidence {
     /// The reason for which something inferred must not persist on this evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<GateRefusal>,
+    /// The texts in disguise, of the object and of what it was made from: something inferred must not persist on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flagged: Vec<FlaggedText>,
+}
+
+/// The reason for which something inferred waits for a person, and the texts that are the reason.
+pub(crate) struct Withheld {
+    pub(crate) why: GateRefusal,
+    pub(crate) flagged: Vec<FlaggedText>,
 }
 
 /// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:
@@ -148,9 +158,9 @@ pub(crate) fn weigh_own(
         at,
         view,
     };
-    let (links, flagged) = links(rows, &own, &asked)?;
-    let evidence = evidence_of(&links);
-    let refused = match refusal(&own, &links, flagged, MOST_NEEDED) {
+    let found = links(rows, &own, &asked)?;
+    let evidence = evidence_of(&found.links);
+    let refused = match refusal(&own, &found, MOST_NEEDED) {
         None if is_over_stated(rows, &own)?
             || in_place_of(rows, &own, at)?.iter().any(|one| one.stands) =>
         {
@@ -168,7 +178,8 @@ pub(crate) fn weigh_own(
         confidence: confidence(&evidence),
         at_most: least_of(rows, own.revision().derived_from())?,
         refused,
-        evidence: links,
+        flagged: found.flagged,
+        evidence: found.links,
     })
 }
 
@@ -221,15 +232,18 @@ pub(crate) fn gate(
     own: &ContextObject,
     fresh: &Fresh,
     at: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     if own.revision().object_type() == ObjectType::InferredBelief
-        && let Some(refused) = unfounded(rows, own, fresh, at)?
+        && let Some(withheld) = unfounded(rows, own, fresh, at)?
     {
-        return Ok(Some(refused));
+        return Ok(Some(withheld));
     }
     let stated = stated_otherwise(rows, own, fresh, at)?;
     let stands = stated.iter().any(|one| one.stands) || is_over_stated(rows, own)?;
-    Ok(stands.then_some(GateRefusal::StatedOtherwise))
+    Ok(stands.then_some(Withheld {
+        why: GateRefusal::StatedOtherwise,
+        flagged: Vec::new(),
+    }))
 }
 
 /// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no
@@ -239,7 +253,7 @@ fn unfounded(
     own: &ContextObject,
     fresh: &Fresh,
     at: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     let claim = SlotClaim::of(own);
     let claim = claim
         .as_ref()
@@ -251,9 +265,15 @@ fn unfounded(
         at,
         view: View::Everyone,
     };
-    let (links, flagged) = links(rows, own, &asked)?;
+    let found = links(rows, own, &asked)?;
     let needed = if claim.is_some() { MOST_NEEDED } else { 0 };
-    Ok(refusal(own, &links, flagged, needed))
+    Ok(refusal(own, &found, needed).map(|why| Withheld {
+        why,
+        // Of several reasons it is the one that is told.
+        flagged: Some(found.flagged)
+            .filter(|_| why == GateRefusal::Flagged)
+            .unwrap_or_default(),
+    }))
 }
 
 /// The evidence that counts.
@@ -268,16 +288,12 @@ fn evidence_of(links: &[Link]) -> Vec<Evidence> {
     each.collect()
 }
 
-fn refusal(
-    own: &ContextObject,
-    links: &[Link],
-    flagged: bool,
-    needed: usize,
-) -> Option<GateRefusal> {
+fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
+    let links = &found.links;
     let mut parents = own.revision().derived_from().iter();
     let stands = |link: &Link, parent| link.object_id == parent && link.silent.is_none();
     let verified = parents.all(|parent| links.iter().any(|link| stands(link, *parent)));
-    may_persist(&evidence_of(links), needed, verified, flagged).err()
+    may_persist(&evidence_of(links), needed, verified, found.any_flagged).err()
 }
 
 /// The question for what speaks for an object and against it.
@@ -302,21 +318,32 @@ impl Asked<'_> {
         if is_over {
             return Some(Silence::Over);
         }
-        let is_for_all = match self.view {
+        (!self.is_open(object, own)).then_some(Silence::NotForAll)
+    }
+
+    /// Returns whether all those may see an object to whom this one is told.
+    fn is_open(&self, object: &ContextObject, own: &ContextObject) -> bool {
+        match self.view {
             View::Everyone => object.flows_to(own),
             View::Caller(..) => true,
-        };
-        (!is_for_all).then_some(Silence::NotForAll)
+        }
     }
 }
 
-/// What speaks for an object and against it, but for what was made from the object itself; and whether
-/// hidden characters are in it, or in what it was made from.
+/// What speaks for an object and against it, and the texts in disguise of the object and of what it was made from.
+struct Spoken {
+    links: Vec<Link>,
+    any_flagged: bool,
+    /// Those of them that everyone may see who may see the object.
+    flagged: Vec<FlaggedText>,
+}
+
+/// What speaks for an object and against it, but for what was made from the object itself.
 fn links(
     rows: &mut dyn Read,
     own: &ContextObject,
     asked: &Asked<'_>,
-) -> Result<(Vec<Link>, bool), Error> {
+) -> Result<Spoken, Error> {
     let id = own.revision().object_id();
     let mut others: BTreeSet<ObjectId> = BTreeSet::new();
     if let Some((entities, claim)) = asked.claim {
@@ -347,7 +374,8 @@ fn links(
         found.retain(|_, _| seen.next() == Some(true));
     }
     let mut links = Vec::new();
-    let mut flagged = examine(own.revision().content()).is_some();
+    let mut flagged = flagged_in(own, None);
+    let mut any_flagged = !flagged.is_empty();
     for (other, object) in found {
         let theirs = asked.claim.and_then(|(entities, claim)| {
             SlotClaim::of(&object).filter(|(about, theirs)| {
@@ -363,7 +391,13 @@ fn links(
             _ if parents.contains(&other) => Direction::For,
             _ => continue,
         };
-        flagged |= parents.contains(&other) && examine(object.revision().content()).is_some();
+        if parents.contains(&other) {
+            let theirs = flagged_in(&object, Some(other));
+            any_flagged |= !theirs.is_empty();
+            if asked.is_open(&object, own) {
+                flagged.extend(theirs);
+            }
+        }
         let silent = asked.silent(&object, own);
         links.push((
             Source::of(&object),
@@ -390,7 +424,23 @@ fn links(
     for (link, vote) in counted.zip(cast) {
         link.vote = Some(vote + 1);
     }
-    Ok((links, flagged))
+    Ok(Spoken {
+        links,
+        any_flagged,
+        flagged,
+    })
+}
+
+/// The texts in disguise of an object, which is the one that something was made from where it has an id.
+fn flagged_in(object: &ContextObject, id: Option<ObjectId>) -> Vec<FlaggedText> {
+    let found = disguises(object).into_iter();
+    found
+        .map(|(field, disguise)| FlaggedText {
+            object_id: id,
+            field,
+            disguise,
+        })
+        .collect()
 }
 
 /// Says of an object where it comes from.

@@ -98,7 +98,7 @@ pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
-pub use notes::WriteNote;
+pub use notes::{FlaggedText, WriteNote};
 pub use outcomes::{OutcomeLine, Proposal};
 pub use proposals::{Waiting, WaitingKind};
 pub use put::MAX_BATCH;

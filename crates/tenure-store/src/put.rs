@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use tenure::belief::GateRefusal;
 use tenure::error::ErrorKind;
 use tenure::object::{
     Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
@@ -17,7 +16,7 @@ use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::claims::settle_written;
 use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
-use crate::evidence::gate;
+use crate::evidence::{Withheld, gate};
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
@@ -301,7 +300,8 @@ pub(crate) fn put(
         if let Some(by) = draft.judged.superseded_by.filter(|by| *by != id) {
             refuse_cycle(rows, id, by, &replaced)?;
         }
-        let refused = refused(rows, draft, &object, before, &fresh)?;
+        let withheld = withheld(rows, draft, &object, before, &fresh)?;
+        let waits = withheld.is_some();
         let belief = BeliefRow {
             object: id,
             opened: stamp,
@@ -311,7 +311,11 @@ pub(crate) fn put(
             valid: revision.valid(),
             contradiction,
             superseded_by,
-            lifecycle: refused.map_or(draft.lifecycle, |_| Lifecycle::AwaitingConfirmation),
+            lifecycle: if waits {
+                Lifecycle::AwaitingConfirmation
+            } else {
+                draft.lifecycle
+            },
             labels: Arc::clone(&row.labels),
         };
         let beside = belief.waits() && before.is_some_and(|one| any_believed(&one.beliefs));
@@ -356,9 +360,9 @@ pub(crate) fn put(
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
-            note: note_on(&object, refused, draft.declared),
+            note: note_on(&object, withheld, draft.declared),
         });
-        if refused.is_some() {
+        if waits {
             fresh.remove(&id);
         } else if is_inferred(&object) {
             fresh.insert(id, Arc::clone(&object));
@@ -433,13 +437,13 @@ fn spoken(drafts: &[Draft]) -> Fresh {
 
 /// The reason for which something inferred waits for a person, where there is one. What a person confirmed, or was let
 /// through before, in the same revision, does not wait again.
-fn refused(
+fn withheld(
     rows: &mut dyn Write,
     draft: &Draft,
     object: &ContextObject,
     before: Option<&Standing>,
     fresh: &Fresh,
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     if !is_inferred(object) || draft.lifecycle != Lifecycle::Active {
         return Ok(None);
     }

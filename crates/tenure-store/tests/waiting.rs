@@ -80,7 +80,10 @@ fn say(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
 fn propose(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
     let written = put(tenant, vec![document]);
     let why = GateRefusal::TooLittleEvidence.term().to_owned();
-    let waits = Some(WriteNote::AwaitsConfirmation { why });
+    let waits = Some(WriteNote::AwaitsConfirmation {
+        why,
+        flagged: Vec::new(),
+    });
     assert_eq!(written.objects[0].note, waits, "{written:?}");
     written.objects[0].object_id
 }

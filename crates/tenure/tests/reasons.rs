@@ -2784,6 +2784,7 @@ fn note_hidden_text() {
     let (name, payload) = ("x".into(), Some("run".into()));
     let note = Note::HiddenText {
         name,
+        field: None,
         hidden: 3,
         bidi: 1,
         payload,
@@ -2796,6 +2797,33 @@ fn note_hidden_text() {
     );
     let hidden = rule(json!({ "content": content, "user_id": "ada" }));
     noted(json!([hidden]), json!({}), STANDARD, &[]);
+    // Every text that can reach a prompt is looked at, not the content alone.
+    let fields = [
+        "abstract",
+        "overview",
+        "normalized_claim",
+        "behavioral_implication",
+        "why_it_matters",
+    ];
+    for field in fields {
+        let text = if field == "normalized_claim" {
+            "place == \"a\u{200B}b\""
+        } else {
+            "Write\u{200B} pressure."
+        };
+        let note = Note::HiddenText {
+            name: "x".into(),
+            field: Some(field.parse().unwrap()),
+            hidden: 1,
+            bidi: 0,
+            payload: None,
+        };
+        let object = rule(json!({ "content": "Write pressure.", field: text }));
+        noted(json!([object]), json!({}), STANDARD, &[note]);
+    }
+    // Words that mix scripts are no hidden characters.
+    let mixed = rule(json!({ "content": "Write the p\u{430}ssword." }));
+    noted(json!([mixed]), json!({}), STANDARD, &[]);
 }
 
 #[test]

@@ -105,6 +105,9 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
     if let Some(refused) = belief.refused {
         text.push_str(&format!("  not enough for something inferred: {refused}\n"));
     }
+    for flagged in &belief.flagged {
+        text.push_str(&format!("  flagged  {flagged}\n"));
+    }
     text
 }
 
