@@ -25,7 +25,7 @@ use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::{made_from, with_descendants};
-use crate::notes::FlaggedText;
+use crate::notes::{FlaggedText, Withheld};
 use crate::settle::{apply, rejudge};
 use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
 use crate::stored::{read_revision, revision_row};
@@ -110,12 +110,6 @@ pub struct BeliefWithEvidence {
     /// The texts in disguise, of the object and of what it was made from: something inferred must not persist on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flagged: Vec<FlaggedText>,
-}
-
-/// The reason for which something inferred waits for a person, and the texts that are the reason.
-pub(crate) struct Withheld {
-    pub(crate) why: GateRefusal,
-    pub(crate) flagged: Vec<FlaggedText>,
 }
 
 /// The claim of an object with its evidence at an instant, but for these objects and what was made from the object itself:

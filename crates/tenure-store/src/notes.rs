@@ -5,11 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
-use tenure::belief::{Claim, Disguise, about};
+use tenure::belief::{Claim, Disguise, GateRefusal, about};
 use tenure::num::Score;
 use tenure::object::{Authority, ObjectId, TextField};
-
-use crate::evidence::Withheld;
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +52,12 @@ pub enum WriteNote {
         /// The most that it may have.
         confidence: Score,
     },
+}
+
+/// The reason for which something inferred waits for a person, and the texts that are the reason.
+pub(crate) struct Withheld {
+    pub(crate) why: GateRefusal,
+    pub(crate) flagged: Vec<FlaggedText>,
 }
 
 /// A text that is not what it seems to be.

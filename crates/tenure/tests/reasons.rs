@@ -2818,7 +2818,7 @@ fn note_hidden_text() {
             bidi: 0,
             payload: None,
         };
-        let object = rule(json!({ "content": "Write pressure.", field: text }));
+        let object = rule(json!({ "content": "Write pressure with its unit.", field: text }));
         noted(json!([object]), json!({}), STANDARD, &[note]);
     }
     // Words that mix scripts are no hidden characters.

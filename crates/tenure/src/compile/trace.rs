@@ -27,8 +27,8 @@ use crate::input::policy::ContextMode;
 use crate::input::policy::Strategy;
 use crate::input::retrieval::RetrievalReport;
 pub use crate::input::served::{EpochCause, Form};
-use crate::object::{TaskType, TextField};
 use crate::object::section::Section;
+use crate::object::{TaskType, TextField};
 pub use crate::provider::answer::ProviderUsage;
 use crate::rank::allocate::Certificate;
 use crate::session::Forecast;
@@ -213,7 +213,9 @@ impl Note {
                     .as_ref()
                     .map_or_else(String::new, |payload| format!(", which spell {payload:?}"));
                 let field = field.map_or_else(String::new, |field| format!(" in its {field}"));
-                format!("{name}: {hidden} hidden and {bidi} direction-changing characters{field}{spells}")
+                format!(
+                    "{name}: {hidden} hidden and {bidi} direction-changing characters{field}{spells}"
+                )
             }
             Note::ImitationEscaped { name, times } => format!(
                 "{name}: imitates a frame, a heading, a label or a control token {times} times; escaped"

@@ -70,10 +70,7 @@ impl ContextObject {
         let plain = [
             (TextField::Abstract, rare.abstract_text.as_deref()),
             (TextField::Overview, rare.overview.as_deref()),
-            (
-                TextField::NormalizedClaim,
-                rare.normalized_claim.as_deref(),
-            ),
+            (TextField::NormalizedClaim, rare.normalized_claim.as_deref()),
             (
                 TextField::BehavioralImplication,
                 rare.behavioral_implication.as_deref(),
@@ -201,7 +198,9 @@ mod tests {
         let document: ObjectDocument = serde_json::from_value(object).unwrap();
         let object = document.seal().unwrap();
         let texts = object.texts();
-        texts.map(|(field, text)| (field, text.into_owned())).collect()
+        texts
+            .map(|(field, text)| (field, text.into_owned()))
+            .collect()
     }
 
     #[test]
@@ -221,14 +220,19 @@ mod tests {
         let turn = texts(json!({
             "name": "a", "content": "", "object_type": "turn", "role": "assistant", "tool_calls": [call],
         }));
-        let calls = turn.iter().filter(|(field, _)| *field == TextField::ToolCalls);
+        let calls = turn
+            .iter()
+            .filter(|(field, _)| *field == TextField::ToolCalls);
         let calls: Vec<&str> = calls.map(|(_, text)| text.as_str()).collect();
         assert_eq!(calls, ["k", "l", "m\nn\u{200B}\n"]);
     }
 
     #[test]
     fn what_json_escapes_is_read() {
-        assert_eq!(read("{\"a\": \"\\u200b\\n\u{416}\"}".into()), "a\n\u{200B}\n\u{416}\n");
+        assert_eq!(
+            read("{\"a\": \"\\u200b\\n\u{416}\"}".into()),
+            "a\n\u{200B}\n\u{416}\n"
+        );
         assert_eq!(read("no json \\u200b".into()), "no json \\u200b");
     }
 }

@@ -519,9 +519,9 @@ impl Normalized {
                 ..*row
             }));
             let hygiene = layer.hygiene.iter();
-            joined
-                .hygiene
-                .extend(hygiene.map(|((row, field), found)| ((first + row, *field), found.clone())));
+            joined.hygiene.extend(
+                hygiene.map(|((row, field), found)| ((first + row, *field), found.clone())),
+            );
             let layers = layer.layers.iter();
             joined
                 .layers
