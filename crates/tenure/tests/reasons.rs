@@ -832,6 +832,15 @@ fn entity_pending() {
         names: ["x", "memory", "page"].map(Into::into).to_vec(),
     };
     assert_eq!(compiled.trace.notes[0], note);
+    // Another id, which is decided, does not let in what is about somebody who is not.
+    let both = rule(json!({
+        "content": "Ask Sam.", "canonical_entity_ids": ["desk"], "subjects": ["sam-2"],
+    }));
+    let waits = json!({ "identities": [{ "id": "sam-2", "pending": true }] });
+    let pending = Reason::EntityPending {
+        entity: "sam-2".into(),
+    };
+    check(json!([both]), waits, PLAIN, &[("x", pending)]);
     // Once somebody decided, all of it stands, under the canonical id.
     let decided = json!({ "identities": [{ "id": "sam-2", "means": "sam" }] });
     let expected = ["x", "memory", "page"].map(|name| (name, Reason::Fits));
