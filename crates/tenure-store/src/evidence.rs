@@ -47,6 +47,8 @@ pub enum Silence {
     Over,
     /// Not everyone may see it who may see the claim.
     NotForAll,
+    /// Nothing but their confidence tells it and the claim apart, and the claim does not count against it.
+    OneSided,
 }
 
 /// Those to whom evidence counts.
@@ -138,6 +140,18 @@ pub(crate) fn weigh_own(
     at: Instant,
     view: View<'_>,
 ) -> Result<BeliefWithEvidence, Error> {
+    weigh_with(rows, own, without, &Fresh::default(), at, view)
+}
+
+/// The same, with what the write makes besides.
+pub(crate) fn weigh_with(
+    rows: &mut dyn Read,
+    own: Arc<ContextObject>,
+    without: &BTreeSet<ObjectId>,
+    fresh: &Fresh,
+    at: Instant,
+    view: View<'_>,
+) -> Result<BeliefWithEvidence, Error> {
     let id = own.revision().object_id();
     if let View::Caller(_, sees) = view
         && !sees(std::slice::from_ref(&own)).iter().all(|seen| *seen)
@@ -148,7 +162,7 @@ pub(crate) fn weigh_own(
     let asked = Asked {
         claim: Some((&entities[..], &claim)),
         without,
-        fresh: &Fresh::default(),
+        fresh,
         at,
         view,
     };
@@ -202,7 +216,7 @@ fn no_claim(own: &ContextObject) -> Error {
 }
 
 /// The least confidence of these objects, as they were written last; none where none of them is believed.
-fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, Error> {
+pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, Error> {
     let standing = rows.standing(parents)?;
     let heads = rows.heads(parents)?;
     let mut sealer = Sealer::default();
@@ -301,26 +315,39 @@ struct Asked<'q> {
 }
 
 impl Asked<'_> {
-    /// The reason for which an object does not count for another, where there is one. Evidence that covers the end of a claim's
-    /// time speaks for it also afterwards.
     fn silent(&self, object: &ContextObject, own: &ContextObject) -> Option<Silence> {
-        let end = own.valid().until;
-        let is_over = object
-            .valid()
-            .until
-            .is_some_and(|until| until <= self.at && end.is_none_or(|end| until < end));
-        if is_over {
-            return Some(Silence::Over);
-        }
-        (!self.is_open(object, own)).then_some(Silence::NotForAll)
+        silence(object, own, self.at, self.view)
     }
 
     /// Returns whether all those may see an object to whom this one is told.
     fn is_open(&self, object: &ContextObject, own: &ContextObject) -> bool {
-        match self.view {
-            View::Everyone => object.flows_to(own),
-            View::Caller(..) => true,
-        }
+        is_open(object, own, self.view)
+    }
+}
+
+/// The reason for which an object does not count for another, where there is one. Evidence that covers the end of a claim's
+/// time speaks for it also afterwards.
+pub(crate) fn silence(
+    object: &ContextObject,
+    own: &ContextObject,
+    at: Instant,
+    view: View<'_>,
+) -> Option<Silence> {
+    let end = own.valid().until;
+    let is_over = object
+        .valid()
+        .until
+        .is_some_and(|until| until <= at && end.is_none_or(|end| until < end));
+    if is_over {
+        return Some(Silence::Over);
+    }
+    (!is_open(object, own, view)).then_some(Silence::NotForAll)
+}
+
+fn is_open(object: &ContextObject, own: &ContextObject, view: View<'_>) -> bool {
+    match view {
+        View::Everyone => object.flows_to(own),
+        View::Caller(..) => true,
     }
 }
 
@@ -333,11 +360,7 @@ struct Spoken {
 }
 
 /// What speaks for an object and against it, but for what was made from the object itself.
-fn links(
-    rows: &mut dyn Read,
-    own: &ContextObject,
-    asked: &Asked<'_>,
-) -> Result<Spoken, Error> {
+fn links(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Spoken, Error> {
     let id = own.revision().object_id();
     let mut others: BTreeSet<ObjectId> = BTreeSet::new();
     if let Some((entities, claim)) = asked.claim {
@@ -392,7 +415,16 @@ fn links(
                 flagged.extend(theirs);
             }
         }
-        let silent = asked.silent(&object, own);
+        let is_rival = match (&theirs, asked.claim) {
+            (Some((_, theirs)), Some((_, claim))) => claim.is_rival_of(theirs),
+            _ => false,
+        };
+        let one_sided = || {
+            let is_one_sided =
+                is_rival && !parents.contains(&other) && asked.silent(own, &object).is_some();
+            is_one_sided.then_some(Silence::OneSided)
+        };
+        let silent = asked.silent(&object, own).or_else(one_sided);
         links.push((
             Source::of(&object),
             Link {

@@ -82,6 +82,7 @@ mod store;
 mod stored;
 mod sweep;
 mod tenant;
+mod tied;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod tree_index;

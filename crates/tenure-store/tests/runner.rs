@@ -26,6 +26,7 @@ mod retirement;
 mod search;
 mod stated;
 mod talks;
+mod tied;
 mod verbs;
 mod waiting;
 mod walls;

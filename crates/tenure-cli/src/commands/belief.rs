@@ -92,6 +92,10 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
             (_, Some(Silence::NotForAll)) => {
                 "does not count: not everyone may see it who may see the claim".to_owned()
             }
+            (_, Some(Silence::OneSided)) => {
+                "does not count: the claim does not count against it, and nothing else tells them apart"
+                    .to_owned()
+            }
             (Some(vote), None) => format!("vote {vote}"),
             _ => "does not count".to_owned(),
         };
