@@ -1,17 +1,16 @@
 //! The verbs over beliefs: their evidence, and the confidence that it gives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::belief::{GateRefusal, SlotClaim};
-use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, ObjectType, Sealer};
+use tenure::object::{Lifecycle, ObjectId, ObjectType, RevisionId, Sealer};
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::beside::unbound;
 use crate::claims::settle_claims;
-use crate::engine::{BeliefRow, Change, Read, Write};
+use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::evidence::{
     BeliefWithEvidence, View, no_belief, restate, weigh, weigh_own, with_confidence,
 };
@@ -19,12 +18,12 @@ use crate::expiry::weakened;
 use crate::held::{held, waiting};
 use crate::index::index;
 use crate::labels::Sees;
-use crate::notes::{WriteNote, note_mentions};
+use crate::notes::{FlaggedText, WriteNote, note_mentions};
 use crate::resolution::resolve_written;
 use crate::settle::{apply, confirmed};
 use crate::stated::is_inferred;
-use crate::stored::read_revision;
 use crate::tenant::Tenant;
+use crate::tied::{Revised, revised_together};
 use crate::written::{Outcome, Writing, Written, WrittenObject};
 
 impl Tenant {
@@ -56,7 +55,8 @@ impl Tenant {
         })
     }
 
-    /// Writes the confidence that the evidence gives a claim at an instant into it, for the times for which it is believed. Doing
+    /// Writes the confidence that the evidence gives a claim at an instant into it, for the times for which it is believed, and
+    /// theirs into all claims that nothing but their confidence tells from it, so that it does not count who is revised first. Doing
     /// so twice is doing so once. What was made from other objects is at most as sure as they are. What was inferred and waits is
     /// believed from then on, where its evidence is enough by now and no stated preference says otherwise. Where nothing speaks
     /// for a claim or against it, or it has that confidence already, nothing is written, and a note says so. A caller is told of
@@ -74,9 +74,14 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<(BeliefWithEvidence, Written), Error> {
         let none = BTreeSet::new();
-        let (belief, shown, waits, last) = self.read(|rows| {
+        let (belief, shown, waits, all, last) = self.read(|rows| {
             let own = of_both(rows, id, at, sees)?;
             let belief = weigh_own(rows, Arc::clone(&own), &none, at, View::Everyone)?;
+            let all = if belief.refused.is_some() || nothing_speaks(&belief) {
+                BTreeMap::new()
+            } else {
+                revised_together(rows, &own, &belief, at)?
+            };
             let mut shown = belief.clone();
             if let Some(sees) = sees {
                 // Whoever may not see it is told that it is not there.
@@ -84,15 +89,20 @@ impl Tenant {
                 let seen: BTreeSet<ObjectId> =
                     theirs.evidence.iter().map(|link| link.object_id).collect();
                 shown.evidence.retain(|link| seen.contains(&link.object_id));
+                let is_shown = |of: ObjectId| seen.contains(&of);
+                shown
+                    .flagged
+                    .retain(|text| text.object_id.is_none_or(is_shown));
             }
             let waits = waits(rows, &belief)?;
             let version = rows.version()?;
-            Ok((belief, shown, waits, rows.written(version)?))
+            Ok((belief, shown, waits, all, rows.written(version)?))
         })?;
         if let Some(refused) = belief.refused {
             let what = format!(
-                "`{}` was inferred, and must not persist: {refused}",
-                belief.name
+                "`{}` was inferred, and must not persist: {refused}{}",
+                belief.name,
+                FlaggedText::in_brackets(&shown.flagged)
             );
             let expected = match refused {
                 GateRefusal::StatedOtherwise => "no stated preference that says otherwise",
@@ -102,15 +112,14 @@ impl Tenant {
                 .expected(expected)
                 .hint("`tenure belief show` lists what there is; a person may confirm it (`tenure store confirm`)"));
         }
-        let most = belief.at_most;
-        let confidence = most.map_or(belief.confidence, |most| most.min(belief.confidence));
+        let own = all.get(&id);
+        let confidence = own.map_or(belief.confidence, |own| own.confidence);
         let note = if nothing_speaks(&belief) {
             Some(WriteNote::NothingSpeaks)
         } else {
-            let caps = most.filter(|most| *most < belief.confidence);
-            caps.map(|confidence| WriteNote::AtMost { confidence })
+            (confidence < belief.confidence).then_some(WriteNote::AtMost { confidence })
         };
-        let is_same = confidence == belief.stated && !waits;
+        let is_same = !waits && !all.values().any(Revised::is_changed);
         if is_same || note == Some(WriteNote::NothingSpeaks) {
             let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
             let last = last.ok_or_else(missing)?;
@@ -137,14 +146,17 @@ impl Tenant {
             } else {
                 Vec::new()
             };
-            let one = revise(rows, &belief, at, confidence)?;
+            let mut all = revise(rows, &belief, at)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let mut note = note.clone();
             let mut notes = resolve_written(rows, &tenant, &entities, &unbound)?;
             if let Some(found) = notes.remove(&id) {
                 note_mentions(&mut note, found);
             }
-            Ok(vec![WrittenObject { note, ..one }])
+            if let Some(own) = all.first_mut() {
+                own.note = note;
+            }
+            Ok(all)
         })?;
         Ok((shown, written))
     }
@@ -202,22 +214,17 @@ fn waits(rows: &mut dyn Read, belief: &BeliefWithEvidence) -> Result<bool, Error
     Ok(own.is_some_and(|own| is_inferred(&own)))
 }
 
-/// Writes a confidence into a belief that is, with its evidence, as it was read.
+/// Writes its confidence into a belief that is, with its evidence, as it was read, and theirs into those that it is tied with.
 fn revise(
     rows: &mut dyn Write,
     belief: &BeliefWithEvidence,
     at: Instant,
-    confidence: Score,
-) -> Result<WrittenObject, Error> {
+) -> Result<Vec<WrittenObject>, Error> {
     let id = belief.object_id;
     // From here on no other writer comes between.
     let stamp = rows.stamp()?;
     let waits = waits(rows, belief)?;
-    let own = as_weighed(rows, belief)?;
-    let again = own.map(|own| weigh_own(rows, own, &BTreeSet::new(), at, View::Everyone));
-    let is_same = again.is_some_and(|again| again.is_ok_and(|again| again == *belief));
-    let standing = rows.standing(&[id])?.remove(&id).filter(|_| is_same);
-    let standing = standing.ok_or_else(|| {
+    let changed = || {
         let what = format!("`{}` or its evidence was changed meanwhile", belief.name);
         Error::new(ErrorKind::Conflict, what)
             .expected(format!(
@@ -225,57 +232,90 @@ fn revise(
                 belief.revision
             ))
             .hint("read what is there, and try again")
-    })?;
-    let revision = belief.revision;
-    let own: Vec<_> = standing.beliefs.iter().collect();
-    let own: Vec<_> = own
-        .into_iter()
-        .filter(|row| row.revision == revision)
-        .collect();
-    let bodies = rows.bodies(&own)?;
-    let body = bodies.get(&revision).map_or("", String::as_str);
-    let mut sealer = Sealer::default();
-    let object = read_revision(&mut sealer, revision, body)?;
-    let new = with_confidence(&mut sealer, &object, confidence)?;
-    let written = new.revision;
-    let name = if waits {
-        object.name().to_owned()
-    } else {
-        standing.name.clone()
     };
-    let mut change = Change::default();
-    if waits {
-        let settlement = confirmed(&standing.beliefs, stamp, |row| {
-            (row.revision == revision).then(|| BeliefRow {
-                revision: written,
-                lifecycle: Lifecycle::Active,
-                ..row.clone()
-            })
-        });
-        let object = (id, standing.place, name.clone(), written);
-        change.objects.push(object);
-        change.revisions.push(new);
-        apply(&mut change, &standing.beliefs, settlement);
-    } else {
-        restate(
-            &mut change,
-            id,
-            standing,
-            stamp,
-            [(revision, new)].into(),
-            None,
-        );
+    let own = as_weighed(rows, belief)?.ok_or_else(changed)?;
+    let again = weigh_own(rows, Arc::clone(&own), &BTreeSet::new(), at, View::Everyone);
+    if !again.is_ok_and(|again| again == *belief) {
+        return Err(changed());
+    }
+    let all = revised_together(rows, &own, belief, at)?;
+    let (mut change, mut sealer) = (Change::default(), Sealer::default());
+    let (mut own, mut others) = (None, Vec::new());
+    for (of, one) in &all {
+        let is_own = *of == id;
+        let revision = one.object.revision().id();
+        let standing = rows.standing(&[*of])?.remove(of).ok_or_else(changed)?;
+        let waits = waits && is_own;
+        let name = if waits {
+            one.object.name().to_owned()
+        } else {
+            standing.name.clone()
+        };
+        let is_written = waits || one.is_changed();
+        let written = WrittenObject {
+            object_id: *of,
+            name: Some(name.clone()),
+            revision: Some(revision),
+            outcome: Outcome::Unchanged,
+            note: None,
+        };
+        let written = if is_written {
+            let new = with_confidence(&mut sealer, &one.object, one.confidence)?;
+            let written = WrittenObject {
+                revision: Some(new.revision),
+                outcome: Outcome::Revised,
+                ..written
+            };
+            if waits {
+                believe(&mut change, (*of, name), &standing, stamp, (revision, new));
+            } else {
+                restate(
+                    &mut change,
+                    *of,
+                    standing,
+                    stamp,
+                    [(revision, new)].into(),
+                    None,
+                );
+            }
+            written
+        } else {
+            written
+        };
+        if is_own {
+            own = Some(written);
+        } else if is_written {
+            others.push(written);
+        }
     }
     rows.change(&change)?;
     if waits {
         index(rows, &[id])?;
     }
-    settle_claims(rows, &[id])?;
-    Ok(WrittenObject {
-        object_id: id,
-        name: Some(name),
-        revision: Some(written),
-        outcome: Outcome::Revised,
-        note: None,
-    })
+    let written: Vec<WrittenObject> = own.into_iter().chain(others).collect();
+    let touched: Vec<ObjectId> = written.iter().map(|one| one.object_id).collect();
+    settle_claims(rows, &touched)?;
+    Ok(written)
+}
+
+/// What waits of an object is believed from now on, as another revision.
+fn believe(
+    change: &mut Change,
+    (id, name): (ObjectId, String),
+    standing: &Standing,
+    stamp: Stamp,
+    (revision, new): (RevisionId, RevisionRow),
+) {
+    let settlement = confirmed(&standing.beliefs, stamp, |row| {
+        (row.revision == revision).then(|| BeliefRow {
+            revision: new.revision,
+            lifecycle: Lifecycle::Active,
+            ..row.clone()
+        })
+    });
+    change
+        .objects
+        .push((id, standing.place, name, new.revision));
+    change.revisions.push(new);
+    apply(change, &standing.beliefs, settlement);
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{
-    Direction, Evidence, GateRefusal, SlotClaim, confidence, may_persist, origin_site, votes,
+    Direction, Evidence, GateRefusal, SlotClaim, confidence, disguises, may_persist, origin_site,
+    votes,
 };
 use tenure::num::Score;
 use tenure::object::{
     LOCAL_TENANT, ObjectId, ObjectType, Provenance, RevisionId, Sealer, Status, clip,
 };
-use tenure::text::examine;
 use tenure::time::Instant;
 use tenure::{ContextObject, Error, ErrorKind};
 
@@ -25,6 +25,7 @@ use crate::engine::{Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, labelled_or_hidden, open_objects};
 use crate::lineage::{made_from, with_descendants};
+use crate::notes::{FlaggedText, Withheld};
 use crate::settle::{apply, rejudge};
 use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
 use crate::stored::{read_revision, revision_row};
@@ -46,6 +47,8 @@ pub enum Silence {
     Over,
     /// Not everyone may see it who may see the claim.
     NotForAll,
+    /// Nothing but their confidence tells it and the claim apart, and the claim does not count against it.
+    OneSided,
 }
 
 /// Those to whom evidence counts.
@@ -106,6 +109,9 @@ pub struct BeliefWithEvidence {
     /// The reason for which something inferred must not persist on this evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<GateRefusal>,
+    /// The texts in disguise, of the object and of what it was made from: something inferred must not persist on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flagged: Vec<FlaggedText>,
     /// What the next sweep makes of it, where evidence is over that spoke for it when it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weakened: Option<Weakening>,
@@ -147,6 +153,18 @@ pub(crate) fn weigh_own(
     at: Instant,
     view: View<'_>,
 ) -> Result<BeliefWithEvidence, Error> {
+    weigh_with(rows, own, without, &Fresh::default(), at, view)
+}
+
+/// The same, with what the write makes besides.
+pub(crate) fn weigh_with(
+    rows: &mut dyn Read,
+    own: Arc<ContextObject>,
+    without: &BTreeSet<ObjectId>,
+    fresh: &Fresh,
+    at: Instant,
+    view: View<'_>,
+) -> Result<BeliefWithEvidence, Error> {
     let id = own.revision().object_id();
     if let View::Caller(_, sees) = view
         && !sees(std::slice::from_ref(&own)).iter().all(|seen| *seen)
@@ -157,15 +175,15 @@ pub(crate) fn weigh_own(
     let asked = Asked {
         claim: Some((&entities[..], &claim)),
         without,
-        fresh: &Fresh::default(),
+        fresh,
         at,
         view,
     };
-    let (links, flagged) = links(rows, &own, &asked)?;
-    let evidence = evidence_of(&links);
+    let found = links(rows, &own, &asked)?;
+    let evidence = evidence_of(&found.links);
     // As the gate asks of a write: a preference needs no evidence.
     let is_belief = own.revision().object_type() == ObjectType::InferredBelief;
-    let refused = match refusal(&own, &links, flagged, MOST_NEEDED).filter(|_| is_belief) {
+    let refused = match refusal(&own, &found, MOST_NEEDED).filter(|_| is_belief) {
         None if is_over_stated(rows, &own)?
             || in_place_of(rows, &own, at)?.iter().any(|one| one.stands) =>
         {
@@ -183,7 +201,8 @@ pub(crate) fn weigh_own(
         confidence: confidence(&evidence),
         at_most: least_of(rows, own.revision().derived_from())?,
         refused,
-        evidence: links,
+        flagged: found.flagged,
+        evidence: found.links,
         weakened: None,
     })
 }
@@ -213,7 +232,7 @@ fn no_claim(own: &ContextObject) -> Error {
 }
 
 /// The least confidence of these objects, as they were written last; none where none of them is believed.
-fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, Error> {
+pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Option<Score>, Error> {
     let standing = rows.standing(parents)?;
     let heads = rows.heads(parents)?;
     let mut sealer = Sealer::default();
@@ -237,15 +256,18 @@ pub(crate) fn gate(
     own: &ContextObject,
     fresh: &Fresh,
     at: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     if own.revision().object_type() == ObjectType::InferredBelief
-        && let Some(refused) = unfounded(rows, own, fresh, at)?
+        && let Some(withheld) = unfounded(rows, own, fresh, at)?
     {
-        return Ok(Some(refused));
+        return Ok(Some(withheld));
     }
     let stated = stated_otherwise(rows, own, fresh, at)?;
     let stands = stated.iter().any(|one| one.stands) || is_over_stated(rows, own)?;
-    Ok(stands.then_some(GateRefusal::StatedOtherwise))
+    Ok(stands.then_some(Withheld {
+        why: GateRefusal::StatedOtherwise,
+        flagged: Vec::new(),
+    }))
 }
 
 /// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no
@@ -255,7 +277,7 @@ fn unfounded(
     own: &ContextObject,
     fresh: &Fresh,
     at: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     let claim = SlotClaim::of(own);
     let claim = claim
         .as_ref()
@@ -267,12 +289,18 @@ fn unfounded(
         at,
         view: View::Everyone,
     };
-    let (links, flagged) = links(rows, own, &asked)?;
+    let found = links(rows, own, &asked)?;
     let needed = match own.revision().normalized_claim() {
         Some(_) => MOST_NEEDED,
         None => 0,
     };
-    Ok(refusal(own, &links, flagged, needed))
+    Ok(refusal(own, &found, needed).map(|why| Withheld {
+        why,
+        // Of several reasons it is the one that is told.
+        flagged: Some(found.flagged)
+            .filter(|_| why == GateRefusal::Flagged)
+            .unwrap_or_default(),
+    }))
 }
 
 /// The evidence that counts.
@@ -287,16 +315,12 @@ fn evidence_of(links: &[Link]) -> Vec<Evidence> {
     each.collect()
 }
 
-fn refusal(
-    own: &ContextObject,
-    links: &[Link],
-    flagged: bool,
-    needed: usize,
-) -> Option<GateRefusal> {
+fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
+    let links = &found.links;
     let mut parents = own.revision().derived_from().iter();
     let stands = |link: &Link, parent| link.object_id == parent && link.silent.is_none();
     let verified = parents.all(|parent| links.iter().any(|link| stands(link, *parent)));
-    may_persist(&evidence_of(links), needed, verified, flagged).err()
+    may_persist(&evidence_of(links), needed, verified, found.any_flagged).err()
 }
 
 /// The question for what speaks for an object and against it.
@@ -315,15 +339,44 @@ fn is_over(until: Option<Instant>, at: Instant, end: Option<Instant>) -> bool {
     until.is_some_and(|until| until <= at && end.is_none_or(|end| until < end))
 }
 
-/// What speaks for an object and against it, but for what was made from the object itself; and whether
-/// hidden characters are in it, or in what it was made from.
-fn links(
-    rows: &mut dyn Read,
+/// The reason for which an object does not count for another, where there is one. Evidence that covers the end of a claim's
+/// time speaks for it also afterwards.
+pub(crate) fn silence(
+    object: &ContextObject,
     own: &ContextObject,
-    asked: &Asked<'_>,
-) -> Result<(Vec<Link>, bool), Error> {
+    at: Instant,
+    view: View<'_>,
+) -> Option<Silence> {
+    if is_over(object.valid().until, at, own.valid().until) {
+        return Some(Silence::Over);
+    }
+    (!is_open(object, own, view)).then_some(Silence::NotForAll)
+}
+
+/// Returns whether all those may see an object to whom another one is told.
+fn is_open(object: &ContextObject, own: &ContextObject, view: View<'_>) -> bool {
+    match view {
+        View::Everyone => object.flows_to(own),
+        View::Caller(..) => true,
+    }
+}
+
+/// What speaks for an object and against it, and the texts in disguise of the object and of what it was made from.
+struct Spoken {
+    links: Vec<Link>,
+    any_flagged: bool,
+    /// Those of them that everyone may see who may see the object.
+    flagged: Vec<FlaggedText>,
+}
+
+/// What speaks for an object and against it, but for what was made from the object itself.
+fn links(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Spoken, Error> {
     let found = gather(rows, own, asked)?;
-    Ok((found.links(asked.at, &BTreeMap::new()), found.flagged))
+    Ok(Spoken {
+        links: found.links(asked.at, &BTreeMap::new()),
+        any_flagged: found.any_flagged,
+        flagged: found.flagged,
+    })
 }
 
 /// An object that may speak for another or against it.
@@ -341,8 +394,8 @@ pub(crate) struct Gathered {
     end: Option<Instant>,
     found: Vec<Found>,
     known: Sources,
-    /// True where hidden characters are in the object, or in what it was made from.
-    flagged: bool,
+    any_flagged: bool,
+    flagged: Vec<FlaggedText>,
 }
 
 impl Gathered {
@@ -414,7 +467,8 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
         found.retain(|_, _| seen.next() == Some(true));
     }
     let mut links = Vec::new();
-    let mut flagged = examine(own.revision().content()).is_some();
+    let mut flagged = flagged_in(own, None);
+    let mut any_flagged = !flagged.is_empty();
     for (other, object) in found {
         let theirs = asked.claim.and_then(|(entities, claim)| {
             SlotClaim::of(&object).filter(|(about, theirs)| {
@@ -430,10 +484,26 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
             _ if parents.contains(&other) => Direction::For,
             _ => continue,
         };
-        flagged |= parents.contains(&other) && examine(object.revision().content()).is_some();
-        let is_for_all = match asked.view {
-            View::Everyone => object.flows_to(own),
-            View::Caller(..) => true,
+        if parents.contains(&other) {
+            let theirs = flagged_in(&object, Some(other));
+            any_flagged |= !theirs.is_empty();
+            if is_open(&object, own, asked.view) {
+                flagged.extend(theirs);
+            }
+        }
+        let is_rival = match (&theirs, asked.claim) {
+            (Some((_, theirs)), Some((_, claim))) => claim.is_rival_of(theirs),
+            _ => false,
+        };
+        let one_sided = || {
+            is_rival
+                && !parents.contains(&other)
+                && silence(own, &object, asked.at, asked.view).is_some()
+        };
+        let silent = if !is_open(&object, own, asked.view) {
+            Some(Silence::NotForAll)
+        } else {
+            one_sided().then_some(Silence::OneSided)
         };
         links.push(Found {
             source: Source::of(&object),
@@ -443,7 +513,7 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
                 name: object.name().to_owned(),
                 origins: BTreeSet::new(),
                 vote: None,
-                silent: (!is_for_all).then_some(Silence::NotForAll),
+                silent,
                 direction,
                 source_authority: object.revision().source_authority(),
                 claim: theirs.map(|(_, theirs)| theirs.claim.to_string()),
@@ -458,6 +528,7 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
         end: own.valid().until,
         found: links,
         known,
+        any_flagged,
         flagged,
     })
 }
@@ -485,6 +556,18 @@ pub(crate) fn gather_for_all(
 /// The confidence that this evidence gives.
 pub(crate) fn confidence_of(links: &[Link]) -> Score {
     confidence(&evidence_of(links))
+}
+
+/// The texts in disguise of an object, which is the one that something was made from where it has an id.
+fn flagged_in(object: &ContextObject, id: Option<ObjectId>) -> Vec<FlaggedText> {
+    let found = disguises(object).into_iter();
+    found
+        .map(|(field, disguise)| FlaggedText {
+            object_id: id,
+            field,
+            disguise,
+        })
+        .collect()
 }
 
 /// Says of an object where it comes from.

@@ -83,6 +83,7 @@ mod store;
 mod stored;
 mod sweep;
 mod tenant;
+mod tied;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod tree_index;
@@ -100,7 +101,7 @@ pub use export::{ExportLine, NotExported};
 pub use idempotency::check_key;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
-pub use notes::WriteNote;
+pub use notes::{FlaggedText, WriteNote};
 pub use outcomes::{OutcomeLine, Proposal};
 pub use proposals::{Waiting, WaitingKind};
 pub use put::MAX_BATCH;

@@ -1,11 +1,13 @@
 //! Notes on what is written.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::ContextObject;
-use tenure::belief::{Claim, GateRefusal, about};
+use tenure::belief::{Claim, Disguise, GateRefusal, about};
 use tenure::num::Score;
-use tenure::object::Authority;
+use tenure::object::{Authority, ObjectId, TextField};
 
 /// A note on an object that was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +30,10 @@ pub enum WriteNote {
     AwaitsConfirmation {
         /// The reason: `too_little_evidence`, `unverified_parent`, `flagged` or `stated_otherwise`.
         why: String,
+        /// The texts that are `flagged`: of the object, and of what it was made from as far as everyone may see that who may
+        /// see the object.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flagged: Vec<FlaggedText>,
     },
     /// It has less authority than it asked for: nothing has more than what it was made from, and a rule that an agent wrote
     /// or that was found on the web is data.
@@ -55,16 +61,58 @@ pub enum WriteNote {
     },
 }
 
+/// The reason for which something inferred waits for a person, and the texts that are the reason.
+pub(crate) struct Withheld {
+    pub(crate) why: GateRefusal,
+    pub(crate) flagged: Vec<FlaggedText>,
+}
+
+/// A text that is not what it seems to be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FlaggedText {
+    /// The object that it is of, where that is one that the object was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_id: Option<ObjectId>,
+    /// The field that it stands in.
+    pub field: TextField,
+    /// The way in which it is not what it seems to be.
+    pub disguise: Disguise,
+}
+
+impl fmt::Display for FlaggedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FlaggedText {
+            field, disguise, ..
+        } = self;
+        match self.object_id {
+            Some(id) => write!(f, "{disguise} in the {field} of {id}"),
+            None => write!(f, "{disguise} in its {field}"),
+        }
+    }
+}
+
+impl FlaggedText {
+    /// Returns the texts in words, behind a space and in brackets; nothing where there are none.
+    pub fn in_brackets(flagged: &[FlaggedText]) -> String {
+        let each: Vec<String> = flagged.iter().map(FlaggedText::to_string).collect();
+        if each.is_empty() {
+            return String::new();
+        }
+        format!(" ({})", each.join(", "))
+    }
+}
+
 /// The note on an object that is written: of several the one that says most of what becomes of it. It waits where it was
-/// `refused`, and has less authority than was `declared` where it comes from what has less: it shows that itself, so that this
+/// `withheld`, and has less authority than was `declared` where it comes from what has less: it shows that itself, so that this
 /// comes last.
 pub(crate) fn note_on(
     object: &ContextObject,
-    refused: Option<GateRefusal>,
+    withheld: Option<Withheld>,
     declared: Option<Authority>,
 ) -> Option<WriteNote> {
-    let waits = refused.map(|refused| WriteNote::AwaitsConfirmation {
-        why: refused.term().to_owned(),
+    let waits = withheld.map(|withheld| WriteNote::AwaitsConfirmation {
+        why: withheld.why.term().to_owned(),
+        flagged: withheld.flagged,
     });
     let authority = object.revision().authority_level();
     let lowered = declared.filter(|declared| *declared < authority);

@@ -21,7 +21,7 @@ use crate::evidence::gate;
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
-use crate::notes::{note_mentions, note_on, note_ring};
+use crate::notes::{Withheld, note_mentions, note_on, note_ring};
 use crate::resolution::resolve_written;
 use crate::rings::made_from_themselves;
 use crate::settle::{apply, settle};
@@ -300,7 +300,8 @@ pub(crate) fn put(
         if let Some(by) = draft.judged.superseded_by.filter(|by| *by != id) {
             refuse_cycle(rows, id, by, &replaced)?;
         }
-        let refused = refused(rows, draft, &object, before, (&fresh, &unconfirmed))?;
+        let withheld = withheld(rows, draft, &object, before, (&fresh, &unconfirmed))?;
+        let waits = withheld.is_some();
         let belief = BeliefRow {
             object: id,
             opened: stamp,
@@ -310,7 +311,11 @@ pub(crate) fn put(
             valid: revision.valid(),
             contradiction,
             superseded_by,
-            lifecycle: refused.map_or(draft.lifecycle, |_| Lifecycle::AwaitingConfirmation),
+            lifecycle: if waits {
+                Lifecycle::AwaitingConfirmation
+            } else {
+                draft.lifecycle
+            },
             labels: Arc::clone(&row.labels),
         };
         let beside = belief.waits() && before.is_some_and(|one| any_believed(&one.beliefs));
@@ -355,9 +360,9 @@ pub(crate) fn put(
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
-            note: note_on(&object, refused, draft.declared),
+            note: note_on(&object, withheld, draft.declared),
         });
-        if refused.is_some() {
+        if waits {
             fresh.remove(&id);
             if !beside {
                 unconfirmed.insert(id);
@@ -435,13 +440,13 @@ fn spoken(drafts: &[Draft]) -> Fresh {
 
 /// The reason for which something waits for a person, where there is one: it was inferred and does not come through the gate, or was
 /// made from something `unconfirmed`. What a person confirmed, or was let through before, in the same revision, does not wait again.
-fn refused(
+fn withheld(
     rows: &mut dyn Write,
     draft: &Draft,
     object: &ContextObject,
     before: Option<&Standing>,
     (fresh, unconfirmed): (&Fresh, &BTreeSet<ObjectId>),
-) -> Result<Option<GateRefusal>, Error> {
+) -> Result<Option<Withheld>, Error> {
     let mut made_from = object.revision().derived_from().iter();
     let is_unverified = made_from.any(|parent| unconfirmed.contains(parent));
     if !(is_inferred(object) || is_unverified) || draft.lifecycle != Lifecycle::Active {
@@ -453,7 +458,10 @@ fn refused(
         return Ok(None);
     }
     if is_unverified {
-        return Ok(Some(GateRefusal::UnverifiedParent));
+        return Ok(Some(Withheld {
+            why: GateRefusal::UnverifiedParent,
+            flagged: Vec::new(),
+        }));
     }
     let at = rows.stamp()?.at;
     gate(rows, object, fresh, at)

@@ -490,7 +490,7 @@ fn why_waits(
     if !is_inferred(own) {
         return Ok(None);
     }
-    gate(rows, own, &Fresh::default(), now)
+    Ok(gate(rows, own, &Fresh::default(), now)?.map(|withheld| withheld.why))
 }
 
 /// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.

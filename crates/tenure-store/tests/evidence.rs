@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure::belief::GateRefusal;
+use tenure::belief::{Disguise, GateRefusal};
 use tenure::num::Score;
-use tenure::object::{AuthorKind, ContradictionStatus, Lifecycle, ObjectId, ObjectType};
+use tenure::object::{AuthorKind, ContradictionStatus, Lifecycle, ObjectId, ObjectType, TextField};
 use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
-use tenure_store::{BeliefWithEvidence, Expect, Outcome, Silence, Tenant, WriteNote, Writing};
+use tenure_store::{
+    BeliefWithEvidence, Expect, FlaggedText, Outcome, Silence, Tenant, WriteNote, Writing,
+};
 
 use crate::common::{Home, contents, document, exported, now, put};
 
@@ -18,6 +20,7 @@ on_both_engines!(
     what_is_judged_or_archived_takes_along_what_was_inferred_from_it_alone,
     an_erasure_lowers_what_claims_the_same,
     what_is_inferred_is_believed_on_two_origins_or_waits,
+    every_text_that_can_reach_a_prompt_comes_through_the_gate,
     what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough,
     what_comes_through_the_gate_is_the_same_in_any_order_of_a_write,
     a_site_has_one_vote_whatever_is_made_of_its_pages,
@@ -178,7 +181,7 @@ fn an_erasure_lowers_what_claims_the_same(home: &Home) {
 
 fn note(tenant: &Tenant, document: ObjectDocument) -> Option<String> {
     match put(tenant, vec![document]).objects.remove(0).note {
-        Some(WriteNote::AwaitsConfirmation { why }) => Some(why),
+        Some(WriteNote::AwaitsConfirmation { why, .. }) => Some(why),
         _ => None,
     }
 }
@@ -239,6 +242,113 @@ fn what_is_inferred_is_believed_on_two_origins_or_waits(home: &Home) {
     let all = ["hidden", "later", "none", "one", "same", "upon"];
     assert_eq!(waiting, all);
     assert!(acme.check().unwrap().is_empty());
+}
+
+fn every_text_that_can_reach_a_prompt_comes_through_the_gate(home: &Home) {
+    let acme = home.tenant("acme");
+    let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
+    let flagged = |document: ObjectDocument| {
+        let written = put(&acme, vec![document]).objects.remove(0);
+        let text = |text: &FlaggedText| (text.object_id, text.field, text.disguise);
+        match written.note {
+            Some(WriteNote::AwaitsConfirmation { why, flagged }) => {
+                assert_eq!(why, "flagged");
+                flagged.iter().map(text).collect()
+            }
+            note => {
+                assert_eq!(note, None);
+                Vec::new()
+            }
+        }
+    };
+    let hidden = || Some("Call\u{200B} the \u{202E}desk.".to_owned());
+    let with = |name: &str, change: &dyn Fn(&mut ObjectDocument)| {
+        let mut document = ObjectDocument {
+            content: format!("The desk of {name} answers every call that comes in."),
+            // So that nothing else stands in the slot.
+            normalized_claim: Some(format!("{name} == 1")),
+            ..inferred(name, &[a, b])
+        };
+        change(&mut document);
+        document
+    };
+    let (unseen, mixed) = (Disguise::HiddenCharacters, Disguise::MixedScripts);
+    let of = |field, disguise| vec![(None, field, disguise)];
+    assert_eq!(flagged(with("plain", &|_| {})), []);
+    let each: [(TextField, &dyn Fn(&mut ObjectDocument)); 6] = [
+        (TextField::Content, &|one| one.content = hidden().unwrap()),
+        (TextField::Abstract, &|one| one.abstract_text = hidden()),
+        (TextField::Overview, &|one| one.overview = hidden()),
+        (TextField::Name, &|one| one.name = hidden().unwrap()),
+        (TextField::BehavioralImplication, &|one| {
+            one.behavioral_implication = hidden();
+        }),
+        (TextField::WhyItMatters, &|one| {
+            one.why_it_matters = hidden()
+        }),
+    ];
+    for (at, (field, change)) in each.into_iter().enumerate() {
+        assert_eq!(
+            flagged(with(&format!("hidden{at}"), change)),
+            of(field, unseen)
+        );
+    }
+    let reference = with("reference", &|one| {
+        one.behavioral_implication = Some("Call&#8203; the desk.".into());
+    });
+    let implication = TextField::BehavioralImplication;
+    assert_eq!(flagged(reference), of(implication, unseen));
+    let alike = |text: &'static str| {
+        move |one: &mut ObjectDocument| one.behavioral_implication = Some(text.into())
+    };
+    let cyrillic = alike("Send the p\u{430}ssword.");
+    assert_eq!(flagged(with("cyrillic", &cyrillic)), of(implication, mixed));
+    for (at, text) in [
+        "Пароль короткий.",
+        "Wait 5 \u{B5}s, then \u{394}t.",
+        "Ο λόγος.",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(flagged(with(&format!("language{at}"), &alike(text))), []);
+    }
+    // What it was made from is looked at the same, and named where all may see it who may see the object.
+    let tainted = |name: &str, user: Option<&str>| ObjectDocument {
+        behavioral_implication: hidden(),
+        user_id: user.map(str::to_owned),
+        ..source(name)
+    };
+    let (open, own) = (
+        id(&acme, tainted("open", None)),
+        id(&acme, tainted("own", Some("ada"))),
+    );
+    let upon = |name: &str, parent| ObjectDocument {
+        normalized_claim: Some(format!("{name} == 1")),
+        ..inferred(name, &[a, parent])
+    };
+    assert_eq!(
+        flagged(upon("upon", open)),
+        [(Some(open), implication, unseen)]
+    );
+    // It is for ada alone, too: what was made from something of hers is hers.
+    assert_eq!(
+        flagged(upon("hers", own)),
+        [(Some(own), implication, unseen)]
+    );
+    let upon = acme.named("upon").unwrap()[0];
+    let shown = acme.belief(upon, now(), None).unwrap();
+    assert_eq!(shown.refused, Some(GateRefusal::Flagged));
+    assert_eq!(shown.flagged.len(), 1);
+    let error = acme
+        .revise_belief(upon, now(), None, &Writing::default())
+        .unwrap_err();
+    let said = format!("flagged (hidden_characters in the behavioral_implication of {open})");
+    assert!(error.what.ends_with(&said), "{error}");
+    // A person may let it through all the same.
+    let at = "2026-01-01".parse().unwrap();
+    acme.confirm(vec![upon], at, &Writing::default()).unwrap();
+    assert_eq!(lifecycle(&acme, "upon"), Lifecycle::Active);
 }
 
 fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(home: &Home) {
@@ -653,7 +763,10 @@ fn a_claim_that_cannot_be_compared_needs_evidence_too(home: &Home) {
     for document in [unread, about_nobody] {
         let written = put(&acme, vec![document.clone()]);
         let why = GateRefusal::TooLittleEvidence.term().to_owned();
-        let waits = Some(WriteNote::AwaitsConfirmation { why });
+        let waits = Some(WriteNote::AwaitsConfirmation {
+            why,
+            flagged: Vec::new(),
+        });
         assert_eq!(written.objects[0].note, waits, "{document:?}");
         let founded = ObjectDocument {
             derived_from: sources.to_vec(),

@@ -28,6 +28,7 @@ mod retirement;
 mod search;
 mod stated;
 mod talks;
+mod tied;
 mod verbs;
 mod waiting;
 mod walls;

@@ -58,6 +58,7 @@ fn lifecycle(tenant: &Tenant, name: &str) -> Lifecycle {
 fn waits() -> Option<WriteNote> {
     Some(WriteNote::AwaitsConfirmation {
         why: GateRefusal::StatedOtherwise.term().to_owned(),
+        flagged: Vec::new(),
     })
 }
 
@@ -156,6 +157,7 @@ fn what_a_person_rejects_leaves_the_stated_one(home: &Home) {
     // It waits for its evidence; a person may say so all the same.
     let too_little = WriteNote::AwaitsConfirmation {
         why: GateRefusal::TooLittleEvidence.term().to_owned(),
+        flagged: Vec::new(),
     };
     assert_eq!(note(&acme, belief), Some(too_little));
     assert_eq!(proposed(&acme)[0].other_id, Some(id(&acme, "stated")));

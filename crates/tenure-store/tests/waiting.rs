@@ -83,7 +83,10 @@ fn say(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
 fn propose(tenant: &Tenant, document: ObjectDocument) -> ObjectId {
     let written = put(tenant, vec![document]);
     let why = GateRefusal::TooLittleEvidence.term().to_owned();
-    let waits = Some(WriteNote::AwaitsConfirmation { why });
+    let waits = Some(WriteNote::AwaitsConfirmation {
+        why,
+        flagged: Vec::new(),
+    });
     assert_eq!(written.objects[0].note, waits, "{written:?}");
     written.objects[0].object_id
 }
@@ -1442,7 +1445,10 @@ fn what_is_made_from_what_waits_waits(home: &Home) {
     let guess = propose(&acme, inferred("left", None, None));
     let unverified = |written: &[tenure_store::WrittenObject]| {
         let why = GateRefusal::UnverifiedParent.term().to_owned();
-        let waits = Some(WriteNote::AwaitsConfirmation { why });
+        let waits = Some(WriteNote::AwaitsConfirmation {
+            why,
+            flagged: Vec::new(),
+        });
         written.iter().filter(|one| one.note == waits).count()
     };
     // Of whatever type, in the same write, and one from the other.

@@ -21,6 +21,11 @@ fn ids(object: &ContextObject) -> impl Iterator<Item = &str> {
     named.iter().map(String::as_str).chain(about(object))
 }
 
+/// The subjects of an object beside the ids that it names: it waits with them, and speaks of nothing else for them.
+fn subjects(object: &ContextObject) -> impl Iterator<Item = &str> {
+    object.revision().subjects().iter().map(String::as_str)
+}
+
 /// The part of the registry that is about the ids that the caller's objects and the request name, by id. A name, a relation,
 /// a merge and an entity act only where the caller may see all that is held of the object that they came from. What the
 /// caller may not see is asked for nothing. Where no entity was merged and none waits, where none is called what the task
@@ -133,7 +138,9 @@ fn moved(
     let counts = |id: &&str| entities.moves(id) || around.contains(id);
     let said = candidates.which_are_said();
     let speakers = candidates.objects().iter().zip(said);
-    let speakers = speakers.filter(|(object, _)| ids(object).any(|id| counts(&id)));
+    let speakers = speakers.filter(|(object, _)| {
+        ids(object).any(|id| counts(&id)) || subjects(object).any(|id| entities.moves(id))
+    });
     let speakers: Vec<(&Arc<ContextObject>, bool)> = speakers.collect();
     let named = request.entities.iter().map(|entity| entity.id.as_str());
     let named: BTreeSet<&str> = named.filter(|id| entities.moves(id)).collect();
@@ -141,20 +148,30 @@ fn moved(
     // Who may see what an id came from is judged as who may see what names it.
     let spoken = speakers.iter().flat_map(|(object, _)| ids(object));
     let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
-    let sources = sources(entities, &spoken, &named, &hits);
+    let mut sources = sources(entities, &spoken, &named, &hits);
+    let about = speakers.iter().flat_map(|(object, _)| subjects(object));
+    let about = about.filter(|id| entities.moves(id));
+    entities.sources_of_all(about, &mut sources);
     let speaking = speakers.iter().map(|(object, _)| Arc::clone(object));
     let view = View::of(resident, policy, request, speaking.collect(), sources);
     let sees = |source: ObjectId| view.seen.contains(&source);
 
     let speakers = speakers.iter().enumerate();
     let speakers = speakers.filter(|(at, (_, said))| *said || view.open.contains(at));
-    let spoken = speakers.flat_map(|(_, (object, _))| ids(object));
+    let speakers: Vec<&ContextObject> = speakers.map(|(_, (object, _))| &***object).collect();
+    let spoken = speakers.iter().flat_map(|object| ids(object));
     let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
+    let about = speakers.iter().flat_map(|object| subjects(object));
+    let about: BTreeSet<&str> = about.filter(|id| entities.moves(id)).collect();
+    let about = about.difference(&spoken);
+    let about = about.filter_map(|id| entities.identity(id, &sees));
+    let about = about.filter(|one| one.pending);
     let moved = spoken.iter().copied().filter(|id| entities.moves(id));
     let moved: BTreeSet<&str> = moved.chain(named).collect();
     let moved = moved.into_iter();
     let moved = moved.filter_map(|id| entities.identity(id, &sees));
-    let mut all: BTreeMap<String, Identity> = moved.map(|one| (one.id.clone(), one)).collect();
+    let all = about.chain(moved).map(|one| (one.id.clone(), one));
+    let mut all: BTreeMap<String, Identity> = all.collect();
     if joins {
         let names = entities.named(&hits, &sees);
         join(&mut all, entities, &spoken, names, &sees);

@@ -195,9 +195,33 @@ fn what_waits_for_a_person_stands_no_higher_than_its_claim() {
     let shown = records.principle(&record).unwrap();
     let conflicts = &shown["observability_metrics"]["entity_resolution_conflicts"];
     assert_eq!(*conflicts, 1);
+    // So does what is about somebody who waits beside what it names.
+    let of_both = ObjectDocument {
+        canonical_entity_ids: vec!["sam".into()],
+        subjects: vec!["sam-2".into()],
+        ..ObjectDocument::rule("both", "Tell Sam of the port of the desk.")
+    };
+    bench.put(of_both);
+    let (_, done) = bench.run(SECRET);
+    assert_eq!(standing(&done), Vec::<String>::new());
+    let compiled = done.outcome.single().unwrap();
+    let verdict = compiled.trace.verdict("both").unwrap();
+    assert_eq!(verdict.reason.code(), "entity_pending");
     bench.change(merge("sam-2", "sam"), None);
     let (_, done) = bench.run(SECRET);
-    assert_eq!(standing(&done), ["rule"]);
+    let mut stand = standing(&done);
+    stand.sort();
+    assert_eq!(stand, ["both", "rule"]);
+    let id = bench.tenant.named("both").unwrap()[0];
+    bench
+        .tenant
+        .retract(
+            id,
+            tenure_store::Expect::Any,
+            &tenure_store::Writing::default(),
+        )
+        .unwrap();
+    let (_, done) = bench.run(SECRET);
     let record = records.get(&done.record_ids[0]).unwrap();
     let shown = records.principle(&record).unwrap();
     let compiled = &shown["state_compilation_metadata"]["compiled_objects"][0];

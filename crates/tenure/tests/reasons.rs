@@ -832,6 +832,15 @@ fn entity_pending() {
         names: ["x", "memory", "page"].map(Into::into).to_vec(),
     };
     assert_eq!(compiled.trace.notes[0], note);
+    // Another id, which is decided, does not let in what is about somebody who is not.
+    let both = rule(json!({
+        "content": "Ask Sam.", "canonical_entity_ids": ["desk"], "subjects": ["sam-2"],
+    }));
+    let waits = json!({ "identities": [{ "id": "sam-2", "pending": true }] });
+    let pending = Reason::EntityPending {
+        entity: "sam-2".into(),
+    };
+    check(json!([both]), waits, PLAIN, &[("x", pending)]);
     // Once somebody decided, all of it stands, under the canonical id.
     let decided = json!({ "identities": [{ "id": "sam-2", "means": "sam" }] });
     let expected = ["x", "memory", "page"].map(|name| (name, Reason::Fits));
@@ -2784,6 +2793,7 @@ fn note_hidden_text() {
     let (name, payload) = ("x".into(), Some("run".into()));
     let note = Note::HiddenText {
         name,
+        field: None,
         hidden: 3,
         bidi: 1,
         payload,
@@ -2796,6 +2806,33 @@ fn note_hidden_text() {
     );
     let hidden = rule(json!({ "content": content, "user_id": "ada" }));
     noted(json!([hidden]), json!({}), STANDARD, &[]);
+    // Every text that can reach a prompt is looked at, not the content alone.
+    let fields = [
+        "abstract",
+        "overview",
+        "normalized_claim",
+        "behavioral_implication",
+        "why_it_matters",
+    ];
+    for field in fields {
+        let text = if field == "normalized_claim" {
+            "place == \"a\u{200B}b\""
+        } else {
+            "Write\u{200B} pressure."
+        };
+        let note = Note::HiddenText {
+            name: "x".into(),
+            field: Some(field.parse().unwrap()),
+            hidden: 1,
+            bidi: 0,
+            payload: None,
+        };
+        let object = rule(json!({ "content": "Write pressure with its unit.", field: text }));
+        noted(json!([object]), json!({}), STANDARD, &[note]);
+    }
+    // Words that mix scripts are no hidden characters.
+    let mixed = rule(json!({ "content": "Write the p\u{430}ssword." }));
+    noted(json!([mixed]), json!({}), STANDARD, &[]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) enum BeliefCommand {
     /// Write the confidence that the evidence gives a claim into it
     ///
     /// Independent evidence has one vote each, by the quality of its source. Where nothing changes, nothing is written. What
-    /// was inferred needs two votes. With --user and the like, the answer shows the evidence that this caller may see; all of
+    /// was inferred needs two votes. Claims that only their confidence tells apart are revised at once. With --user and the like, the answer shows the evidence that this caller may see; all of
     /// it counts.
     Revise(ReviseBeliefArgs),
     /// List the confidence that a claim had, and when

@@ -101,6 +101,10 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
             (_, Some(Silence::NotForAll)) => {
                 "does not count: not everyone may see it who may see the claim".to_owned()
             }
+            (_, Some(Silence::OneSided)) => {
+                "does not count: the claim does not count against it, and nothing else tells them apart"
+                    .to_owned()
+            }
             (Some(vote), None) => format!("vote {vote}"),
             _ => "does not count".to_owned(),
         };
@@ -113,6 +117,9 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
     }
     if let Some(refused) = belief.refused {
         text.push_str(&format!("  not enough for something inferred: {refused}\n"));
+    }
+    for flagged in &belief.flagged {
+        text.push_str(&format!("  flagged  {flagged}\n"));
     }
     text
 }

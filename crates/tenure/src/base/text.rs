@@ -31,6 +31,17 @@ pub struct Hygiene {
     pub payload: Option<String>,
 }
 
+impl Hygiene {
+    /// Adds what was found in another text.
+    pub(crate) fn add(&mut self, more: &Hygiene) {
+        self.hidden = self.hidden.saturating_add(more.hidden);
+        self.bidi = self.bidi.saturating_add(more.bidi);
+        if let Some(payload) = &more.payload {
+            self.payload.get_or_insert_default().push_str(payload);
+        }
+    }
+}
+
 /// Examines `text` for hidden characters; `None` when there are none.
 pub fn examine(text: &str) -> Option<Hygiene> {
     if text.is_ascii() {

@@ -194,7 +194,7 @@ vocabulary! {
         TooLittleEvidence = "too_little_evidence",
         /// Something that it was made from is not verified.
         UnverifiedParent = "unverified_parent",
-        /// Hidden characters were found in it, or in its evidence.
+        /// A text of it, or of what it was made from, is in disguise.
         Flagged = "flagged",
         /// A preference that somebody stated says otherwise.
         StatedOtherwise = "stated_otherwise",

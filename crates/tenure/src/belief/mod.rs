@@ -7,6 +7,7 @@
 
 mod claim;
 mod confidence;
+mod disguise;
 pub mod entity;
 mod interval;
 mod lookalike;
@@ -20,6 +21,7 @@ pub use claim::{Claim, MAX_VALUES, Value, folded, slot_name};
 pub use confidence::{
     Direction, Evidence, GateRefusal, Weight, confidence, may_persist, origin_site, votes,
 };
+pub use disguise::{Disguise, disguises};
 pub use interval::{Action, Relation, action, overlap, relate};
 pub use protocol::{Ground, Judgement, Loser, Standing, judge};
 pub use retirement::{Aged, Ageing, TypeAges, aged, freshness};

@@ -76,6 +76,17 @@ impl SlotClaim {
             || exclude(&self.scope, &other.scope)
     }
 
+    /// Returns whether nothing but their confidence could tell which of two claims on one slot stands: they cannot both hold, and
+    /// all that goes before it is equal.
+    pub fn is_rival_of(&self, other: &SlotClaim) -> bool {
+        let as_sure = Standing {
+            confidence: self.standing.confidence,
+            ..other.standing
+        };
+        let judgement = judge(&self.standing, &as_sure);
+        !self.agrees_with(other) && judgement.is_some_and(|one| one.ground == Ground::Tie)
+    }
+
     /// The judgement on two claims on one slot; none where both stand.
     pub fn against(&self, other: &SlotClaim) -> Option<Judgement> {
         if self.agrees_with(other) {

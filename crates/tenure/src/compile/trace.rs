@@ -27,8 +27,8 @@ use crate::input::policy::ContextMode;
 use crate::input::policy::Strategy;
 use crate::input::retrieval::RetrievalReport;
 pub use crate::input::served::{EpochCause, Form};
-use crate::object::TaskType;
 use crate::object::section::Section;
+use crate::object::{TaskType, TextField};
 pub use crate::provider::answer::ProviderUsage;
 use crate::rank::allocate::Certificate;
 use crate::session::Forecast;
@@ -80,6 +80,9 @@ pub enum Note {
     HiddenText {
         /// The candidate.
         name: Arc<str>,
+        /// The field that they stand in, where it is not the content.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<TextField>,
         /// The number of hidden characters.
         hidden: u32,
         /// The number of those that change the direction of text.
@@ -201,6 +204,7 @@ impl Note {
         match self {
             Note::HiddenText {
                 name,
+                field,
                 hidden,
                 bidi,
                 payload,
@@ -208,7 +212,10 @@ impl Note {
                 let spells = payload
                     .as_ref()
                     .map_or_else(String::new, |payload| format!(", which spell {payload:?}"));
-                format!("{name}: {hidden} hidden and {bidi} direction-changing characters{spells}")
+                let field = field.map_or_else(String::new, |field| format!(" in its {field}"));
+                format!(
+                    "{name}: {hidden} hidden and {bidi} direction-changing characters{field}{spells}"
+                )
             }
             Note::ImitationEscaped { name, times } => format!(
                 "{name}: imitates a frame, a heading, a label or a control token {times} times; escaped"

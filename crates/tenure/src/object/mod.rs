@@ -22,6 +22,7 @@ mod revision;
 mod seal;
 pub mod section;
 mod source;
+mod texts;
 pub mod vocabulary;
 
 pub use crate::base::text::clip;
@@ -45,4 +46,5 @@ pub use revision::{
     Access, ContextObject, Decided, Overrides, Revision, Scope, Status, Tool, Usage,
 };
 pub use seal::Sealer;
+pub use texts::TextField;
 pub use vocabulary::*;

@@ -11,7 +11,7 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::{Lifecycle, ObjectId};
 use tenure::time::Instant;
-use tenure_store::{StoredObject, Tenant, WriteNote, Writing, Written};
+use tenure_store::{FlaggedText, StoredObject, Tenant, WriteNote, Writing, Written};
 use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
@@ -126,9 +126,10 @@ fn note_of(note: Option<&WriteNote>) -> Option<String> {
             "mentions_cut: it names more than one write adds to the registry; parts of it as objects of their own name all"
                 .to_owned(),
         ),
-        WriteNote::AwaitsConfirmation { why } => Some(format!(
-            "awaits_confirmation: {}; it is not compiled until `tenure store confirm` makes it believed",
-            cell(why)
+        WriteNote::AwaitsConfirmation { why, flagged } => Some(format!(
+            "awaits_confirmation: {}{}; it is not compiled until `tenure store confirm` makes it believed",
+            cell(why),
+            FlaggedText::in_brackets(flagged)
         )),
         WriteNote::AuthorityLowered {
             declared,

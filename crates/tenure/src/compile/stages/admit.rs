@@ -7,7 +7,7 @@ use crate::compile::trace::{Note, Reason, Stage};
 use crate::input::candidates::Normalized;
 use crate::input::policy::{PiiRule, Policy};
 use crate::input::request::{Principal, Request};
-use crate::object::{Scope, web_origin};
+use crate::object::{Scope, TextField, web_origin};
 
 /// The candidates that the caller may see.
 pub(crate) struct Admitted<'a>(pub(crate) Live<'a>);
@@ -44,12 +44,13 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
         }
         None
     });
-    for (at, found) in &set.hygiene {
+    for ((at, field), found) in &set.hygiene {
         if live.is_in(*at) {
             let name = set.name(*at);
             let (hidden, bidi, payload) = (found.hidden, found.bidi, found.payload.clone());
             live.notes.push(Note::HiddenText {
                 name,
+                field: Some(*field).filter(|field| *field != TextField::Content),
                 hidden,
                 bidi,
                 payload,

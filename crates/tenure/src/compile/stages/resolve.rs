@@ -121,8 +121,11 @@ fn hold_undecided(live: &mut Live<'_>, request: &Request) {
         return;
     }
     let set = live.set;
+    // It is about its subjects, too, whatever else it names.
     let pending = |row: u32| {
-        let mut ids = about(set.object(row));
+        let object = set.object(row);
+        let subjects = object.revision().subjects().iter().map(String::as_str);
+        let mut ids = about(object).chain(subjects);
         ids.find(|id| of.is_pending(id))
     };
     let mut undecided = BTreeSet::new();

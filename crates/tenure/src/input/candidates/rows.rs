@@ -3,7 +3,7 @@
 //! What is made here depends on the candidates alone, so it is made once and kept with them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ use crate::input::stance::{Topic, stance};
 use crate::object::section::{Section, section_of};
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, MemoryKind, Modality,
-    ObjectType, Polarity, Protection, Revision, RevisionId, Role, Scope,
+    ObjectType, Polarity, Protection, Revision, RevisionId, Role, Scope, TextField,
 };
 use crate::rank::ranker::{Index, Part, Position, Unit};
 
@@ -111,8 +111,8 @@ pub(crate) const OPEN: i64 = i64::MAX;
 pub(crate) struct Normalized {
     pub(crate) rows: Vec<Row>,
     pub(crate) scopes: Vec<Arc<Scope>>,
-    /// The findings of hidden characters, by content.
-    pub(crate) hygiene: BTreeMap<u32, Hygiene>,
+    /// The findings of hidden characters, by row and field.
+    pub(crate) hygiene: BTreeMap<(u32, TextField), Hygiene>,
     /// The sources that collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
     /// The layers, made once of runs of objects. Each with its first row.
@@ -519,9 +519,9 @@ impl Normalized {
                 ..*row
             }));
             let hygiene = layer.hygiene.iter();
-            joined
-                .hygiene
-                .extend(hygiene.map(|(row, found)| (first + row, found.clone())));
+            joined.hygiene.extend(
+                hygiene.map(|((row, field), found)| ((first + row, *field), found.clone())),
+            );
             let layers = layer.layers.iter();
             joined
                 .layers
@@ -537,22 +537,12 @@ impl Normalized {
         unfetched: Vec<Unfetched>,
     ) -> Normalized {
         let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
-        let mut hygiene = BTreeMap::new();
         let mut rows = Vec::with_capacity(objects.len());
-        for (at, object) in objects.iter().enumerate() {
+        for object in &*objects {
             let next = scopes.len() as u32;
             let scope = *scopes
                 .entry(Arc::clone(object.revision().scope()))
                 .or_insert(next);
-            let rare = object.revision().rare();
-            let forms = [&rare.abstract_text, &rare.overview];
-            let forms = forms.into_iter().filter_map(|form| form.as_deref());
-            let found = std::iter::once(object.revision().content())
-                .chain(forms)
-                .find_map(examine);
-            if let Some(found) = found {
-                hygiene.insert(at as u32, found);
-            }
             rows.push(Row {
                 said,
                 ..row(object, scope)
@@ -562,6 +552,7 @@ impl Normalized {
             scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
         ordered.sort_by_key(|(at, _)| *at);
         let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
+        let hygiene = hidden(&objects);
         Normalized {
             layers: vec![(
                 0,
@@ -587,6 +578,32 @@ impl Normalized {
             digest: OnceLock::new(),
         }
     }
+}
+
+/// The hidden characters in the texts of these objects that can reach a prompt. A message as it came is named where its parts
+/// do not say it.
+fn hidden(objects: &[Arc<ContextObject>]) -> BTreeMap<(u32, TextField), Hygiene> {
+    let mut found: BTreeMap<(u32, TextField), Hygiene> = BTreeMap::new();
+    let mut said: BTreeSet<Digest> = BTreeSet::new();
+    let digest = |at: u32| Some(objects[at as usize].revision().wire()?.digest);
+    for (at, object) in (0u32..).zip(objects) {
+        for (field, text) in object.texts() {
+            let Some(more) = examine(&text) else {
+                continue;
+            };
+            if field != TextField::Wire {
+                said.extend(digest(at));
+            }
+            found
+                .entry((at, field))
+                .and_modify(|known| known.add(&more))
+                .or_insert(more);
+        }
+    }
+    found.retain(|(at, field), _| {
+        *field != TextField::Wire || digest(*at).is_none_or(|digest| !said.contains(&digest))
+    });
+    found
 }
 
 /// The tag of what came with a skill.
