@@ -481,11 +481,11 @@ fn holds(before: &Standing, belief: &BeliefRow) -> bool {
     })
 }
 
+/// Objects by their ids.
+type Known = BTreeMap<ObjectId, Arc<ContextObject>>;
+
 /// The parents of these drafts that are believed now, or wait for a person; and those of them that only wait.
-fn parents(
-    rows: &mut dyn Write,
-    drafts: &[Draft],
-) -> Result<(BTreeMap<ObjectId, Arc<ContextObject>>, BTreeSet<ObjectId>), Error> {
+fn parents(rows: &mut dyn Write, drafts: &[Draft]) -> Result<(Known, BTreeSet<ObjectId>), Error> {
     let ids: BTreeSet<ObjectId> = drafts
         .iter()
         .flat_map(|draft| draft.object.revision().derived_from())
@@ -518,7 +518,7 @@ fn parents(
 fn derived(
     tenant: &str,
     draft: &Draft,
-    known: &BTreeMap<ObjectId, Arc<ContextObject>>,
+    known: &Known,
     sealer: &mut Sealer,
 ) -> Result<Arc<ContextObject>, Error> {
     let object = &draft.object;

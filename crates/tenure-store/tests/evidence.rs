@@ -261,7 +261,9 @@ fn every_text_that_can_reach_a_prompt_comes_through_the_gate(home: &Home) {
             }
         }
     };
-    let hidden = || Some("Call\u{200B} the \u{202E}desk.".to_owned());
+    fn hidden() -> Option<String> {
+        Some("Call\u{200B} the \u{202E}desk.".to_owned())
+    }
     let with = |name: &str, change: &dyn Fn(&mut ObjectDocument)| {
         let mut document = ObjectDocument {
             content: format!("The desk of {name} answers every call that comes in."),
@@ -275,21 +277,20 @@ fn every_text_that_can_reach_a_prompt_comes_through_the_gate(home: &Home) {
     let (unseen, mixed) = (Disguise::HiddenCharacters, Disguise::MixedScripts);
     let of = |field, disguise| vec![(None, field, disguise)];
     assert_eq!(flagged(with("plain", &|_| {})), []);
-    let each: [(TextField, &dyn Fn(&mut ObjectDocument)); 6] = [
-        (TextField::Content, &|one| one.content = hidden().unwrap()),
-        (TextField::Abstract, &|one| one.abstract_text = hidden()),
-        (TextField::Overview, &|one| one.overview = hidden()),
-        (TextField::Name, &|one| one.name = hidden().unwrap()),
-        (TextField::BehavioralImplication, &|one| {
+    type Change = fn(&mut ObjectDocument);
+    let each: [(TextField, Change); 6] = [
+        (TextField::Content, |one| one.content = hidden().unwrap()),
+        (TextField::Abstract, |one| one.abstract_text = hidden()),
+        (TextField::Overview, |one| one.overview = hidden()),
+        (TextField::Name, |one| one.name = hidden().unwrap()),
+        (TextField::BehavioralImplication, |one| {
             one.behavioral_implication = hidden();
         }),
-        (TextField::WhyItMatters, &|one| {
-            one.why_it_matters = hidden()
-        }),
+        (TextField::WhyItMatters, |one| one.why_it_matters = hidden()),
     ];
     for (at, (field, change)) in each.into_iter().enumerate() {
         assert_eq!(
-            flagged(with(&format!("hidden{at}"), change)),
+            flagged(with(&format!("hidden{at}"), &change)),
             of(field, unseen)
         );
     }
