@@ -11,10 +11,9 @@ use tenure::{ContextObject, Digest, Error, ErrorKind};
 use crate::beside::unbound;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
-use crate::evidence::{
-    BeliefWithEvidence, View, no_belief, restate, weigh, weigh_own, with_confidence,
-};
+use crate::evidence::{BeliefWithEvidence, View, no_belief, weigh, weigh_own};
 use crate::expiry::weakened;
+use crate::falls::{restate, with_confidence};
 use crate::held::{held, waiting};
 use crate::index::index;
 use crate::labels::Sees;

@@ -9,7 +9,7 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use crate::beside::{any_believed, finds_others, head_after, name_after, only_proposed_from};
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
-use crate::evidence::{fallen, judged_with, leaning_on, lower};
+use crate::falls::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
 use crate::labels::SeenLabels;

@@ -51,6 +51,7 @@ mod erase;
 mod evidence;
 mod expiry;
 mod export;
+mod falls;
 mod held;
 mod idempotency;
 mod import;

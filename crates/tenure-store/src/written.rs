@@ -8,7 +8,7 @@ use tenure::time::Instant;
 use tenure::{Error, ObjectDocument};
 
 use crate::engine::{BeliefRow, Standing, Write};
-use crate::evidence::Lowered;
+use crate::falls::Lowered;
 use crate::notes::WriteNote;
 
 /// The state of an object that its writer expects.

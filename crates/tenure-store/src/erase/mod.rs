@@ -19,7 +19,7 @@ use crate::beside::{MadeFrom, Proposed, only_proposed_from};
 use crate::buried::{buried_as, log_buried_as};
 use crate::claims::settle_claims;
 use crate::engine::{Change, Read, RecordRow, Write};
-use crate::evidence::{fallen, leaning_on, lower};
+use crate::falls::{fallen, leaning_on, lower};
 use crate::index::index;
 use crate::judge::{rejudge_all, touched};
 use crate::lineage::with_descendants;
