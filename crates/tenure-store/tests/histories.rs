@@ -217,9 +217,11 @@ fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64>
     let claim = |object: &ContextObject| SlotClaim::of(object).unwrap().1;
     let entity = |object: &ContextObject| SlotClaim::of(object).unwrap().0;
     let vote = |quality: f64| ((1.0 + 0.98 * quality) / (1.0 - 0.98 * quality)).ln();
-    let weighed = held.iter().map(|(id, own)| {
-        let whose = own.revision().scope().user.clone();
-        let (about, own) = (entity(own), claim(own));
+    let asks =
+        |object: &ContextObject| object.revision().conflict_policy() == Some(ConflictPolicy::Ask);
+    let weighed = held.iter().map(|(id, object)| {
+        let (own_object, whose) = (object, object.revision().scope().user.clone());
+        let (about, own) = (entity(object), claim(object));
         let mut best: BTreeMap<String, [f64; 2]> = BTreeMap::new();
         for (other, object) in held.iter().filter(|(other, _)| other != id) {
             // Evidence is about what an object names, whatever is merged.
@@ -231,8 +233,13 @@ fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64>
             if theirs.is_some() && theirs != whose.as_ref() {
                 continue;
             }
+            // Of two that only their confidence tells apart, both count against each other, or neither does.
+            let is_tied = prevails(own_object, object).is_none()
+                && ![own_object, object].iter().any(|one| asks(one));
+            let is_one_sided = is_tied && whose.is_some() && theirs != whose.as_ref();
             let theirs = claim(object);
             let side = match own.against(&theirs) {
+                Some(_) if is_one_sided => continue,
                 Some(_) => 1,
                 None if theirs.claim == own.claim => 0,
                 None => continue,
