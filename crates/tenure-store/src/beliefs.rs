@@ -12,7 +12,7 @@ use crate::beside::unbound;
 use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::evidence::{BeliefWithEvidence, View, no_belief, weigh, weigh_own};
-use crate::expiry::weakened;
+use crate::expiry::weakening_of;
 use crate::falls::{restate, with_confidence};
 use crate::held::{held, waiting};
 use crate::index::index;
@@ -45,10 +45,8 @@ impl Tenant {
             if belief.object_type != ObjectType::InferredBelief {
                 return Ok(belief);
             }
-            let mut weakened = weakened(rows, at)?.into_iter();
-            let own = weakened.find(|one| one.object_id == id);
             Ok(BeliefWithEvidence {
-                weakened: own.map(|own| own.becomes),
+                weakened: weakening_of(rows, id, at)?,
                 ..belief
             })
         })

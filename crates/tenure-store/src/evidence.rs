@@ -419,6 +419,11 @@ impl Gathered {
         links
     }
 
+    /// The objects that may speak.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.found.iter().map(|found| found.link.object_id)
+    }
+
     /// The instants at which any of it ends, or something that it was made from, where these objects ended then.
     pub(crate) fn ends(&self, ended: &BTreeMap<ObjectId, Instant>) -> BTreeSet<Instant> {
         let speak = self.found.iter();

@@ -26,6 +26,8 @@ use crate::written::{Writing, WrittenObject};
 
 /// The most objects that are read at once.
 const AT_ONCE: usize = 1_024;
+/// The most objects that are looked at around one belief.
+const MOST_NEAR: usize = 4_096;
 
 /// A belief of which evidence is over since it was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -98,8 +100,64 @@ fn apply(rows: &mut dyn Write, found: &[Weakened]) -> Result<Vec<WrittenObject>,
 /// The beliefs of which evidence is over at this instant, by id: those that were inferred, and that were believed as they are
 /// before it ended.
 pub(crate) fn weakened(rows: &mut dyn Read, now: Instant) -> Result<Vec<Weakened>, Error> {
+    let over = rows.over(now)?;
+    weakened_by(rows, over, now)
+}
+
+/// What is left of one belief, where evidence of it is over; what is over elsewhere is not looked at.
+pub(crate) fn weakening_of(
+    rows: &mut dyn Read,
+    id: ObjectId,
+    now: Instant,
+) -> Result<Option<Weakening>, Error> {
+    let near: Vec<ObjectId> = evidence_near(rows, id, now)?.into_iter().collect();
+    let mut over = Vec::new();
+    for ids in near.chunks(AT_ONCE) {
+        let standing = rows.standing(ids)?.into_values();
+        let beliefs = standing.flat_map(|standing| standing.beliefs);
+        over.extend(beliefs.filter(|row| row.valid.until.is_some_and(|until| until <= now)));
+    }
+    let mut all = weakened_by(rows, over, now)?.into_iter();
+    Ok(all.find(|one| one.object_id == id).map(|one| one.becomes))
+}
+
+/// An object, its evidence, what that was made from, and the evidence of what of all this was inferred: at most
+/// [`MOST_NEAR`] objects.
+fn evidence_near(
+    rows: &mut dyn Read,
+    id: ObjectId,
+    now: Instant,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let mut near = BTreeSet::from([id]);
+    let mut open = vec![id];
+    while let Some(id) = open.pop() {
+        let Some(own) = held_whole(rows, &[id])?.remove(&id) else {
+            continue;
+        };
+        let mut next: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
+        if own.revision().object_type() == ObjectType::InferredBelief {
+            match gather_for_all(rows, &own, now) {
+                Ok(gathered) => next.extend(gathered.ids()),
+                Err(error) if error.kind == ErrorKind::Damaged => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for id in next {
+            if near.len() < MOST_NEAR && near.insert(id) {
+                open.push(id);
+            }
+        }
+    }
+    Ok(near)
+}
+
+fn weakened_by(
+    rows: &mut dyn Read,
+    ended_rows: Vec<BeliefRow>,
+    now: Instant,
+) -> Result<Vec<Weakened>, Error> {
     let mut over: BTreeMap<ObjectId, Instant> = BTreeMap::new();
-    for row in rows.over(now)?.into_iter().filter(BeliefRow::speaks) {
+    for row in ended_rows.into_iter().filter(BeliefRow::speaks) {
         let until = row.valid.until.unwrap_or(now);
         let last = over.entry(row.object).or_insert(until);
         *last = until.max(*last);

@@ -7,13 +7,13 @@ use tenure::belief::{Direction, SlotClaim};
 use tenure::num::Score;
 use tenure::object::{LOCAL_TENANT, ObjectId, ObjectType, RevisionId, Sealer, Status};
 use tenure::time::Instant;
-use tenure::{ContextObject, Error, ErrorKind};
+use tenure::{ContextObject, Error};
 
 use crate::beside::any_believed;
 use crate::claims::MOST_OPPONENTS;
 use crate::engine::{Change, Read, RevisionRow, Stamp, Standing, Write};
 use crate::evidence::{Link, View, weigh};
-use crate::held::{MOST_EVIDENCE, held};
+use crate::held::{held, held_whole};
 use crate::labels::labelled_or_hidden;
 use crate::lineage::{made_from, with_descendants};
 use crate::settle::{apply, rejudge};
@@ -43,17 +43,11 @@ fn supported_by(
 ) -> Result<Vec<ObjectId>, Error> {
     let claims = |object: &ContextObject| SlotClaim::of(object);
     // Of what is damaged nobody knows what it spoke for.
-    let readable = |rows: &mut dyn Read, id: ObjectId| match held(rows, &[id]) {
-        Err(error) if error.kind == ErrorKind::Damaged => Ok(None),
-        found => Ok::<_, Error>(found?.remove(&id)),
-    };
+    let fell = held_whole(rows, ids)?.into_iter();
     let mut near: BTreeMap<ObjectId, Vec<Arc<ContextObject>>> = BTreeMap::new();
-    for id in ids.iter().copied() {
-        let Some(object) = readable(rows, id)?.filter(|object| claims(object).is_some()) else {
-            continue;
-        };
+    for (id, object) in fell.filter(|(_, object)| claims(object).is_some()) {
         for slot in rows.slots(&[id])? {
-            for other in rows.on_slot(slot, MOST_EVIDENCE)? {
+            for other in rows.on_slot(slot, MOST_OPPONENTS)? {
                 if !gone.contains(&other) {
                     near.entry(other).or_default().push(Arc::clone(&object));
                 }
@@ -63,10 +57,7 @@ fn supported_by(
     let ids: Vec<ObjectId> = near.keys().copied().collect();
     let confirmed = ever_confirmed(rows, &ids)?;
     let mut supported = Vec::new();
-    for id in ids {
-        let Some(own) = readable(rows, id)? else {
-            continue;
-        };
+    for (id, own) in held_whole(rows, &ids)? {
         let is_inferred = own.revision().object_type() == ObjectType::InferredBelief;
         let Some((entities, claim)) =
             claims(&own).filter(|_| is_inferred && !confirmed.contains(&id))
