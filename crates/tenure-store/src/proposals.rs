@@ -90,6 +90,25 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Something that waits, of which no more is known than its kind and name, and the command that decides it.
+    fn new(kind: WaitingKind, name: String, decide: String) -> Waiting {
+        Waiting {
+            kind,
+            object_id: None,
+            other_id: None,
+            entity: None,
+            other_name: None,
+            why: None,
+            texts: Vec::new(),
+            name,
+            object_type: None,
+            rule: None,
+            since: None,
+            decide,
+            otherwise: Vec::new(),
+        }
+    }
+
     /// The same, with an option at the end of each command, such as `--store` where another store is meant.
     #[must_use]
     pub fn with_option(mut self, option: &str, value: &str) -> Waiting {
@@ -125,20 +144,11 @@ impl Tenant {
             let same = one.candidates.iter();
             let same =
                 same.map(|other| format!("tenure entity review {id} --same-as {}", word(other)));
+            let decide = format!("tenure entity review {id} --new");
             Waiting {
-                kind: WaitingKind::Entity,
-                object_id: None,
-                other_id: None,
-                other_name: None,
-                why: None,
-                texts: Vec::new(),
-                decide: format!("tenure entity review {id} --new"),
                 otherwise: same.collect(),
                 entity: Some(one.id),
-                name: one.profile.name,
-                object_type: None,
-                rule: None,
-                since: None,
+                ..Waiting::new(WaitingKind::Entity, one.profile.name, decide)
             }
         }));
         let unresolved = ConflictQuery {
@@ -184,19 +194,11 @@ impl Tenant {
         let found = found.into_iter();
         let found = found.filter(|one| shown.contains(&one.object_id));
         let each = found.map(|one| Waiting {
-            kind: WaitingKind::Weakened,
             object_id: Some(one.object_id),
             other_id: Some(one.over).filter(|over| shown.contains(over)),
-            other_name: None,
-            why: None,
-            texts: Vec::new(),
-            entity: None,
-            name: one.name,
             object_type: Some(ObjectType::InferredBelief),
-            rule: None,
-            since: None,
-            decide: "tenure store sweep".to_owned(),
             otherwise: vec![format!("tenure store retract {}", one.object_id)],
+            ..Waiting::new(WaitingKind::Weakened, one.name, "tenure store sweep".into())
         });
         Ok(each.collect())
     }
@@ -251,20 +253,14 @@ impl Tenant {
                     });
                     if was_judged {
                         let id = row.object;
+                        let decide = format!("tenure store judge {id} --status clean");
                         all.entry(id).or_insert_with(|| Waiting {
-                            kind: WaitingKind::Judged,
                             object_id: Some(id),
                             other_id: Some(parent),
-                            other_name: None,
-                            why: None,
-                            texts: Vec::new(),
-                            entity: None,
-                            name: name.clone(),
                             object_type: Some(object_type),
-                            rule: None,
                             since: Some(row.opened.at),
-                            decide: format!("tenure store judge {id} --status clean"),
                             otherwise: vec![format!("tenure store retract {id}")],
+                            ..Waiting::new(WaitingKind::Judged, name.clone(), decide)
                         });
                     }
                 }
@@ -288,19 +284,11 @@ fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
         (put, vec![retract])
     };
     Ok(Waiting {
-        kind: WaitingKind::Stale,
         object_id: Some(id),
         other_id: Some(of),
-        other_name: None,
-        why: None,
-        texts: Vec::new(),
-        entity: None,
-        name: object.name().to_owned(),
         object_type: Some(object.revision().object_type()),
-        rule: None,
-        since: None,
-        decide,
         otherwise,
+        ..Waiting::new(WaitingKind::Stale, object.name().to_owned(), decide)
     })
 }
 
@@ -332,19 +320,16 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
     };
     let over = one.over.into_iter().next();
     Waiting {
-        kind,
         object_id: Some(id),
         other_id: over.as_ref().map(|(other, _)| *other),
         other_name: over.map(|(_, name)| name),
         why: one.why,
         texts: one.texts,
-        entity: None,
-        name: one.name,
         object_type: Some(one.object_type),
         rule: Some(one.rule),
         since: Some(one.since),
-        decide,
         otherwise: vec![otherwise],
+        ..Waiting::new(kind, one.name, decide)
     }
 }
 
@@ -352,20 +337,14 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
 fn conflict(one: Conflict) -> Waiting {
     let (first, second) = (one.first.object_id, one.second.object_id);
     let stands = |which| format!("tenure conflicts resolve {first} {second} --stands {which}");
+    let name = format!("{} and {}", one.first.name, one.second.name);
     Waiting {
-        kind: WaitingKind::Conflict,
         object_id: Some(first),
         other_id: Some(second),
-        other_name: None,
-        why: None,
-        texts: Vec::new(),
         entity: Some(one.entity),
-        name: format!("{} and {}", one.first.name, one.second.name),
-        object_type: None,
-        rule: None,
         since: Some(one.tx_start),
-        decide: stands("first"),
         otherwise: vec![stands("second"), stands("neither")],
+        ..Waiting::new(WaitingKind::Conflict, name, stands("first"))
     }
 }
 
