@@ -274,18 +274,7 @@ fn unfounded(
     fresh: &Fresh,
     at: Instant,
 ) -> Result<Option<Withheld>, Error> {
-    let claim = SlotClaim::of(own);
-    let claim = claim
-        .as_ref()
-        .map(|(entities, claim)| (&entities[..], claim));
-    let asked = Asked {
-        claim,
-        without: &BTreeSet::new(),
-        fresh,
-        at,
-        view: View::Everyone,
-    };
-    let found = links(rows, own, &asked)?;
+    let found = gather_for_all(rows, own, fresh, at)?.spoken(at);
     let needed = match own.revision().normalized_claim() {
         Some(_) => MOST_NEEDED,
         None => 0,
@@ -367,12 +356,7 @@ struct Spoken {
 
 /// What speaks for an object and against it, but for what was made from the object itself.
 fn links(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Spoken, Error> {
-    let found = gather(rows, own, asked)?;
-    Ok(Spoken {
-        links: found.links(asked.at, &BTreeMap::new()),
-        any_flagged: found.any_flagged,
-        flagged: found.flagged,
-    })
+    Ok(gather(rows, own, asked)?.spoken(asked.at))
 }
 
 /// An object that may speak for another or against it.
@@ -395,6 +379,15 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// What speaks at an instant.
+    fn spoken(self, at: Instant) -> Spoken {
+        Spoken {
+            links: self.links(at, &BTreeMap::new()),
+            any_flagged: self.any_flagged,
+            flagged: self.flagged,
+        }
+    }
+
     /// The links at an instant, where these objects ended then.
     pub(crate) fn links(&self, at: Instant, ended: &BTreeMap<ObjectId, Instant>) -> Vec<Link> {
         let over = |id: ObjectId, until: Option<Instant>| {
@@ -538,6 +531,7 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
 pub(crate) fn gather_for_all(
     rows: &mut dyn Read,
     own: &ContextObject,
+    fresh: &Fresh,
     at: Instant,
 ) -> Result<Gathered, Error> {
     let claim = SlotClaim::of(own);
@@ -547,7 +541,7 @@ pub(crate) fn gather_for_all(
     let asked = Asked {
         claim,
         without: &BTreeSet::new(),
-        fresh: &Fresh::default(),
+        fresh,
         at,
         view: View::Everyone,
     };

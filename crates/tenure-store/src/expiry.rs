@@ -19,7 +19,7 @@ use crate::claims::{MOST_OPPONENTS, settle_claims, slots_of};
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::{Gathered, Link, Weakening, confidence_of, gather_for_all};
 use crate::falls::lower_to;
-use crate::held::held_whole;
+use crate::held::{Fresh, held_whole};
 use crate::index::index;
 use crate::tenant::Tenant;
 use crate::written::{Writing, WrittenObject};
@@ -136,7 +136,7 @@ fn evidence_near(
         };
         let mut next: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
         if own.revision().object_type() == ObjectType::InferredBelief {
-            match gather_for_all(rows, &own, now) {
+            match gather_for_all(rows, &own, &Fresh::default(), now) {
                 Ok(gathered) => next.extend(gathered.ids()),
                 Err(error) if error.kind == ErrorKind::Damaged => {}
                 Err(error) => return Err(error),
@@ -171,7 +171,7 @@ fn weakened_by(
             if ended.contains_key(&id) {
                 continue;
             }
-            let gathered = match gather_for_all(rows, &own.object, now) {
+            let gathered = match gather_for_all(rows, &own.object, &Fresh::default(), now) {
                 Ok(gathered) => gathered,
                 // What the evidence says is lost with what is damaged.
                 Err(error) if error.kind == ErrorKind::Damaged => continue,
