@@ -34,6 +34,7 @@
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
+mod audience;
 mod bare;
 mod beliefs;
 mod beside;

@@ -1,24 +1,24 @@
 //! Resolution of the mentions in what is written, in the transaction of the write.
 
 use std::collections::btree_map::Entry as Slot;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, EntityType, EntityView, Looked, MIN_ALIAS, Mark, PartWeights,
-    Profile, RelationType, Resolution, Resolver, SeenEntity, SeesObject, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, Looked, MIN_ALIAS, Mark, PartWeights, Profile,
+    RelationType, Resolution, Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
-use tenure::object::{Access, Authority, ObjectId, Scope, Sealer, default_trust};
+use tenure::object::{Authority, ObjectId, Scope, default_trust};
 use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
+use crate::audience::{Audience, Readers, SeenEntities, Sources, fresh_id};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::labels::{believed_labels, labelled_or_hidden};
 use crate::mentioned::{Line, SPOKEN, append, unmention};
 use crate::notes::WriteNote;
 use crate::stored::unwritable;
@@ -35,8 +35,6 @@ const MOST_TEXT: usize = 1 << 20;
 const MOST_ADDED: usize = 64;
 /// The most entities that one object is said to relate to each other.
 const MOST_RELATED: usize = 8;
-/// The most different labels that are kept.
-const MOST_KNOWN: usize = 4_096;
 /// The most views of which it is kept what they know.
 const MOST_VIEWS: usize = 64;
 /// The number of entities that may have changed before all of them are made ready anew.
@@ -98,44 +96,6 @@ impl Registry {
     }
 }
 
-/// Those who may see an object.
-#[derive(Clone, Debug)]
-struct Readers {
-    access: Access,
-    /// The origins on the web for which alone it is read.
-    sites: BTreeSet<String>,
-}
-
-impl Readers {
-    fn of(object: &ContextObject) -> Readers {
-        Readers {
-            access: object.access(),
-            sites: object.sites(),
-        }
-    }
-
-    /// Returns whether these are all of those who may see something else, or more.
-    fn flows_to(&self, to: &Readers) -> bool {
-        self.access.flows_to(&to.access) && self.sites.is_subset(&to.sites)
-    }
-
-    /// These, as bytes.
-    fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let Access {
-            scope,
-            classification,
-            personal,
-        } = &self.access;
-        let who = (&**scope, classification.term(), personal);
-        let bytes = if self.sites.is_empty() {
-            serde_json::to_vec(&who)
-        } else {
-            serde_json::to_vec(&(who, &self.sites))
-        };
-        bytes.map_err(|error| unwritable(&error))
-    }
-}
-
 /// The entities of the tenants of a store as they were last read by a write.
 #[derive(Debug, Default)]
 pub(crate) struct KnownEntities(Mutex<BTreeMap<String, Known>>);
@@ -151,208 +111,11 @@ struct Known {
     sources: Sources,
 }
 
-/// Who may see the objects that the registry came from, as far as it was asked for.
-#[derive(Debug, Default)]
-struct Sources {
-    /// The tenant's version that this is of.
-    version: u64,
-    /// The readers of each belief that is held of an object; none where nothing is believed of it.
-    readers: HashMap<ObjectId, Vec<Arc<Readers>>>,
-    /// The same readers by the labels: few are shared by many.
-    known: HashMap<Arc<str>, Arc<Readers>>,
-}
-
-impl Sources {
-    /// Forgets what has changed.
-    fn catch_up(&mut self, rows: &mut dyn Read) -> Result<(), Error> {
-        let version = rows.version()?;
-        if version < self.version {
-            self.readers.clear();
-        } else if version > self.version && !self.readers.is_empty() {
-            for id in rows.changed_since(self.version)? {
-                self.readers.remove(&id);
-            }
-        }
-        if self.known.len() > MOST_KNOWN {
-            self.known.clear();
-            self.readers.clear();
-        }
-        // This write has no effect yet, and may have none: what has this version then is looked at again.
-        self.version = version.saturating_sub(1);
-        Ok(())
-    }
-
-    /// Reads what is not known of these.
-    fn read(
-        &mut self,
-        rows: &mut dyn Read,
-        tenant: &str,
-        ids: &BTreeSet<ObjectId>,
-    ) -> Result<(), Error> {
-        let missing = ids.iter().filter(|id| !self.readers.contains_key(id));
-        let missing: Vec<ObjectId> = missing.copied().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.readers
-            .extend(missing.iter().map(|id| (*id, Vec::new())));
-        let mut sealer = Sealer::default();
-        for (id, labels) in believed_labels(rows, &missing)? {
-            let readers = match self.known.get(&labels) {
-                Some(readers) => Arc::clone(readers),
-                None => {
-                    let object = labelled_or_hidden(&mut sealer, tenant, id, &labels, None)?;
-                    let readers = Arc::new(Readers::of(&object));
-                    self.known.insert(labels, Arc::clone(&readers));
-                    readers
-                }
-            };
-            self.readers.entry(id).or_default().push(readers);
-        }
-        Ok(())
-    }
-
-    /// Returns whether all of these may see all that is believed of an object, and something is.
-    fn is_open(&self, source: ObjectId, to: &Readers) -> bool {
-        let readers = self.readers.get(&source);
-        readers.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
-    }
-}
-
-/// What entities are to somebody, by their ids; none where they know all of it.
-type SeenEntities = BTreeMap<String, Option<Arc<[SeenEntity]>>>;
-
 /// What those who may see the same know of the registry, as far as this write has asked for it.
 #[derive(Default)]
 struct Seen<'k> {
     entities: SeenEntities,
     looked: Looked<'k>,
-}
-
-/// The registry as everyone knows it who may see one object. What only some of them may see changes nothing of what an object
-/// adds: all of them see that.
-struct Audience<'k, 'r> {
-    entities: &'k Entities,
-    sources: &'k mut Sources,
-    rows: &'r mut dyn Read,
-    tenant: &'k str,
-    readers: Readers,
-    /// What each entity is to them, as far as it was asked for.
-    seen: &'r mut SeenEntities,
-    /// The first failure to read.
-    failed: Option<Error>,
-}
-
-impl EntityView for Audience<'_, '_> {
-    fn view(&mut self, entity: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
-        // Of many hidden ones nothing else is asked.
-        let source = self.entities.source_alone(&entity.id);
-        if source.is_some_and(|source| {
-            self.sources.readers.contains_key(&source)
-                && !self.sources.is_open(source, &self.readers)
-        }) {
-            return Some(Vec::new().into());
-        }
-        if let Some(seen) = self.seen.get(&entity.id) {
-            return seen.clone();
-        }
-        let seen = self.look(&entity.id).unwrap_or_else(|error| {
-            self.failed.get_or_insert(error);
-            Some(Vec::new().into())
-        });
-        self.seen.insert(entity.id.clone(), seen.clone());
-        seen
-    }
-
-    fn expect(&mut self, entities: &[&SeenEntity]) {
-        let sources = entities.iter();
-        let sources = sources.filter_map(|one| self.entities.source_alone(&one.id));
-        let read = self
-            .sources
-            .read(self.rows, self.tenant, &sources.collect());
-        if let Err(error) = read {
-            self.failed.get_or_insert(error);
-        }
-    }
-}
-
-impl Audience<'_, '_> {
-    fn look(&mut self, id: &str) -> Result<Option<Arc<[SeenEntity]>>, Error> {
-        let members = self.entities.members(id);
-        let mut sources = BTreeSet::new();
-        self.entities.sources_about(&members, &mut sources);
-        self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.readers);
-        if sources.iter().all(|source| sees(*source)) {
-            return Ok(None);
-        }
-        let seen = self.entities.seen_of(&members, self.tenant, &sees);
-        Ok(Some(seen.into()))
-    }
-
-    /// Asks the registry of these ids as they know it.
-    fn ask<'i, A>(
-        &mut self,
-        ids: impl IntoIterator<Item = &'i str>,
-        answer: impl FnOnce(&Entities, &SeesObject<'_>) -> A,
-    ) -> Result<A, Error> {
-        let mut sources = BTreeSet::new();
-        self.entities
-            .sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
-        self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.readers);
-        Ok(answer(self.entities, &sees))
-    }
-
-    /// The entity that an id means to them, where it is decided.
-    fn decided(&mut self, id: &str) -> Result<Option<String>, Error> {
-        self.ask([id], |entities, sees| {
-            entities.decided(id, sees).map(str::to_owned)
-        })
-    }
-
-    /// The id of an entity that is new to them with this name, and of what it may be; and whether there is one with it.
-    fn id_of(
-        &mut self,
-        key: &[u8; 32],
-        name: &str,
-        candidates: &[String],
-    ) -> Result<(String, bool), Error> {
-        let id = fresh_id(key, name, candidates, None);
-        if !self.entities.holds(&id) {
-            return Ok((id, false));
-        }
-        if self.holds(&id)? {
-            return Ok((id, true));
-        }
-        // One that they know nothing of has it.
-        let id = fresh_id(key, name, candidates, Some(&self.readers.bytes()?));
-        let is_known = self.entities.holds(&id);
-        Ok((id, is_known))
-    }
-
-    /// The entity with this id, as they know it.
-    fn entity(&mut self, resolver: &Resolver, id: &str) -> Option<SeenEntity> {
-        // It may be merged in the view of others.
-        let entity = resolver.entity(self.entities.meant(id, &|_| true)?)?;
-        match self.view(entity) {
-            None => (entity.id == id).then(|| entity.clone()),
-            Some(seen) => seen.iter().find(|one| one.id == id).cloned(),
-        }
-    }
-
-    /// Returns whether an id is one of theirs.
-    fn holds(&mut self, id: &str) -> Result<bool, Error> {
-        self.ask([id], |entities, sees| entities.meant(id, sees).is_some())
-    }
-
-    /// The entities that these mean to them.
-    fn meant(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
-        self.ask(ids.iter().map(String::as_str), |entities, sees| {
-            let meant = ids.iter().filter_map(|id| entities.meant(id, sees));
-            meant.map(str::to_owned).collect()
-        })
-    }
 }
 
 /// The success of entities in memory in following their log.
@@ -571,15 +334,12 @@ pub(crate) fn resolve_written(
             views.clear();
         }
         let seen = views.entry(view).or_default();
-        let mut audience = Audience {
-            entities,
-            sources,
-            rows,
-            tenant,
+        let mut audience = Audience::new(
+            (entities, sources),
+            (rows, tenant),
             readers,
-            seen: &mut seen.entities,
-            failed: None,
-        };
+            &mut seen.entities,
+        );
         let earlier = match &session {
             Some(session) => audience.meant(&session.earlier)?,
             None => BTreeSet::new(),
@@ -653,9 +413,8 @@ pub(crate) fn resolve_written(
         }
     }
     // A write that fails leaves nothing of what it would have made of these.
-    for object in objects {
-        own.sources.readers.remove(&object.revision().object_id());
-    }
+    let written = objects.iter().map(|object| object.revision().object_id());
+    own.sources.forget(written);
     all.insert(tenant.to_owned(), own);
     for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
         if !rows.append(&session.log, session.last, &session.lines)? {
@@ -770,7 +529,7 @@ fn operations<'r>(
             bound.insert(id.clone());
         }
     }
-    if let Some(error) = audience.failed.take() {
+    if let Some(error) = audience.failure() {
         return Err(error);
     }
     let note = if is_cut {
@@ -839,16 +598,6 @@ fn relations(
 fn is_name(name: &str) -> bool {
     let name = folded_name(name);
     name.chars().nth(MIN_ALIAS - 1).is_some() && !COMMON.contains(&name.as_str())
-}
-
-/// The id of an entity that is new: of its name, of what it may be and, where another has that id, of who knows it.
-fn fresh_id(key: &[u8; 32], name: &str, candidates: &[String], who: Option<&[u8]>) -> String {
-    let mut parts = vec![&b"entity"[..], name.as_bytes()];
-    parts.extend(who);
-    parts.extend(candidates.iter().map(String::as_bytes));
-    let digest = Digest::keyed(key, &parts).to_string();
-    let hex = digest.rsplit(':').next().unwrap_or_default();
-    format!("e-{}", hex.get(..16).unwrap_or(hex))
 }
 
 /// The entries of the log that can be read. What came from an erased object is gone with it.
