@@ -1,5 +1,5 @@
-//! Proposals: beliefs that await a person's confirmation. They are stored beside the current beliefs about the object and change
-//! nothing in them until then.
+//! Proposals: beliefs that await a person's confirmation. They are stored with the current beliefs about the object and change
+//! nothing in them until they are confirmed.
 //!
 //! Of one object, no two proposals overlap in valid time, and no two other beliefs do. A later write of what is believed replaces
 //! both for its time.
@@ -213,8 +213,8 @@ fn is_bound(revision: RevisionId, history: &[BeliefRow]) -> bool {
     own.any(|row| !row.waits() || !believed_before(row.opened.at))
 }
 
-/// What waits of these objects, of the beliefs that are `asked`, and is not bound to the entities that it names: it was written
-/// beside what was believed, and never believed itself.
+/// The proposals for these objects, of the beliefs that are `asked`, whose names are not bound to entities yet: something else was
+/// believed when they were written, and they never were.
 pub(crate) fn unbound(
     rows: &mut dyn Read,
     ids: &[ObjectId],

@@ -275,7 +275,7 @@ pub trait Read {
         &mut self,
         wanted: Result<ObjectId, &str>,
     ) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
-    /// The labels of what is held of these objects now, of each belief and of what waits beside them.
+    /// The labels of every belief that is held about these objects now, proposals included.
     fn held_labels(&mut self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, Arc<str>)>, Error>;
     /// The ids of what was made from any of these.
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;

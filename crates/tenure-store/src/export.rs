@@ -20,19 +20,19 @@ pub enum ExportLine<'l> {
     Text(&'l TextLine),
 }
 
-/// What a tenant holds beside its objects, and no export has: it is between the objects of one store.
+/// Counts of what a tenant holds besides its objects, and an export leaves out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NotExported {
     /// The number of entities of the registry.
     pub entities: usize,
-    /// The number of decisions of persons between claims that hold now.
+    /// The number of decisions between claims that people made and that hold now.
     pub decisions: usize,
-    /// The number of outcomes, of which an export has the objects, and not who proposed them and who decided.
+    /// The number of outcomes. An export has their objects, but not who proposed them or who decided.
     pub outcomes: usize,
 }
 
 impl Tenant {
-    /// Counts what no export has.
+    /// Counts what an export leaves out.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-/// The caller's view that the arguments ask for. None where they name nobody: then everything is shown.
+/// The caller whose view the arguments ask for; `None`, where they name nobody, shows everything.
 fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Box<Sees<'static>>>, Error> {
     if !caller.names_somebody() {
         return Ok(None);
