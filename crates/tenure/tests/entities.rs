@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use tenure::belief::entity::{
-    Entities, EntityType, MAX_MENTIONS, Metadata, PartWeights, Profile, Resolution, Resolver,
-    SimilarityPart, resolve, similarity,
+    Entities, EntityType, MAX_MENTIONS, MentionFinder, Metadata, PartWeights, Profile, Resolution,
+    Resolved, Resolver, Sign, SimilarityPart, resolve, similarity,
 };
 use tenure::num::Score;
 
@@ -14,6 +14,8 @@ use tenure::num::Score;
 struct Pair {
     case: String,
     same: bool,
+    /// The text in which the mention stands, where it is found by its address.
+    text: Option<String>,
     mention: Profile,
     entity: Profile,
 }
@@ -39,7 +41,13 @@ fn no_labelled_pair_is_merged_wrongly() {
     let pairs = pairs();
     assert!(pairs.len() >= 300, "{}", pairs.len());
     let mut told: BTreeMap<(bool, Resolution), u32> = BTreeMap::new();
+    let finder = MentionFinder::new([""; 0]).unwrap();
     for pair in &pairs {
+        if let Some(text) = &pair.text {
+            let found = finder.find(text).mentions;
+            let found: Vec<Profile> = found.iter().map(|one| one.profile(named(""))).collect();
+            assert_eq!(found, std::slice::from_ref(&pair.mention), "{text}");
+        }
         let outcome = outcome(pair);
         assert!(
             pair.same || outcome != Resolution::Bind,
@@ -408,6 +416,306 @@ fn an_id_that_is_the_same_is_enough_for_a_merge() {
     let entity = of("Mei Chen", &shared);
     assert_eq!(told(&of("Chen Mei", &shared), &entity), bound);
     assert_eq!(told(&of("Grace Hopper", &shared), &entity), new);
+}
+
+fn person(name: &str, address: &str) -> Profile {
+    Profile {
+        kind: Some(EntityType::Person),
+        metadata: mail(address),
+        ..named(name)
+    }
+}
+
+/// A name as a text has it beside an address.
+fn beside(name: &str, address: &str) -> Profile {
+    Profile {
+        metadata: mail(address),
+        ..named(name)
+    }
+}
+
+fn resolved(mention: &Profile, all: &[(&str, &Profile)]) -> (Resolved, Vec<String>) {
+    let found = resolve(mention, all.iter().copied(), &PartWeights::default());
+    let ids = found.candidates.iter().map(|(id, _)| id.clone());
+    let ids = ids.collect();
+    (found, ids)
+}
+
+#[test]
+fn an_address_alone_is_whose_it_is() {
+    let alone = person("office@acme.example", "office@acme.example");
+    let mei = person("Mei Chen", "Office@acme.example");
+    let (found, ids) = resolved(&alone, &[("mei", &mei)]);
+    assert_eq!((found.outcome, ids.len()), (Resolution::Bind, 1));
+    // Its name is nobody's: it says nothing, and is none that anybody has from now on.
+    let parts = &found.candidates[0].1.parts;
+    assert!(!parts.contains_key(&SimilarityPart::Lexical), "{parts:?}");
+    assert_eq!(parts[&SimilarityPart::Metadata], Score::ONE);
+    assert_eq!(found.alias, None);
+    // Whoever asks by the address as a name asks the same.
+    let (asked, _) = resolved(&named("OFFICE@acme.example"), &[("mei", &mei)]);
+    assert_eq!(asked.outcome, Resolution::Bind);
+    // Two that have it wait, whatever they are called; one of them may be named by it.
+    let liam = person("Liam O'Connor", "office@acme.example");
+    let itself = named("office@acme.example");
+    for other in [&liam, &itself] {
+        let (found, ids) = resolved(&alone, &[("mei", &mei), ("other", other)]);
+        assert_eq!((found.outcome, ids.len()), (Resolution::Review, 2));
+    }
+    // One whose name is like it puts it in no doubt.
+    let office = Profile {
+        project: Some("pumps".into()),
+        ..person("Office Acme", "other@acme.example")
+    };
+    let (found, ids) = resolved(&alone, &[("mei", &mei), ("office", &office)]);
+    assert_eq!((found.outcome, &*ids[0]), (Resolution::Bind, "mei"));
+    // Another address of theirs is one of their names.
+    let mut two = mei.clone();
+    two.aliases.push("mei@home.example".into());
+    let home = person("mei@home.example", "mei@home.example");
+    assert_eq!(
+        resolved(&home, &[("mei", &two)]).0.outcome,
+        Resolution::Bind
+    );
+    let home = beside("M. Chen", "mei@home.example");
+    assert_eq!(
+        resolved(&home, &[("mei", &two)]).0.outcome,
+        Resolution::Bind
+    );
+    // What is no person has it as its own: a question of types is none of addresses.
+    let system = Profile {
+        kind: Some(EntityType::System),
+        ..mei.clone()
+    };
+    assert_eq!(
+        resolved(&alone, &[("mei", &system)]).0.outcome,
+        Resolution::New
+    );
+    let elsewhere = person("office@globex.example", "office@globex.example");
+    assert_ne!(
+        resolved(&elsewhere, &[("mei", &mei)]).0.outcome,
+        Resolution::Bind
+    );
+}
+
+#[test]
+fn a_near_name_beside_a_known_address_is_a_name_from_now_on() {
+    let mut mei = person("Mei Chen", "mei@acme.example");
+    mei.aliases.push("Meimei Chen".into());
+    mei.roles.push(("the CFO".into(), Default::default()));
+    let told = |name: &str| {
+        let (found, _) = resolved(&beside(name, "mei@acme.example"), &[("mei", &mei)]);
+        (found.outcome, found.alias)
+    };
+    for name in ["M. Chen", "Chen, Mei", "Mei-Lin Chen", "Mei Chenn"] {
+        assert_eq!(told(name), (Resolution::Bind, Some(name.to_owned())));
+    }
+    // It is known; it is found by what is known; it is a role, or a name that many have.
+    for name in [
+        "MEI  CHEN",
+        "Meimei Chen",
+        "Dr Mei Chen",
+        "Mei",
+        "MC",
+        "the CFO",
+    ] {
+        assert_eq!(told(name), (Resolution::Bind, None), "{name}");
+    }
+    // Another name in the same mailbox, and letters of another script.
+    assert_eq!(told("Anna Kowalska"), (Resolution::New, None));
+    for name in ["Mei Ch\u{435}n", "M. Ch\u{435}n", "M\u{435}i-Lin Chen"] {
+        let (outcome, alias) = told(name);
+        assert_ne!(outcome, Resolution::Bind, "{name}");
+        assert_eq!(alias, None, "{name}");
+    }
+    // Words that many names share are no name.
+    let legal = person("Legal", "legal@acme.example");
+    let team = beside("Legal Team", "legal@acme.example");
+    let (found, _) = resolved(&team, &[("legal", &legal)]);
+    assert_eq!((found.outcome, found.alias), (Resolution::Bind, None));
+    // What an address is named by stands before its @.
+    let known = person("mei.chen@acme.example", "mei.chen@acme.example");
+    let of = |name: &str| {
+        let said = beside(name, "mei.chen@acme.example");
+        let (found, _) = resolved(&said, &[("e", &known)]);
+        (found.outcome, found.alias)
+    };
+    assert_eq!(of("Mei Chen"), (Resolution::Bind, Some("Mei Chen".into())));
+    assert_eq!(of("Acme Example").0, Resolution::New);
+    // A name by which another may be called is none, whether that one is bound or not.
+    let said = beside("M. Chen", "mei@acme.example");
+    for other in [
+        named("M. Chen"),
+        person("Max Chen", "max@acme.example"),
+        person("Max Chen", "max@globex.example"),
+        Profile {
+            kind: Some(EntityType::System),
+            ..named("Machine Chen")
+        },
+        // It looks so.
+        named("M. Ch\u{435}n"),
+    ] {
+        let (found, _) = resolved(&said, &[("mei", &mei), ("other", &other)]);
+        assert_eq!(found.alias, None, "{other:?}");
+    }
+    // Whom the session named in full is called so there, and nowhere else.
+    let here = Profile {
+        earlier: ids(&["mei"]),
+        ..beside("Chen", "mei@acme.example")
+    };
+    assert_eq!(resolved(&here, &[("mei", &mei)]).0.alias, None);
+}
+
+/// A registry of these names with these addresses, an id each.
+fn registry(all: &[(&str, &str)]) -> Resolver {
+    let mut entities = Entities::default();
+    for (at, (name, address)) in all.iter().enumerate() {
+        let metadata = match *address {
+            "" => "{}".to_owned(),
+            address => format!(r#"{{"mail": "{address}"}}"#),
+        };
+        let create = format!(
+            r#"{{"at": "2026-06-06", "does": {{"op": "create", "id": "e{at}", "name": "{name}", "metadata": {metadata}}}}}"#
+        );
+        entities
+            .apply(&serde_json::from_str(&create).unwrap())
+            .unwrap();
+    }
+    Resolver::new(entities.seen("acme", &|_| true)).unwrap()
+}
+
+/// Name, sign, what it is bound to or how many it may be, and the name that is one from now on.
+fn told(resolver: &Resolver, text: &str) -> Vec<(String, Sign, String, Option<String>)> {
+    let (found, _) = resolver.text(text, &named(""), &PartWeights::default());
+    let told = found.into_iter().map(|one| {
+        let candidates = one.resolved.candidates;
+        let means = match one.resolved.outcome {
+            Resolution::Bind => candidates[0].0.clone(),
+            Resolution::New => "new".to_owned(),
+            _ => format!("{} wait", candidates.len()),
+        };
+        (one.name, one.sign, means, one.resolved.alias)
+    });
+    told.collect()
+}
+
+#[test]
+fn a_name_and_its_address_are_one_mention() {
+    let resolver = registry(&[
+        ("Mei Chen", "mei@acme.example"),
+        ("Liam O'Connor", "info@acme.example"),
+        ("ann.lee@acme.example", "ann.lee@acme.example"),
+        ("Project Nova", ""),
+    ]);
+    let name = Sign::DisplayName;
+    for (text, expected) in [
+        (
+            "Ask M. Chen <mei@acme.example>.",
+            ("m. chen", name, "e0", Some("M. Chen")),
+        ),
+        (
+            "\"Chen,  Mei\" <MEI@acme.example>",
+            ("chen, mei", name, "e0", Some("Chen, Mei")),
+        ),
+        (
+            "Mei Chen (mei@acme.example)",
+            ("mei chen", name, "e0", None),
+        ),
+        (
+            "mei chen <mei@acme.example>",
+            ("mei chen", name, "e0", None),
+        ),
+        (
+            "Yesterday Ann Lee <ann.lee@acme.example>",
+            ("ann lee", name, "e2", Some("Ann Lee")),
+        ),
+        // A known name is no less a name beside an address of somebody else.
+        (
+            "mei chen <info@acme.example>",
+            ("mei chen", name, "1 wait", None),
+        ),
+        (
+            "Anna Kowalska <info@acme.example>",
+            ("anna kowalska", name, "new", None),
+        ),
+        (
+            "write to <mei@acme.example>",
+            ("mei@acme.example", Sign::Mail, "e0", None),
+        ),
+        (
+            "(ann.lee@acme.example)",
+            ("ann.lee@acme.example", Sign::Alias, "e2", None),
+        ),
+    ] {
+        let (said, sign, means, alias) = expected;
+        let expected = (
+            said.to_owned(),
+            sign,
+            means.to_owned(),
+            alias.map(str::to_owned),
+        );
+        assert_eq!(told(&resolver, text), [expected], "{text}");
+    }
+    // Each address has its own; what stands around is found as ever.
+    let text =
+        "M. Chen <mei@acme.example> and M. Chen <m@globex.example> met Mei Chen of Project Nova.";
+    let found = told(&resolver, text);
+    let means: Vec<&str> = found.iter().map(|one| one.2.as_str()).collect();
+    assert_eq!(means, ["e0", "new", "e0", "e3"]);
+    // One text that calls two so gives the name to none.
+    assert!(found.iter().all(|one| one.3.is_none()), "{found:?}");
+    // A known name that holds the address is that name.
+    let odd = registry(&[("Lee <a@b.example> Inc", ""), ("Ann", "a@b.example")]);
+    let found = told(&odd, "Lee <a@b.example> Inc, Ann <a@b.example>");
+    let signs: Vec<Sign> = found.iter().map(|one| one.1).collect();
+    assert_eq!(signs, [Sign::Alias, Sign::DisplayName]);
+    // Many who share a word: somebody else may be called so.
+    let names: Vec<String> = (0..70).map(|at| format!("Kim{at} Chen")).collect();
+    let mut many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    many.push(("Mei Chen", "mei@acme.example"));
+    let found = told(&registry(&many), "Mei-Lin Chen <mei@acme.example>");
+    assert_eq!((&*found[0].2, &found[0].3), ("e70", &None));
+}
+
+#[test]
+fn hostile_texts_around_addresses_cost_no_more_than_others() {
+    let resolver = registry(&[
+        ("Mei Chen", "mei@acme.example"),
+        ("a@b.example", "a@b.example"),
+        ("A A", ""),
+        ("> A", ""),
+    ]);
+    let began = std::time::Instant::now();
+    for part in [
+        "<",
+        "(",
+        "A ",
+        "\"",
+        "A. ",
+        " ",
+        "Aa",
+        "von ",
+        "a@b.example",
+        "<a@b.example>",
+        "A <a@b.example> ",
+        "\"A A\" <a@b.example>",
+        "(a@b.example)A ",
+        "] <a@b.example>",
+        "[A](mailto:a@b.example)",
+    ] {
+        let text = part.repeat((1 << 20) / part.len()) + " Mei Chen <mei@acme.example>";
+        let found = told(&resolver, &text);
+        assert!(found.len() < 8, "{part}: {}", found.len());
+    }
+    let mut many: String = (0..200_000)
+        .map(|at| format!("A{at} B <a{at}@b.example> "))
+        .collect();
+    many.push_str("Mei Chen <mei@acme.example>");
+    let (found, is_cut) = resolver.text(&many, &named(""), &PartWeights::default());
+    assert!(is_cut);
+    assert_eq!(found.len(), MAX_MENTIONS);
+    let took = began.elapsed();
+    assert!(took.as_secs() < 60, "{took:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use super::EntityType;
+use super::address::{Addressed, addressed};
 use super::similarity::Profile;
 use crate::base::error::Error;
 use crate::belief::claim::folded;
@@ -36,6 +37,8 @@ vocabulary! {
         Role = "role",
         /// A part of a known name.
         PartialName = "partial_name",
+        /// A mail address that it stands beside.
+        DisplayName = "display_name",
     }
 }
 
@@ -50,9 +53,25 @@ pub struct Mention {
     pub sign: Sign,
     /// The type that the sign gives away.
     pub kind: Option<EntityType>,
+    /// The mail address that it stands beside.
+    pub beside: Option<Beside>,
+}
+
+/// A name and the mail address that it stands beside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Beside {
+    /// The name as it is written, with one space between two words.
+    pub name: String,
+    /// The address, folded.
+    pub mail: String,
 }
 
 impl Mention {
+    /// The address that its name stands beside: a name beside another one is another mention.
+    pub fn mail(&self) -> Option<&str> {
+        self.beside.as_ref().map(|beside| beside.mail.as_str())
+    }
+
     /// The mention as it is compared with entities: what is known around it, with its name, its type and the mark that
     /// its sign is.
     pub fn profile(&self, around: Profile) -> Profile {
@@ -67,6 +86,12 @@ impl Mention {
             Sign::Alias | Sign::PartialName => {}
             // Somebody has the role: who it is, is a person.
             Sign::Role => profile.kind = None,
+            Sign::DisplayName => {
+                if let Some(beside) = &self.beside {
+                    profile.name.clone_from(&beside.name);
+                    profile.metadata.mail = Some(beside.mail.clone());
+                }
+            }
         }
         profile
     }
@@ -75,7 +100,8 @@ impl Mention {
 /// The mentions of a text, in its order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
-    /// The mentions: each name once, where it stands first. They do not overlap.
+    /// The mentions: each name once, where it stands first, and once for each address that it stands beside. They do not
+    /// overlap.
     pub mentions: Vec<Mention>,
     /// True if there are more names than are given.
     pub is_cut: bool,
@@ -90,6 +116,10 @@ pub(super) struct Marks {
     pub(super) places: Vec<Range<usize>>,
     /// The names that the running search found.
     named: BTreeSet<String>,
+    /// The mail addresses of the text, in its order.
+    mails: Vec<Range<usize>>,
+    /// Those in brackets, with the names before them.
+    addressed: Vec<Addressed>,
     /// True if there are more names than there is room for.
     pub(super) is_cut: bool,
 }
@@ -113,6 +143,101 @@ impl Marks {
         self.mentions.push(mention);
         true
     }
+
+    /// Takes the place of a known alias, unless it is part of a name beside an address: that name is what is mentioned there.
+    /// Returns whether it was taken.
+    fn covers(&mut self, at: &Range<usize>, next: &mut usize) -> bool {
+        let all = &mut self.addressed;
+        while all.get(*next).is_some_and(|one| one.at.end <= at.start) {
+            *next += 1;
+        }
+        let Some(one) = all.get_mut(*next).filter(|one| one.at.start <= at.end) else {
+            return true;
+        };
+        if at.start < one.at.start && at.end == one.name.end {
+            // A known name that goes further back.
+            one.name.start = at.start;
+            one.at.start = at.start;
+            return false;
+        }
+        if one.at.start <= at.start && at.end <= one.at.end {
+            return one.name.is_empty();
+        }
+        if at.end <= one.mail.start {
+            one.at.start = one.at.start.max(at.end);
+        } else {
+            // The address is part of the alias.
+            one.name = 0..0;
+            one.at.start = one.at.end;
+        }
+        true
+    }
+
+    /// Adds what one pattern found, outside of what is marked already.
+    fn add(
+        &mut self,
+        text: &str,
+        found: impl Iterator<Item = Range<usize>>,
+        (sign, kind): (Sign, Option<EntityType>),
+    ) {
+        let mut places = Vec::new();
+        let mut next = 0;
+        for found in found {
+            let taken = &self.places;
+            while taken.get(next).is_some_and(|at| at.end <= found.start) {
+                next += 1;
+            }
+            if taken.get(next).is_some_and(|at| at.start < found.end) {
+                continue;
+            }
+            let name = text[found.clone()].trim_end_matches('.');
+            let at = found.start..found.start + name.len();
+            let has_room = self.take(Mention {
+                at: at.clone(),
+                name: folded(name),
+                sign,
+                kind,
+                beside: None,
+            });
+            if !has_room {
+                break;
+            }
+            places.push(at);
+        }
+        self.places.append(&mut places);
+        self.places.sort_by_key(|at| at.start);
+    }
+
+    /// Adds the names that stand beside addresses.
+    fn add_names_beside(&mut self, text: &str) {
+        let mut named = BTreeSet::new();
+        for one in std::mem::take(&mut self.addressed) {
+            let words: Vec<&str> = text[one.name].split_whitespace().collect();
+            let beside = Beside {
+                name: words.join(" "),
+                mail: folded(&text[one.mail]),
+            };
+            let name = folded(&beside.name);
+            if name.is_empty() {
+                continue;
+            }
+            if named.insert((name.clone(), beside.mail.clone())) {
+                if self.mentions.len() >= MAX_MENTIONS {
+                    self.is_cut = true;
+                    break;
+                }
+                self.mentions.push(Mention {
+                    at: one.at.clone(),
+                    name,
+                    sign: Sign::DisplayName,
+                    kind: None,
+                    beside: Some(beside),
+                });
+            }
+            self.places.push(one.at);
+        }
+        self.places.sort_by_key(|at| at.start);
+    }
 }
 
 /// The search for mentions: made once of all aliases.
@@ -130,16 +255,15 @@ impl Marks {
 pub struct MentionFinder {
     aliases: Option<AhoCorasick>,
     names: Vec<String>,
+    mail: Regex,
     patterns: Vec<(Regex, Sign, Option<EntityType>)>,
 }
 
-/// The patterns, of which each is bounded in length.
-const PATTERNS: [(&str, Sign, Option<EntityType>); 4] = [
-    (
-        r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}",
-        Sign::Mail,
-        Some(EntityType::Person),
-    ),
+/// The pattern of a mail address, bounded in length.
+const MAIL: &str = r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}";
+
+/// The other patterns, of which each is bounded in length.
+const PATTERNS: [(&str, Sign, Option<EntityType>); 3] = [
     (
         r"(?:[a-z][a-z0-9+.-]{0,15}://)?(?:[A-Za-z0-9_.~-]{0,64}/){1,16}[A-Za-z0-9_.~-]{1,64}",
         Sign::Path,
@@ -189,6 +313,7 @@ impl MentionFinder {
             Ok((regex, *sign, *kind))
         });
         Ok(MentionFinder {
+            mail: Regex::new(MAIL).map_err(|error| too_many(&error))?,
             patterns: patterns.collect::<Result<_, Error>>()?,
             aliases,
             names,
@@ -202,7 +327,7 @@ impl MentionFinder {
         let mut mentions = marks.mentions;
         mentions.sort_by_key(|mention| mention.at.start);
         let mut named = BTreeSet::new();
-        mentions.retain(|mention| named.insert(mention.name.clone()));
+        mentions.retain(|one| named.insert((one.name.clone(), one.mail().map(str::to_owned))));
         Found {
             mentions,
             is_cut: marks.is_cut,
@@ -210,7 +335,7 @@ impl MentionFinder {
     }
 
     /// The aliases of all these searches in a text that are `known`: of two that overlap the earlier one, then the longer. One
-    /// that is not known covers nothing.
+    /// that is not known covers nothing. A name beside a mail address is taken whole, whatever is known of its words.
     pub(super) fn scan(
         finders: &[&MentionFinder],
         text: &str,
@@ -218,8 +343,13 @@ impl MentionFinder {
     ) -> Marks {
         let view = View::of(text);
         let mut marks = Marks::default();
+        if let Some(finder) = finders.first() {
+            let mails = finder.mail.find_iter(text);
+            marks.mails = mails.map(|found| found.range()).collect();
+            marks.addressed = addressed(text, &marks.mails);
+        }
         let mut next: Vec<(Option<(usize, usize)>, bool)> = vec![(None, false); finders.len()];
-        let mut from = 0;
+        let (mut from, mut beside) = (0, 0);
         loop {
             for (finder, (hit, is_known)) in finders.iter().zip(&mut next) {
                 let is_stale = hit.is_some_and(|(start, _)| start < from);
@@ -248,19 +378,24 @@ impl MentionFinder {
                 continue;
             };
             let (at, name) = (view.at(start)..view.end(end), &view.text[start..end]);
+            from = end;
+            if !marks.covers(&at, &mut beside) {
+                continue;
+            }
             let has_room = marks.holds(name)
                 || marks.take(Mention {
                     at: at.clone(),
                     name: name.to_owned(),
                     sign: Sign::Alias,
                     kind: None,
+                    beside: None,
                 });
             if !has_room {
                 break;
             }
             marks.places.push(at);
-            from = end;
         }
+        marks.add_names_beside(text);
         marks
     }
 
@@ -284,32 +419,12 @@ impl MentionFinder {
     /// Adds what the patterns find outside of what is marked already.
     pub(super) fn add_patterns(&self, text: &str, marks: &mut Marks) {
         marks.named.clear();
+        let mails = std::mem::take(&mut marks.mails);
+        let person = Some(EntityType::Person);
+        marks.add(text, mails.into_iter(), (Sign::Mail, person));
         for (pattern, sign, kind) in &self.patterns {
-            let mut places = Vec::new();
-            let mut next = 0;
-            for found in pattern.find_iter(text) {
-                let taken = &marks.places;
-                while taken.get(next).is_some_and(|at| at.end <= found.start()) {
-                    next += 1;
-                }
-                if taken.get(next).is_some_and(|at| at.start < found.end()) {
-                    continue;
-                }
-                let name = found.as_str().trim_end_matches('.');
-                let at = found.start()..found.start() + name.len();
-                let has_room = marks.take(Mention {
-                    at: at.clone(),
-                    name: folded(name),
-                    sign: *sign,
-                    kind: *kind,
-                });
-                if !has_room {
-                    break;
-                }
-                places.push(at);
-            }
-            marks.places.append(&mut places);
-            marks.places.sort_by_key(|at| at.start);
+            let places = pattern.find_iter(text).map(|found| found.range());
+            marks.add(text, places, (*sign, *kind));
         }
     }
 }

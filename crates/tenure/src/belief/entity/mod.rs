@@ -1,5 +1,6 @@
 //! Entities: mentions of them in a text, how alike a mention and an entity are, and what follows from that.
 
+mod address;
 mod identity;
 mod mention;
 mod partial;
@@ -8,7 +9,9 @@ mod resolver;
 mod similarity;
 
 pub use identity::{Identities, Identity, Neighbour};
-pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
+pub use mention::{
+    Beside, Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign,
+};
 pub(crate) use registry::mentions;
 pub use registry::{
     Entities, EntityEntry, EntityOp, KnownEntities, NameHit, NamedEntities, SeenEntity, SeesObject,

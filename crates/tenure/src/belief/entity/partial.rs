@@ -135,6 +135,7 @@ pub(super) fn partial_names(
             at,
             sign: Sign::PartialName,
             kind: None,
+            beside: None,
         });
     }
     found

@@ -536,6 +536,7 @@ impl Entities {
     ) -> Option<SeenEntity> {
         let open = |source: &Option<ObjectId>| source.is_none_or(sees);
         let own = self.all.get(id)?;
+        let own_mail = own.metadata.mail.as_ref();
         let mut aliases = BTreeSet::new();
         let mut roles = Vec::new();
         let mut relations = BTreeSet::new();
@@ -543,6 +544,9 @@ impl Entities {
             let entity = self.all.get(*member)?;
             if *member != id {
                 aliases.insert(entity.name.clone());
+                // Whoever was merged with somebody brings an address.
+                let mail = entity.metadata.mail.iter();
+                aliases.extend(mail.filter(|mail| Some(*mail) != own_mail).cloned());
             }
             let known = entity.aliases.iter().filter(|alias| open(&alias.source));
             aliases.extend(known.map(|alias| alias.value.clone()));

@@ -25,8 +25,8 @@ const MOST_LOOKED: usize = 4_096;
 /// new ones.
 #[derive(Default)]
 pub struct Looked<'r> {
-    /// The entities of the view that share each word that was asked for.
-    sharing: BTreeMap<String, Vec<Cow<'r, SeenEntity>>>,
+    /// The entities of the view that share each word that was asked for; none where too many do.
+    sharing: BTreeMap<String, Option<Vec<Cow<'r, SeenEntity>>>>,
     /// The names of entities, by their ids.
     names: HashMap<String, Arc<KnownNames>>,
     resolved: HashMap<Profile, Resolved>,
@@ -71,11 +71,16 @@ fn whole(_: &SeenEntity) -> Option<Arc<[SeenEntity]>> {
     None
 }
 
-/// Returns whether an entity has this name or mark, folded.
-fn bears(entity: &SeenEntity, name: &str) -> bool {
-    let profile = &entity.profile;
-    let mut all = profile.called().chain(profile.metadata.marks());
+/// Returns whether an entity has this name, folded.
+fn is_called(entity: &SeenEntity, name: &str) -> bool {
+    let mut all = entity.profile.called();
     all.any(|known| folded(known) == name)
+}
+
+/// Returns whether an entity has this mark, folded.
+fn has_mark(entity: &SeenEntity, mark: &str) -> bool {
+    let mut all = entity.profile.metadata.marks();
+    all.any(|known| folded(known) == mark)
 }
 
 /// Returns whether a word is one of an entity's names or roles, or the initials of one.
@@ -102,6 +107,29 @@ pub struct ResolvedMention {
     pub mention: Profile,
     /// The outcome, with the candidates and each part of their similarity.
     pub resolved: Resolved,
+}
+
+/// Takes back the new names by which one text calls several.
+fn one_bearer(resolved: &mut [ResolvedMention]) {
+    let bearer = |one: &ResolvedMention| {
+        let candidates = &one.resolved.candidates;
+        let bound = candidates
+            .first()
+            .filter(|_| one.resolved.outcome == Resolution::Bind);
+        bound.map(|(id, _)| id.clone())
+    };
+    let mut bearers: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for one in resolved.iter().filter(|one| one.sign == Sign::DisplayName) {
+        bearers
+            .entry(one.name.clone())
+            .or_default()
+            .insert(bearer(one));
+    }
+    for one in resolved {
+        if bearers.get(&one.name).is_some_and(|all| all.len() > 1) {
+            one.resolved.alias = None;
+        }
+    }
 }
 
 /// Entities that are looked among.
@@ -282,10 +310,30 @@ impl Resolver {
 
     /// Returns whether an entity of a view has this name or mark, folded.
     pub fn knows(&self, name: &str, view: &mut dyn EntityView) -> bool {
+        // All of what is seen whole was found by this name.
+        self.finds(name, view, &|entity| {
+            matches!(entity, Cow::Borrowed(_)) || has_mark(entity, name) || is_called(entity, name)
+        })
+    }
+
+    /// Returns whether an entity of a view has this name, folded: a mark is found by its pattern, whoever has it for a name that
+    /// the view does not know.
+    fn knows_name(&self, name: &str, view: &mut dyn EntityView) -> bool {
+        self.finds(name, view, &|entity| {
+            let is_found = matches!(entity, Cow::Borrowed(_)) && !has_mark(entity, name);
+            is_found || is_called(entity, name)
+        })
+    }
+
+    fn finds(
+        &self,
+        name: &str,
+        view: &mut dyn EntityView,
+        counts: &dyn Fn(&Cow<'_, SeenEntity>) -> bool,
+    ) -> bool {
         let of = |layer: &Layer| layer.whole.get(name).cloned().unwrap_or_default();
         let mut takes = |entity: Cow<'_, SeenEntity>| {
-            // All of what is seen whole was found by this name.
-            if matches!(entity, Cow::Borrowed(_)) || bears(&entity, name) {
+            if counts(&entity) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -323,6 +371,7 @@ impl Resolver {
         };
         // No one of these is left out.
         let _ = self.at(base, changed, view, &mut takes);
+        let mut is_crowded = false;
         for word in words(&folded(&mention.name)) {
             // Many names of a text have a word in common, which many that the view does not know may share.
             if !looked.sharing.contains_key(word) {
@@ -330,7 +379,10 @@ impl Resolver {
                     .sharing
                     .insert(word.to_owned(), self.sharing(word, view));
             }
-            candidates.extend(looked.sharing.get(word).into_iter().flatten().cloned());
+            match looked.sharing.get(word) {
+                Some(Some(all)) => candidates.extend(all.iter().cloned()),
+                _ => is_crowded = true,
+            }
         }
         candidates.sort_by(|one, other| one.id.cmp(&other.id));
         candidates.dedup_by(|one, other| one.id == other.id);
@@ -346,7 +398,11 @@ impl Resolver {
             };
             (one.id.as_str(), &one.profile, names)
         });
-        let resolved = resolve_known(mention, candidates, weights);
+        let mut resolved = resolve_known(mention, candidates, weights);
+        if is_crowded {
+            // Among so many, another may be called so.
+            resolved.alias = None;
+        }
         looked.resolved.insert(mention.clone(), resolved.clone());
         resolved
     }
@@ -375,7 +431,7 @@ impl Resolver {
         let mut named = BTreeSet::new();
         let distinct = mentions
             .into_iter()
-            .filter(|mention| named.insert(mention.name.clone()));
+            .filter(|one| named.insert((one.name.clone(), one.mail().map(str::to_owned))));
         let mut resolved: Vec<ResolvedMention> = distinct
             .map(|mention| {
                 let profile = mention.profile(around.clone());
@@ -398,6 +454,7 @@ impl Resolver {
             mention.mention.neighbours.extend(bound.iter().cloned());
             mention.resolved = self.resolve_in(&mention.mention, weights, view, looked);
         }
+        one_bearer(&mut resolved);
         (resolved, is_cut)
     }
 
@@ -408,7 +465,7 @@ impl Resolver {
             Some(known) => *known,
             None => *names
                 .entry(name.to_owned())
-                .or_insert_with(|| self.knows(name, view)),
+                .or_insert_with(|| self.knows_name(name, view)),
         };
         let finders = [&self.base.finder, &self.changed.finder];
         let mut marks = MentionFinder::scan(&finders, text, &mut knows);
@@ -445,7 +502,11 @@ impl Resolver {
 
     /// The entities of a view with this word in a name; none where more of the view share it than a word can mean anything for.
     /// What the view does not know is looked at and counts for nothing.
-    fn sharing<'r>(&'r self, word: &str, view: &mut dyn EntityView) -> Vec<Cow<'r, SeenEntity>> {
+    fn sharing<'r>(
+        &'r self,
+        word: &str,
+        view: &mut dyn EntityView,
+    ) -> Option<Vec<Cow<'r, SeenEntity>>> {
         let of = |layer: &'r Layer| layer.words.get(word).map_or(&[][..], Vec::as_slice);
         let mut all = Vec::new();
         let mut takes = |entity: Cow<'r, SeenEntity>| {
@@ -465,15 +526,12 @@ impl Resolver {
             view,
             &mut takes,
         );
-        if found.is_break() {
-            return Vec::new();
-        }
-        all
+        found.is_continue().then_some(all)
     }
 
     /// Returns whether a word, folded, is one of a name of an entity of a view.
     fn is_part_of_name(&self, word: &str, view: &mut dyn EntityView) -> bool {
-        let all = self.sharing(word, view);
+        let all = self.sharing(word, view).unwrap_or_default();
         let tells = |layer: &Layer, place: u32| {
             let places = layer.parts.get(word);
             places.is_some_and(|places| places.binary_search(&place).is_ok())
@@ -671,11 +729,11 @@ mod tests {
         fn what_a_view_does_not_know_changes_nothing(
             entities in prop::collection::vec((0usize..4, 0usize..12, any::<bool>(), any::<bool>()), 1..12),
             later in prop::collection::vec((0usize..4, 0usize..12, any::<bool>()), 0..4),
-            spoken in prop::collection::vec(0usize..18, 0..8),
+            spoken in prop::collection::vec(0usize..21, 0..8),
         ) {
-            const WORDS: [&str; 18] = [
+            const WORDS: [&str; 21] = [
                 "Nova", "Project", "Prime", "a", "the", "Sam", "Young", "young", "DOC-7", "x@a.example", "A", "a a",
-                "nova prime", "Old", "Sam Young", "sam a", ".", "docs/a",
+                "nova prime", "Old", "Sam Young", "sam a", ".", "docs/a", "<x@a.example>", "(x@a.example)", "S. Young <x@a.example>",
             ];
             let hidden = ObjectId::from_bits(7);
             let sees = |id: ObjectId| id != hidden;
@@ -693,7 +751,9 @@ mod tests {
                 let source = is_hidden.then_some(hidden);
                 let name = NAMES[name];
                 if is_new {
-                    add(&mut all, source, format!(r#"{{"op": "create", "id": "e{id}", "name": "{name}"}}"#));
+                    let mail = if id % 2 == 0 { r#"{"mail": "x@a.example"}"# } else { "{}" };
+                    let create = format!(r#"{{"op": "create", "id": "e{id}", "name": "{name}", "metadata": {mail}}}"#);
+                    add(&mut all, source, create);
                 }
                 add(&mut all, source, format!(r#"{{"op": "alias", "id": "e{id}", "alias": "{name}"}}"#));
             }

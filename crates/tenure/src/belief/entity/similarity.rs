@@ -10,7 +10,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EntityType, Resolution, skeleton};
+use super::address::before_the_at;
+use super::partial::telling_words;
+use super::registry::mentions;
+use super::{EntityOp, EntityType, Resolution, skeleton};
 use crate::base::error::Error;
 use crate::base::num::Score;
 use crate::base::time::{Instant, Interval, Position};
@@ -251,6 +254,18 @@ pub struct Similarity {
     /// True if more than its name says that it is meant.
     #[serde(skip)]
     is_told: bool,
+    /// True if an id or a mark says so.
+    #[serde(skip)]
+    is_identified: bool,
+    /// The likeness of the names.
+    #[serde(skip)]
+    names: Score,
+    /// True if it has the whole name.
+    #[serde(skip)]
+    is_exact: bool,
+    /// True if an id or a mark says so, and the name by which it is called is near those that are known and none of them.
+    #[serde(skip)]
+    is_renamed: bool,
 }
 
 /// The comparison of two names.
@@ -282,6 +297,8 @@ struct Form {
     numbers: BTreeSet<String>,
     /// The name in Latin letters, and whether others stood for them.
     skeleton: (String, bool),
+    /// Of a mail address what stands before its @: the rest is nobody's name.
+    own: Option<Box<Form>>,
 }
 
 impl Form {
@@ -297,9 +314,15 @@ impl Form {
             sorted: sorted.join(" "),
             numbers: words.iter().filter(has_digit).cloned().collect(),
             skeleton: skeleton(&name),
+            own: before_the_at(&name).map(|own| Box::new(Form::of(own))),
             name,
             words,
         }
+    }
+
+    /// Returns whether letters of other scripts stand among Latin ones.
+    fn is_mixed(&self) -> bool {
+        self.skeleton.1 && self.name.contains(|c: char| c.is_ascii_alphabetic())
     }
 }
 
@@ -322,6 +345,30 @@ impl KnownNames {
             roles: roles.map(|(role, bound)| (folded(role), *bound)).collect(),
         }
     }
+
+    /// Returns whether what a mention is called is another name, by which it would be found where these do not find it: neither a
+    /// mark, nor a role, nor a known name with more around it, nor a word that many have.
+    fn lacks(&self, mention: &Profile, said: &Form) -> bool {
+        let marks = mention.metadata.marks();
+        let is_mark = said.own.is_some() || marks.into_iter().any(|mark| folded(mark) == said.name);
+        let is_role = self.roles.iter().any(|(role, _)| *role == said.name);
+        let found = self.forms.iter().filter(|form| form.words.len() > 1);
+        let mut found = found.filter(|form| mentions(&said.name, &form.name));
+        let named = Profile {
+            name: mention.name.clone(),
+            ..Profile::default()
+        };
+        let alias = EntityOp::Alias {
+            id: String::new(),
+            alias: mention.name.clone(),
+        };
+        !is_mark
+            && !is_role
+            && !said.is_mixed()
+            && found.next().is_none()
+            && !telling_words(&named).is_empty()
+            && alias.check().is_ok()
+    }
 }
 
 impl Names {
@@ -338,11 +385,10 @@ impl Names {
 
     fn compare(mention: &Profile, said: &Form, entity: &KnownNames) -> Names {
         if !said.name.is_empty() && entity.whole.contains(&said.name) {
-            let latin = said.name.chars().any(|c| c.is_ascii_alphabetic());
             return Names {
                 exact: true,
                 partial: said.words.len() < 2,
-                disguised: said.skeleton.1 && latin,
+                disguised: said.is_mixed(),
                 ..Names::alike(Score::ONE)
             };
         }
@@ -365,12 +411,15 @@ impl Names {
             };
         }
         let mut best = Names::alike(Score::ZERO);
+        let is_beside = said.own.is_none() && mention.metadata.mail.is_some();
         for name in &entity.forms {
-            let compared = compare(said, name);
+            let own = name.own.as_deref().filter(|_| is_beside);
+            let compared = compare(said, own.unwrap_or(name));
             if compared.score > best.score {
                 best = compared;
             }
         }
+        best.disguised |= said.is_mixed();
         best
     }
 }
@@ -442,7 +491,7 @@ struct Marks {
     score: Option<Score>,
     /// True if an id is the same.
     same: bool,
-    /// True if the mail address alone is the same.
+    /// True if the mail address is the same.
     same_mail: bool,
     /// True if an id of the document or the record is another.
     other_id: bool,
@@ -450,7 +499,9 @@ struct Marks {
     differs: bool,
 }
 
-fn marks(mention: &Metadata, entity: &Metadata) -> Marks {
+/// Compares the marks of a mention with those of an entity. An address that is a name is a mark, too: who has both has both
+/// addresses.
+fn marks((mention, said): (&Metadata, &Form), (entity, known): (&Metadata, &KnownNames)) -> Marks {
     let compared = |a: &Option<String>, b: &Option<String>| match (a, b) {
         (Some(a), Some(b)) => Some(folded(a) == folded(b)),
         _ => None,
@@ -458,13 +509,19 @@ fn marks(mention: &Metadata, entity: &Metadata) -> Marks {
     let record = compared(&mention.record_id, &entity.record_id);
     let document = compared(&mention.document_id, &entity.document_id);
     let path = compared(&mention.path, &entity.path);
-    let mail = compared(&mention.mail, &entity.mail);
+    let said_mail = mention.mail.clone();
+    let said_mail = said_mail.or_else(|| said.own.is_some().then(|| said.name.clone()));
+    let is_a_name = |mail: &String| known.whole.contains(&folded(mail));
+    let mail = match &said_mail {
+        Some(mail) if is_a_name(mail) => Some(true),
+        mail => compared(mail, &entity.mail),
+    };
     let role = compared(&mention.role, &entity.role);
     let domain = |mail: &Option<String>| {
         let mail = folded(mail.as_deref()?);
         Some(mail.rsplit_once('@')?.1.to_owned())
     };
-    let domains = compared(&domain(&mention.mail), &domain(&entity.mail));
+    let domains = compared(&domain(&said_mail), &domain(&entity.mail));
     let other_id = record == Some(false) || document == Some(false);
     let same = !other_id && (record == Some(true) || document == Some(true) || path == Some(true));
     let same_mail = !other_id && mail == Some(true);
@@ -500,17 +557,17 @@ pub fn similarity(
     weights: &PartWeights,
 ) -> Similarity {
     let names = KnownNames::of(entity);
-    let compared = Names::compare(mention, &Form::of(&mention.name), &names);
-    similarity_of(mention, compared, (id, entity), weights)
+    let said = Form::of(&mention.name);
+    similarity_of((mention, &said), (id, entity, &names), weights)
 }
 
 fn similarity_of(
-    mention: &Profile,
-    mut names: Names,
-    (id, entity): (&str, &Profile),
+    (mention, said): (&Profile, &Form),
+    (id, entity, called): (&str, &Profile, &KnownNames),
     weights: &PartWeights,
 ) -> Similarity {
-    let marks = marks(&mention.metadata, &entity.metadata);
+    let mut names = Names::compare(mention, said, called);
+    let marks = marks((&mention.metadata, said), (&entity.metadata, called));
     let earlier = mention.earlier.contains(id);
     // Who was named in full is called by a part of that name.
     if earlier && names.in_part {
@@ -540,8 +597,12 @@ fn similarity_of(
             .unwrap_or_else(unknown)
             .times(profile.confidence.unwrap_or_else(unknown))
     };
+    // An address that stands alone is an id: as a name it says nothing.
+    let mail = mention.metadata.mail.as_deref();
+    let is_alone = said.own.is_some() && mail.is_none_or(|mail| folded(mail) == said.name);
+    let lexical = (names.exact || !is_alone || !marks.same_mail).then_some(names.score);
     let parts = [
-        Some(names.score),
+        lexical,
         kind.map(|same| if same { Score::ONE } else { Score::ZERO }),
         Some(scope),
         marks.score,
@@ -562,9 +623,10 @@ fn similarity_of(
     let is_person =
         mention.kind == Some(EntityType::Person) || entity.kind == Some(EntityType::Person);
     let near = around.is_some_and(|share| share >= Score::HALF);
-    // A mailbox may be shared: the name has to be near as well.
+    // A mailbox may be shared: a name beside its address has to be near as well.
+    let is_near = names.score >= UNLIKE;
     let identified =
-        (marks.same || (marks.same_mail && names.score >= UNLIKE)) && kind != Some(false);
+        (marks.same || (marks.same_mail && (is_alone || is_near))) && kind != Some(false);
     if identified {
         score = score.max(BIND);
     }
@@ -582,7 +644,7 @@ fn similarity_of(
     );
     limit(kind == Some(false), REVIEW, "another type");
     limit(marks.other_id, REVIEW, "another id");
-    limit(!identified && names.score < UNLIKE, REVIEW, "another name");
+    limit(!identified && !is_near, REVIEW, "another name");
     limit(
         !identified && !names.exact,
         BELOW_BIND,
@@ -613,6 +675,10 @@ fn similarity_of(
         score,
         likeness,
         is_told: identified || earlier || near,
+        is_identified: identified,
+        names: names.score,
+        is_exact: names.exact,
+        is_renamed: identified && is_near && !names.exact && called.lacks(mention, said),
     }
 }
 
@@ -623,10 +689,15 @@ pub struct Resolved {
     pub outcome: Resolution,
     /// The entities that it may mean, the likeliest first; of one that is bound, that one alone.
     pub candidates: Vec<(String, Similarity)>,
+    /// The name that the bound one has from now on: an id or a mark says that it is meant, it is called by a name that is near
+    /// those that are known, and nobody else may be called so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
 }
 
 /// Resolves a mention among candidates: it is bound to the one that is at least 0.95 like it, and enough more than the
-/// next; between that and 0.70 it waits for a person; otherwise it is new.
+/// next; between that and 0.70 it waits for a person; otherwise it is new. What an id or a mark says is put in doubt by another
+/// that has it, too, or has the whole name, and by nothing else.
 pub fn resolve<'e>(
     mention: &Profile,
     candidates: impl IntoIterator<Item = (&'e str, &'e Profile)>,
@@ -645,9 +716,10 @@ pub(super) fn resolve_known<'e>(
 ) -> Resolved {
     let said = Form::of(&mention.name);
     let mut alike: Vec<(String, Similarity)> = Vec::new();
+    let mut called_so = 0;
     for (id, entity, names) in candidates {
-        let names = Names::compare(mention, &said, &names);
-        let found = similarity_of(mention, names, (id, entity), weights);
+        let found = similarity_of((mention, &said), (id, entity, &names), weights);
+        called_so += usize::from(found.names >= UNLIKE);
         if found.score > REVIEW {
             alike.push((id.to_owned(), found));
         }
@@ -655,23 +727,33 @@ pub(super) fn resolve_known<'e>(
     alike.sort_by(|(one_id, one), (other_id, other)| {
         (other.score, one_id).cmp(&(one.score, other_id))
     });
+    let best = alike.first().map(|(_, best)| best);
+    let is_identified = best.is_some_and(|best| best.is_identified);
     // A name that many have says no less of the next one than of the best, where the name is all that tells.
-    let is_told = alike.first().is_some_and(|(_, best)| best.is_told);
-    let next = alike.iter().skip(1).map(|(_, found)| {
+    let is_told = best.is_some_and(|best| best.is_told);
+    let rivals = alike.iter().skip(1).map(|(_, found)| found);
+    let rivals = rivals.filter(|found| !is_identified || found.is_identified || found.is_exact);
+    let next = rivals.map(|found| {
         let likeness = if is_told { found.score } else { found.likeness };
         likeness.millionths()
     });
     let next = next.max().unwrap_or(0);
-    let outcome = match alike.first() {
+    let outcome = match best {
         None => Resolution::New,
-        Some((_, best)) if best.score >= BIND && best.score.millionths() >= next + LEAD => {
-            alike.truncate(1);
+        Some(best) if best.score >= BIND && best.score.millionths() >= next + LEAD => {
             Resolution::Bind
         }
         Some(_) => Resolution::Review,
     };
+    let is_bound = outcome == Resolution::Bind;
+    let is_renamed = best.is_some_and(|best| best.is_renamed);
+    let alias = (is_bound && is_renamed && called_so == 1).then(|| mention.name.clone());
+    if is_bound {
+        alike.truncate(1);
+    }
     Resolved {
         outcome,
         candidates: alike,
+        alias,
     }
 }
