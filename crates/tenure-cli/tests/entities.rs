@@ -80,6 +80,55 @@ fn names_in_an_object_are_bound_wait_or_are_new() {
 }
 
 #[test]
+fn the_name_beside_a_known_address_is_shown_before_it_is_kept() {
+    let bench = Bench::new();
+    let note = json!({ "name": "note", "object_type": "project_decision", "content": "K. Lee <kim@acme.example> asked." });
+    bench.file("note.jsonl", note.to_string());
+    bench.ok(&["store", "put", "note.jsonl"]);
+    bench.ok(&[
+        "entity",
+        "add",
+        "kim",
+        "--name",
+        "Kim Lee",
+        "--kind",
+        "person",
+        "--mail",
+        "kim@acme.example",
+    ]);
+    let shown = bench.ok(&["entity", "resolve", "--object", "note"]);
+    for part in [
+        "k. lee <kim@acme.example>  bind\n",
+        "    another name of it: K. Lee\n",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let shown = bench.ok(&["entity", "resolve", "K. Lee", "--mail", "kim@acme.example"]);
+    assert!(shown.contains("another name of it: K. Lee"), "{shown}");
+    assert_eq!(entities(&bench), [("kim".to_owned(), vec![], false)]);
+    bench.ok(&["entity", "resolve", "--object", "note", "--write"]);
+    let all = [("kim".to_owned(), vec!["K. Lee".to_owned()], false)];
+    assert_eq!(entities(&bench), all);
+    let found = bench.ok(&["entity", "resolve", "--object", "note", "--format", "json"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found[0]["sign"], "display_name");
+    assert_eq!(found[0]["resolved"]["alias"], Value::Null);
+    // What the object says of itself is not said beside it.
+    let said = bench.refused(
+        1,
+        &[
+            "entity",
+            "resolve",
+            "--object",
+            "note",
+            "--mail",
+            "x@y.example",
+        ],
+    );
+    assert!(said.contains("--object"), "{said}");
+}
+
+#[test]
 fn marks_and_relations_are_said_and_shown() {
     let bench = Bench::new();
     let plan =
@@ -423,7 +472,13 @@ fn what_changes_nothing_says_so() {
     bench.ok(&["store", "put", "all.jsonl"]);
     let resolve = |object: &str| bench.ok(&["entity", "resolve", "--object", object, "--write"]);
     assert_eq!(resolve("q"), "nothing changed: it names no entity\n");
+    // What the write of it made is known now, and stands beside the others, once; so is what is known since then.
     assert!(resolve("n").starts_with("version "));
+    assert!(resolve("n").starts_with(same));
+    bench.ok(&["entity", "add", "desk", "--name", "Kim@acme.example"]);
+    let waits = resolve("n");
+    assert!(waits.starts_with("version "), "{waits}");
+    assert!(waits.contains("entity_pending"), "{waits}");
     assert!(resolve("n").starts_with(same));
     // What the write of an object put before a person is asked once.
     bench.ok(&[

@@ -326,6 +326,7 @@ fn a_name_is_resolved_and_what_waits_is_reviewed() {
         { "op": "create", "id": "chen-2", "name": "Mei Chen", "kind": "person", "metadata": { "mail": "mei@acme.example" } },
         { "op": "mark", "id": "chen-1", "mark": "mail", "value": "mei@globex.example" },
         { "op": "create", "id": "nova", "name": "Project Nova", "kind": "project" },
+        { "op": "create", "id": "kim", "name": "Kim Lee", "kind": "person", "metadata": { "mail": "kim@acme.example" } },
     ]));
     let note = |name: &str, content: &str, user: Option<&str>| json!({ "name": name, "content": content, "user_id": user, "security_classification": "restricted" });
     // A name that only Ada may know: it comes from what only she sees.
@@ -376,6 +377,13 @@ fn a_name_is_resolved_and_what_waits_is_reviewed() {
     );
     // By the usual weights a whole name in another project is a question, and by its letters alone it is bound.
     let asked = json!({ "mention": mention_of(&mentions[3]), "weights": weights });
+    let kim = json!({ "name": "K. Lee", "metadata": { "mail": "kim@acme.example" } });
+    let told = scene.post(
+        "entities/resolve",
+        &scene.ada,
+        json!({ "mention": mention_of(&kim) }),
+    );
+    assert_eq!(told["resolved"]["alias"], "K. Lee", "{told}");
     let told = scene.post("entities/resolve", &scene.ada, asked);
     assert_eq!(told["resolved"]["outcome"], "bind");
     assert_eq!(outcome(&scene.bob, &mentions[2]), "new");
@@ -405,7 +413,7 @@ fn a_name_is_resolved_and_what_waits_is_reviewed() {
         .iter()
         .map(|one| &one["id"])
         .collect();
-    assert_eq!(people, ["chen-1", "chen-2"]);
+    assert_eq!(people, ["chen-1", "chen-2", "kim"]);
     change(
         json!([{ "op": "create", "id": "third", "name": "M. Chen", "pending": true, "candidates": ["chen-1"] }]),
     );

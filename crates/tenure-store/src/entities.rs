@@ -1,19 +1,21 @@
 //! The registry of a tenant's entities, as a log that is only appended to: its history is its audit.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use tenure::belief::entity::{
-    EntityEntry, EntityOp, PartWeights, Profile, Resolved, ResolvedMention, Resolver, SeenEntity,
-    resolve,
+    EntityEntry, EntityOp, PartWeights, Profile, Resolved, ResolvedMention, SeenEntity, resolve,
 };
-use tenure::object::{ObjectId, clip};
-use tenure::{Digest, Error};
+use tenure::object::{ObjectId, Sealer, Usage, clip};
+use tenure::{ContextObject, Digest, Error};
 
-use crate::engine::Read;
+use crate::engine::{BeliefRow, Read};
 use crate::labels::{Sees, open_objects};
-use crate::resolution::{LOG, decided, entries, folded, weights};
-use crate::stored::unwritable;
-use crate::tenant::{Tenant, Writing, Written};
+use crate::resolution::{
+    LOG, Occasion, decided, entries, folded, mentions_of, resolve_on, weights,
+};
+use crate::stored::{believed, read_revision, unwritable};
+use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
 use crate::written::Effect;
 
 /// The entities that may be seen.
@@ -164,24 +166,71 @@ impl Tenant {
         Ok(resolve(&mention, candidates, weights))
     }
 
-    /// Finds the mentions of a text, and resolves each among the entities that a caller may see. `around` is what is
-    /// known of all of them: the project, the instant, the session's earlier entities. Returns whether there are more, too.
+    /// The mentions of an object, each resolved as a write of it would do it now: among the entities that everyone knows who may
+    /// see the object, with what it says of its project, its time, its source and its session. Returns whether there are more, too.
     ///
     /// # Errors
     ///
-    /// As [`Tenant::entities`].
-    pub fn resolve_text(
-        &self,
-        text: &str,
-        around: &Profile,
-        weights: &PartWeights,
-        sees: Option<&Sees<'_>>,
-    ) -> Result<(Vec<ResolvedMention>, bool), Error> {
-        let resolver = Resolver::new(decided(self.entities(sees)?))?;
-        let around = Profile {
-            tenant: self.name.to_string(),
-            ..around.clone()
-        };
-        Ok(resolver.text(text, &around, weights))
+    /// As [`Tenant::entities`]; [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is no such object.
+    pub fn resolve_object(&self, id: ObjectId) -> Result<(Vec<ResolvedMention>, bool), Error> {
+        self.read(|rows| {
+            let (mut all, mut is_cut) = (Vec::new(), false);
+            for object in believed_or_waiting(rows, id)? {
+                let (found, more) = mentions_of(rows, &self.name, &object)?;
+                is_cut |= more;
+                all.extend(found);
+            }
+            Ok((all, is_cut))
+        })
     }
+
+    /// Adds to the registry what a write of this object would add to it now, and says of which entities it speaks: for an object
+    /// that was written before they were known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::resolve_object`], and as [`Tenant::change_entities`].
+    pub fn resolve_again(&self, id: ObjectId, writing: &Writing) -> Result<Written, Error> {
+        let asked = Digest::of(format!("resolve {id}").as_bytes());
+        let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
+        let by = writing.author.clone();
+        self.once_with_effect(writing, "entity", asked, move |rows| {
+            let objects = believed_or_waiting(rows, id)?;
+            let objects: Vec<&ContextObject> = objects.iter().map(|one| &**one).collect();
+            let again = Occasion::Again { by: by.as_deref() };
+            let named = resolve_on(again, rows, (&tenant, &known), &objects)?;
+            let written = objects.first().map(|object| WrittenObject {
+                object_id: id,
+                name: Some(object.name().to_owned()),
+                revision: Some(object.revision().id()),
+                outcome: Outcome::Unchanged,
+                note: named.notes.get(&id).cloned(),
+            });
+            Ok(Effect {
+                objects: written.into_iter().collect(),
+                nothing_changed: !named.is_new,
+            })
+        })
+    }
+}
+
+/// An object as it is believed, or as it waits where nothing is believed of it: of each time for which it is.
+fn believed_or_waiting(
+    rows: &mut dyn Read,
+    id: ObjectId,
+) -> Result<Vec<Arc<ContextObject>>, Error> {
+    let standing = rows.standing(&[id])?.remove(&id);
+    let standing =
+        standing.ok_or_else(|| Error::not_found(format!("there is no object `{id}`")))?;
+    let is_believed = standing.beliefs.iter().any(|row| !row.waits());
+    let beliefs = standing.beliefs.iter();
+    let beliefs: Vec<&BeliefRow> = beliefs.filter(|row| row.waits() != is_believed).collect();
+    let bodies = rows.bodies(&beliefs)?;
+    let mut sealer = Sealer::default();
+    let read = beliefs.into_iter().map(|row| {
+        let body = bodies.get(&row.revision).map_or("", String::as_str);
+        let object = read_revision(&mut sealer, row.revision, body)?;
+        Ok(believed(&object, row, Usage::default(), None))
+    });
+    read.collect()
 }

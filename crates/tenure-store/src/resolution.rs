@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{
     Entities, EntityEntry, EntityOp, EntityType, Looked, MIN_ALIAS, Mark, PartWeights, Profile,
-    RelationType, Resolution, Resolver, SeenEntity, Sign,
+    RelationType, Resolution, ResolvedMention, Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
@@ -19,7 +19,7 @@ use tenure::{ContextObject, Digest, Error};
 use crate::audience::{Audience, Readers, SeenEntities, Sources, fresh_id};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::mentioned::{Line, SPOKEN, append, unmention};
+use crate::mentioned::{Line, Mentioned, SPOKEN, append, unmention};
 use crate::notes::WriteNote;
 use crate::stored::unwritable;
 
@@ -276,6 +276,27 @@ pub(crate) fn weights(rows: &mut dyn Read) -> Result<PartWeights, Error> {
         .unwrap_or_default())
 }
 
+/// The occasion on which the mentions of objects are resolved.
+#[derive(Clone, Copy)]
+pub(crate) enum Occasion<'a> {
+    /// The objects are written.
+    Write,
+    /// Somebody asks for it, of objects that were written before: what was said then is not said again.
+    Again {
+        /// Who does.
+        by: Option<&'a str>,
+    },
+}
+
+/// What the mentions of objects came to.
+#[derive(Default)]
+pub(crate) struct Named {
+    /// A note on each object with a mention that waits, or with more than are resolved.
+    pub(crate) notes: BTreeMap<ObjectId, WriteNote>,
+    /// True if anything is known of entities that was not known before.
+    pub(crate) is_new: bool,
+}
+
 /// Resolves the mentions of objects that this transaction writes: adds the aliases and relations of what is bound, what
 /// waits for a person, and what is new. Returns a note on each object with a mention that waits, or with more than are
 /// resolved. A tenant that has no entities pays for one question.
@@ -285,13 +306,27 @@ pub(crate) fn resolve_written(
     known: &KnownEntities,
     objects: &[&ContextObject],
 ) -> Result<BTreeMap<ObjectId, WriteNote>, Error> {
+    Ok(resolve_on(Occasion::Write, rows, (tenant, known), objects)?.notes)
+}
+
+/// The same on any occasion.
+pub(crate) fn resolve_on(
+    occasion: Occasion<'_>,
+    rows: &mut dyn Write,
+    (tenant, known): (&str, &KnownEntities),
+    objects: &[&ContextObject],
+) -> Result<Named, Error> {
+    let (is_again, by) = match occasion {
+        Occasion::Write => (false, None),
+        Occasion::Again { by } => (true, by),
+    };
     let mut notes = BTreeMap::new();
     if objects.is_empty() {
-        return Ok(notes);
+        return Ok(Named::default());
     }
     let last = rows.last(LOG)?;
     if last == 0 {
-        return Ok(notes);
+        return Ok(Named::default());
     }
     let key = rows.key()?.unwrap_or_default();
     let at = rows.stamp()?.at;
@@ -360,9 +395,9 @@ pub(crate) fn resolve_written(
             &around,
             (&weights, &key),
         )?;
-        // Data names what it likes.
         if let Some(session) = session
-            && object.revision().authority_level() < Authority::Data
+            && names_others(object)
+            && !(is_again && bound.is_subset(&session.earlier))
         {
             session.speaks(source, bound)?;
         }
@@ -397,7 +432,7 @@ pub(crate) fn resolve_written(
             }
             let entry = EntityEntry {
                 at,
-                by: None,
+                by: by.map(str::to_owned),
                 source: Some(source),
                 does,
             };
@@ -416,6 +451,15 @@ pub(crate) fn resolve_written(
     let written = objects.iter().map(|object| object.revision().object_id());
     own.sources.forget(written);
     all.insert(tenant.to_owned(), own);
+    if is_again && !mentioning.is_empty() {
+        let known = Mentioned::read(rows, None)?;
+        mentioning.retain(|line| {
+            let known = known.of(line.source, line.text);
+            known.len() != line.mentions.len() || !known.iter().all(|id| line.mentions.contains(id))
+        });
+    }
+    let is_spoken = sessions.values().any(|session| !session.lines.is_empty());
+    let is_new = !lines.is_empty() || !mentioning.is_empty() || is_spoken;
     for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
         if !rows.append(&session.log, session.last, &session.lines)? {
             return Err(Error::assertion(
@@ -429,7 +473,42 @@ pub(crate) fn resolve_written(
             "the log of entities has one writer at a time",
         ));
     }
-    Ok(notes)
+    Ok(Named { notes, is_new })
+}
+
+/// The mentions of an object that was written before, as a write of it would find them now, and whether there are more.
+pub(crate) fn mentions_of(
+    rows: &mut dyn Read,
+    tenant: &str,
+    object: &ContextObject,
+) -> Result<(Vec<ResolvedMention>, bool), Error> {
+    let last = rows.last(LOG)?;
+    let Known {
+        entities,
+        resolver,
+        mut sources,
+        ..
+    } = Known::read(rows, tenant, last)?;
+    let key = rows.key()?.unwrap_or_default();
+    let weights = weights(rows)?;
+    let earlier = match place(object)? {
+        Some(place) => Session::read(rows, &key, &place)?.earlier,
+        None => BTreeSet::new(),
+    };
+    let mut seen = Seen::default();
+    let mut audience = Audience::new(
+        (&entities, &mut sources),
+        (rows, tenant),
+        Readers::of(object),
+        &mut seen.entities,
+    );
+    let around = Profile {
+        earlier: audience.meant(&earlier)?,
+        ..around(tenant, object)
+    };
+    let view = (&mut audience, &mut seen.looked);
+    let found = find(&resolver, view, object, &around, &weights);
+    audience.failure().map_or(Ok(found), Err)
 }
 
 /// The effects of the mentions of an object on the registry.
@@ -459,6 +538,33 @@ fn around(tenant: &str, object: &ContextObject) -> Profile {
     }
 }
 
+/// Returns whether what an object calls others counts: data names what it likes.
+fn names_others(object: &ContextObject) -> bool {
+    object.revision().authority_level() < Authority::Data
+}
+
+/// The mentions of an object, as far as everyone who may see it knows the registry, and whether there are more.
+fn find<'r>(
+    resolver: &'r Resolver,
+    (audience, looked): (&mut Audience<'_, '_>, &mut Looked<'r>),
+    object: &ContextObject,
+    around: &Profile,
+    weights: &PartWeights,
+) -> (Vec<ResolvedMention>, bool) {
+    let text = object.revision().content();
+    let mut end = text.len().min(MOST_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let (mut found, is_cut) = resolver.text_in(&text[..end], around, weights, (audience, looked));
+    if !names_others(object) {
+        for mention in &mut found {
+            mention.resolved.alias = None;
+        }
+    }
+    (found, is_cut || end < text.len())
+}
+
 /// The changes to the registry by the mentions of an object, as far as everyone who may see it knows the registry.
 fn operations<'r>(
     resolver: &'r Resolver,
@@ -467,29 +573,46 @@ fn operations<'r>(
     around: &Profile,
     (weights, key): (&PartWeights, &[u8; 32]),
 ) -> Result<Operations, Error> {
-    let text = object.revision().content();
-    let mut end = text.len().min(MOST_TEXT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let (found, is_cut) = resolver.text_in(&text[..end], around, weights, (audience, looked));
-    let mut is_cut = is_cut || end < text.len();
+    let (found, mut is_cut) = find(resolver, (audience, looked), object, around, weights);
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
-    let mut mentions = BTreeSet::new();
-    for mention in found {
+    let (mut mentions, mut called) = (BTreeSet::new(), Vec::new());
+    for mut mention in found {
         let candidates = mention.resolved.candidates.iter();
         let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
+        let beside = mention.mention.metadata.mail.clone();
+        let beside = beside.filter(|_| mention.sign == Sign::DisplayName);
+        let is_new = mention.resolved.outcome == Resolution::New;
+        let fresh = beside.as_ref().filter(|_| is_new);
+        let fresh = fresh.filter(|mail| !resolver.knows(mail, audience));
         let is_question = match (mention.resolved.outcome, mention.sign) {
             (Resolution::Bind, _) => {
+                let alias = mention.resolved.alias.zip(candidates.first());
+                called.extend(alias.map(|(alias, id)| EntityOp::Alias {
+                    id: id.clone(),
+                    alias,
+                }));
                 bound.extend(candidates);
                 continue;
             }
             (Resolution::Review, _) => true,
             // A path and a role say too little to be something of their own.
             (_, Sign::Mail | Sign::DocumentId) if !resolver.knows(&mention.name, audience) => false,
-            _ => continue,
+            // Whoever is new is known by the address, as where that stands alone.
+            _ => match fresh {
+                Some(mail) => {
+                    mention.name.clone_from(mail);
+                    mention.mention.kind = Some(EntityType::Person);
+                    false
+                }
+                None => continue,
+            },
         };
-        let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
+        // One name beside two addresses is two questions.
+        let asked = match &beside {
+            Some(mail) if is_question => format!("{} <{mail}>", mention.name),
+            _ => mention.name.clone(),
+        };
+        let (id, is_known) = audience.id_of(key, &asked, &candidates)?;
         let is_full = operations.len() >= MOST_ADDED;
         if is_question {
             if let Some(meant) = audience.decided(&id)? {
@@ -518,6 +641,7 @@ fn operations<'r>(
         }
     }
     operations.extend(aliases(resolver, audience, object));
+    operations.append(&mut called);
     operations.extend(relations(resolver, audience, &bound));
     is_cut |= operations.len() > MOST_ADDED;
     operations.truncate(MOST_ADDED);
@@ -552,7 +676,7 @@ fn aliases(
     object: &ContextObject,
 ) -> Vec<EntityOp> {
     let (about, names) = object.revision().names();
-    let ([about], true) = (about, object.revision().authority_level() < Authority::Data) else {
+    let ([about], true) = (about, names_others(object)) else {
         return Vec::new();
     };
     let Some(entity) = audience.entity(resolver, about) else {

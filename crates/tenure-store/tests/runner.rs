@@ -10,6 +10,7 @@
 #[macro_use]
 mod common;
 
+mod called;
 mod claims;
 mod crashes;
 mod damage;

@@ -26,7 +26,8 @@ pub(crate) enum EntityCommand {
     /// Show which entity a name means, or the names in an object
     ///
     /// Prints each part of the similarity. From 0.95 on a name is bound, up to 0.7 it is new; between, it waits for a
-    /// person. `--write` keeps that: names that are bound, and entities that wait.
+    /// person. An object is resolved as a write of it would be, among what all know who may see it; `--write` adds what
+    /// that would add, for an object that was written before the entities were known.
     Resolve(ResolveEntityArgs),
     /// Say that an entity means another
     Merge(MergeEntityArgs),
@@ -164,23 +165,23 @@ pub(crate) struct ResolveEntityArgs {
     /// The name [default: those in --object]
     #[arg(value_name = "NAME", required_unless_present = "object")]
     pub(crate) mention: Option<String>,
-    /// Find the names in this object of the store
+    /// Find the names in this object of the store, as a write of it would
     #[arg(long, value_name = "NAME|ID", conflicts_with = "mention")]
     pub(crate) object: Option<String>,
-    /// Keep the outcome
+    /// Add what a write of the object would: names, relations, what waits, what is new
     #[arg(long, requires = "object")]
     pub(crate) write: bool,
     /// The type: person, project, document, system, tenant, tool or role
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", conflicts_with = "object")]
     pub(crate) kind: Option<String>,
     /// The project that it stands in
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", conflicts_with = "object")]
     pub(crate) of_project: Option<String>,
     /// The email address that stands next to the name
-    #[arg(long, value_name = "MAIL")]
+    #[arg(long, value_name = "MAIL", conflicts_with = "object")]
     pub(crate) mail: Option<String>,
     /// The instant of which it speaks
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", conflicts_with = "object")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,

@@ -99,7 +99,14 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "entity resolve",
         &[
             ("tenure entity resolve 'Ada Lovelace'", ""),
-            ("tenure entity resolve --object office-2026", ""),
+            (
+                "tenure entity resolve 'A. Lovelace' --mail ada@acme.example",
+                "",
+            ),
+            (
+                "tenure entity resolve --object office-2026 --write",
+                "names in what was there before them",
+            ),
         ],
     ),
     (

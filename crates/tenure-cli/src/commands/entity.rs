@@ -1,18 +1,14 @@
 //! `tenure entity`: who and what objects speak of.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 use tenure::belief::entity::{
-    Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolution, Resolved, SeenEntity,
+    Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolved, SeenEntity, Sign,
 };
-use tenure::belief::folded;
-use tenure::object::ObjectId;
-use tenure::{Digest, Error, ErrorKind};
-use tenure_store::{Tenant, Written, believed_first};
+use tenure::{Error, ErrorKind};
+use tenure_store::{Tenant, Written};
 use tenure_workspace::object_id;
 
-use super::store::{tenant, tenant_to_write, version_of, writing};
+use super::store::{note_of, tenant, tenant_to_write, version_of, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
@@ -242,13 +238,7 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
             to: to.clone(),
         });
     }
-    change(
-        &tenant,
-        operations,
-        None,
-        &args.tenant,
-        writing(&args.writing),
-    )
+    change(&tenant, operations, &args.tenant, writing(&args.writing))
 }
 
 fn remove(args: &RemoveEntityArgs) -> Result<(), Failure> {
@@ -284,23 +274,16 @@ fn remove(args: &RemoveEntityArgs) -> Result<(), Failure> {
         });
     }
     let tenant = tenant(&args.tenant)?;
-    change(
-        &tenant,
-        operations,
-        None,
-        &args.tenant,
-        writing(&args.writing),
-    )
+    change(&tenant, operations, &args.tenant, writing(&args.writing))
 }
 
 fn change(
     tenant: &Tenant,
     operations: Vec<EntityOp>,
-    source: Option<ObjectId>,
     args: &TenantArgs,
     writing: tenure_store::Writing,
 ) -> Result<(), Failure> {
-    let operations = operations.into_iter().map(|op| (op, source)).collect();
+    let operations = operations.into_iter().map(|op| (op, None)).collect();
     print_changed(&tenant.change_entities(operations, &writing)?, args.format)
 }
 
@@ -332,68 +315,28 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         return print(&text_of(name, &resolved));
     }
     let id = object_id(&tenant, args.object.as_deref().unwrap_or_default())?;
-    let beliefs = believed_first(tenant.get(id)?);
-    let text: Vec<&str> = beliefs
-        .iter()
-        .map(|one| one.object.revision().content())
-        .collect();
-    let (found, is_cut) = tenant.resolve_text(&text.join("\n"), &around, &weights, None)?;
+    let (found, is_cut) = tenant.resolve_object(id)?;
     if is_cut {
         failure::warning(&format!(
             "it names more than is resolved at once: these are {} names of it",
             found.len()
         ));
     }
-    if args.write && found.is_empty() && args.tenant.format == Format::Text {
+    if args.write && found.is_empty() {
+        if args.tenant.format == Format::Json {
+            return print_json(&unchanged(&tenant)?);
+        }
         return print("nothing changed: it names no entity\n");
     }
     if args.write {
-        let mut operations = Vec::new();
-        let entities = tenant.entities(None)?;
-        let ids = |one: &SeenEntity| [one.id.clone()].into_iter().chain(one.merged.clone());
-        let known: BTreeSet<String> = entities.iter().flat_map(ids).collect();
-        // A write of the object may have put it before a person already.
-        let waits = |name: &str, candidates: &[String]| {
-            let asked: BTreeSet<&String> = candidates.iter().collect();
-            entities.iter().any(|one| {
-                one.pending
-                    && folded(&one.profile.name) == name
-                    && one.candidates.iter().collect::<BTreeSet<_>>() == asked
-            })
-        };
-        for mention in &found {
-            let candidates = mention.resolved.candidates.iter();
-            let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
-            match (mention.resolved.outcome, candidates.first()) {
-                (Resolution::Bind, Some(id)) => operations.push(EntityOp::Alias {
-                    id: id.clone(),
-                    alias: mention.name.clone(),
-                }),
-                // It was kept before, and waits.
-                _ if known.contains(&fresh_id(id, &mention.name))
-                    || waits(&mention.name, &candidates) => {}
-                (outcome, _) => operations.push(EntityOp::Create {
-                    id: fresh_id(id, &mention.name),
-                    name: mention.name.clone(),
-                    kind: mention.mention.kind,
-                    project: mention.mention.project.clone(),
-                    metadata: mention.mention.metadata.clone(),
-                    confidence: None,
-                    pending: outcome == Resolution::Review,
-                    candidates,
-                }),
-            }
+        let written = tenant.resolve_again(id, &writing(&args.writing))?;
+        if args.tenant.format == Format::Json {
+            return print_json(&written);
         }
-        if operations.is_empty() {
-            return print_changed(&unchanged(&tenant)?, args.tenant.format);
-        }
-        return change(
-            &tenant,
-            operations,
-            Some(id),
-            &args.tenant,
-            writing(&args.writing),
-        );
+        let note = written.objects.first();
+        let note = note.and_then(|object| note_of(object.note.as_ref()));
+        let note = note.map(|note| format!("  {note}\n"));
+        return print(&(version_of(&written) + &note.unwrap_or_default()));
     }
     if args.tenant.format == Format::Json {
         return print_json(&found);
@@ -401,9 +344,13 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
     if found.is_empty() {
         return print("it names no entity\n");
     }
-    let text = found
-        .iter()
-        .map(|mention| text_of(&mention.name, &mention.resolved));
+    let text = found.iter().map(|mention| {
+        let mail = mention.mention.metadata.mail.as_deref();
+        match mail.filter(|_| mention.sign == Sign::DisplayName) {
+            Some(mail) => text_of(&format!("{} <{mail}>", mention.name), &mention.resolved),
+            None => text_of(&mention.name, &mention.resolved),
+        }
+    });
     print(&text.collect::<String>())
 }
 
@@ -418,13 +365,6 @@ fn unchanged(tenant: &Tenant) -> Result<Written, Error> {
         objects: Vec::new(),
         nothing_changed: true,
     })
-}
-
-/// The id of an entity that an object names first.
-fn fresh_id(object: ObjectId, name: &str) -> String {
-    let digest = Digest::of(format!("{object} {name}").as_bytes()).to_string();
-    let hex = digest.rsplit(':').next().unwrap_or_default();
-    format!("e-{}", hex.get(..12).unwrap_or(hex))
 }
 
 /// A mention, for people.
@@ -446,6 +386,9 @@ fn text_of(name: &str, resolved: &Resolved) -> String {
             text.push_str(&format!("    {limit}\n"));
         }
     }
+    if let Some(alias) = &resolved.alias {
+        text.push_str(&format!("    another name of it: {}\n", cell(alias)));
+    }
     text
 }
 
@@ -455,13 +398,7 @@ fn merge(args: &MergeEntityArgs) -> Result<(), Failure> {
         into: args.into.clone(),
     };
     let writing = writing(&args.writing);
-    change(
-        &tenant(&args.tenant)?,
-        vec![merge],
-        None,
-        &args.tenant,
-        writing,
-    )
+    change(&tenant(&args.tenant)?, vec![merge], &args.tenant, writing)
 }
 
 fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
@@ -469,13 +406,7 @@ fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
         id: args.id.clone(),
     };
     let writing = writing(&args.writing);
-    change(
-        &tenant(&args.tenant)?,
-        vec![split],
-        None,
-        &args.tenant,
-        writing,
-    )
+    change(&tenant(&args.tenant)?, vec![split], &args.tenant, writing)
 }
 
 fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
@@ -518,11 +449,5 @@ fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
             return print_entities(&waiting, args.tenant.format);
         }
     };
-    change(
-        &tenant,
-        vec![does],
-        None,
-        &args.tenant,
-        writing(&args.writing),
-    )
+    change(&tenant, vec![does], &args.tenant, writing(&args.writing))
 }

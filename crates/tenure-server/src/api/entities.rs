@@ -130,7 +130,8 @@ pub(super) struct Asking {
 /// The meaning of a mention.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Meaning {
-    /// The outcome, and the candidates with each part of their similarity.
+    /// The outcome; the candidates with each part of their similarity; and, where an object that says so would give it, the name that
+    /// the bound one has from then on (`alias`).
     resolved: serde_json::Value,
 }
 

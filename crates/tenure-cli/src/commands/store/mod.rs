@@ -112,7 +112,7 @@ pub(crate) fn version_of(written: &Written) -> String {
 }
 
 /// A note on what was written, for people.
-fn note_of(note: Option<&WriteNote>) -> Option<String> {
+pub(crate) fn note_of(note: Option<&WriteNote>) -> Option<String> {
     match note? {
         WriteNote::ClaimNotParsed { why } => Some(format!("claim_not_parsed: {}", cell(why))),
         WriteNote::ClaimAboutNobody => Some(
