@@ -31,8 +31,7 @@ pub struct Party {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
-    /// Its claims on the slot, as they are read: of a judgement that holds, those of now; of one that has ended, those of when it
-    /// was made.
+    /// Its claims on the slot, as they are read: those of the instant that the conflict names, or of now.
     pub claims: Vec<String>,
     /// The time of each of them, in the same order.
     pub valid: Vec<Held>,
@@ -100,6 +99,10 @@ pub struct Conflict {
     /// The instant since which it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_end: Option<Instant>,
+    /// The instant of which the claims of both are: of a judgement that has ended, that at which it was made; of a list of an
+    /// instant, that one. Missing where they are those of now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_at: Option<Instant>,
     /// The ids that the two objects name, where they are one entity only by a merge, as the caller may know of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<[String; 2]>,
@@ -541,6 +544,7 @@ impl<'v> Told<'v> {
                 until: kept.until,
                 tx_start: row.opened.at,
                 tx_end: row.closed.map(|closed| closed.at),
+                claimed_at: known,
                 merged: kept.merged,
                 by: kept.by,
                 note: kept.note,

@@ -116,7 +116,8 @@ pub struct Written {
     pub at: Instant,
     /// The objects that it touched.
     pub objects: Vec<WrittenObject>,
-    /// True where all that was asked for was so already: of entities, revised beliefs, judgements and retractions.
+    /// True where all that was asked for was so already: of entities, revised beliefs, judgements, decisions between
+    /// claims and retractions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_changed: bool,
 }

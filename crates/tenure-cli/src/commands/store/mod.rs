@@ -70,14 +70,6 @@ pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>
     named.iter().map(|named| object_id(tenant, named)).collect()
 }
 
-/// An error that calls an object as the user did, where it has the object's id.
-pub(crate) fn as_named(mut error: Error, named: &[(ObjectId, &str)]) -> Error {
-    for (id, name) in named {
-        error.what = error.what.replace(&id.to_string(), &cell(name));
-    }
-    error
-}
-
 /// Prints the result of a write, for people or for programs.
 pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
