@@ -30,6 +30,7 @@ fn waiting(names: &[String]) -> Waiting {
         inferred: false,
         why: Some(GateRefusal::StatedOtherwise),
         over: [(id, name.clone())].into(),
+        revisions: Vec::new(),
         texts: names.to_vec(),
         rule: RetirementRule::HardDelete,
         since: at,

@@ -12,7 +12,7 @@ use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::falls::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
-use crate::labels::SeenLabels;
+use crate::labels::Parts;
 use crate::logs::{Append, append_one};
 use crate::settle::{Settlement, apply, confirmed, overlap, rejudge};
 use crate::tenant::Tenant;
@@ -240,7 +240,7 @@ pub(crate) fn age_all(
         _ => ids.to_vec(),
     };
     if lifecycle == Lifecycle::Active {
-        return activate(rows, &all, &SeenLabels::default());
+        return activate(rows, &all, &Parts::default());
     }
     let mut written = resettle_all(rows, &all, |beliefs, stamp| {
         let is_believed = any_believed(beliefs);
@@ -336,11 +336,11 @@ pub(crate) fn left_alone(
 pub(crate) fn activate(
     rows: &mut dyn Write,
     ids: &[ObjectId],
-    seen: &SeenLabels,
+    parts: &Parts,
 ) -> Result<Vec<WrittenObject>, Error> {
     resettle_all(rows, ids, |beliefs, stamp| {
         confirmed(beliefs, stamp, |row| {
-            seen.show(row).then(|| BeliefRow {
+            parts.have(row).then(|| BeliefRow {
                 lifecycle: Lifecycle::Active,
                 ..row.clone()
             })

@@ -232,6 +232,10 @@ fn asked(drafts: &[Draft]) -> Digest {
                 leaves.extend_from_slice(&since.micros().to_be_bytes());
             }
             Expect::Waiting => leaves.push(4),
+            Expect::Proposed(revision) => {
+                leaves.push(5);
+                leaves.extend_from_slice(revision.bytes());
+            }
         }
     }
     Digest::of(&leaves)

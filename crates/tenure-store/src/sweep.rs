@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tenure::belief::{Ageing, GateRefusal, TypeAges, aged};
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage,
+    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, RevisionId, Sealer, Usage,
 };
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
@@ -71,7 +71,9 @@ pub struct Awaiting {
     /// The preferences that somebody stated and that it would take the place of, by their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub over: BTreeMap<ObjectId, String>,
-    /// The text of each part that waits.
+    /// The revisions that wait, each of which can be decided on by itself.
+    pub revisions: Vec<RevisionId>,
+    /// The text of each of them.
     pub texts: Vec<String>,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
@@ -447,12 +449,12 @@ impl Tenant {
                 let names = rows.standing(&over)?.into_iter();
                 let names = names.map(|(id, standing)| (id, standing.name));
                 let text = object.revision().content().to_owned();
-                // All parts are decided on at once.
                 if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
                     known.since = known.since.max(row.opened.at);
                     known.why = known.why.or(why);
                     known.over.extend(names);
-                    if !known.texts.contains(&text) {
+                    if !known.revisions.contains(&row.revision) {
+                        known.revisions.push(row.revision);
                         known.texts.push(text);
                     }
                     continue;
@@ -461,6 +463,7 @@ impl Tenant {
                 found.push(Awaiting {
                     why,
                     over: names.collect(),
+                    revisions: vec![row.revision],
                     texts: vec![text],
                     object_id: row.object,
                     name: object.name().to_owned(),
