@@ -156,7 +156,7 @@ pub(super) struct Deciding {
 }
 
 /// Refuses who may not decide between claims: a user decides by a role that the server was told of, and by no other.
-fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
+pub(crate) fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
     let grant = &caller.grant;
     let mut roles = grant.roles.iter();
     let has_role = roles.any(|role| app.settings.resolvers.contains(role));
