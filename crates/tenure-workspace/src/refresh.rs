@@ -11,7 +11,7 @@ use tenure::object::{Authority, ObjectId};
 use tenure::{ContextObject, Error, ObjectDocument};
 use tenure_store::{Expect, Put, StoredObject, Tenant, Writing, Written, believed_first};
 
-use crate::collect::{Collect, ReadAs, files_of, read_again};
+use crate::collect::{Collect, ReadAs, file_named, files_of, read_again};
 use crate::walk::Source;
 use crate::workspace::Workspace;
 
@@ -217,18 +217,9 @@ fn with_update_path(tenant: &Tenant, only: &[ObjectId]) -> Result<Vec<StoredObje
 
 /// The file that an update path names.
 fn file_of(object: &ContextObject, path: &str, root: &Path) -> Found {
-    let plain = path.strip_prefix("file:").unwrap_or(path);
-    let plain = plain.strip_prefix("//").unwrap_or(plain);
-    // A scheme of two letters or more: a drive has one.
-    let scheme = plain.split_once(':').map_or("", |(scheme, _)| scheme);
-    if plain.is_empty() || scheme.len() > 1 || plain.contains('\0') {
+    let Some(within) = file_named(path) else {
         return Found::No(RefreshOutcome::NotAFile);
-    }
-    let plain = Path::new(plain);
-    let within: PathBuf = plain
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .collect();
+    };
     let origin = object.revision().source_origin().unwrap_or_default();
     if origin.is_empty() || !within.ends_with(origin) {
         return Found::No(RefreshOutcome::NotItsSource);
