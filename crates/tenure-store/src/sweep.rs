@@ -16,7 +16,7 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
-use crate::evidence::gate;
+use crate::evidence::why_waits;
 use crate::expiry::Weakened;
 use crate::held::Fresh;
 use crate::judge::age_all;
@@ -440,7 +440,9 @@ impl Tenant {
                     continue;
                 };
                 let object = believed(&object, row, Usage::default(), None);
-                let why = why_waits(rows, &object, now)?;
+                let is_unverified = is_unverified(rows, &object)?;
+                let why = why_waits(rows, &object, is_unverified, &Fresh::default(), now)?;
+                let why = why.map(|withheld| withheld.why);
                 let is_clean = row.contradiction == ContradictionStatus::Clean;
                 let over = in_place_of(rows, &object, now)?.into_iter();
                 let over = over.filter(|one| one.stands && is_clean);
@@ -478,22 +480,12 @@ impl Tenant {
     }
 }
 
-/// The reason for which something would wait now if it were written, where there is one.
-fn why_waits(
-    rows: &mut dyn Read,
-    own: &ContextObject,
-    now: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+/// Returns whether an object was made from something of which nothing is believed, but that waits.
+fn is_unverified(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
     let parents = rows.standing(own.revision().derived_from())?;
     let waits =
         |standing: &Standing| !standing.beliefs.is_empty() && !any_believed(&standing.beliefs);
-    if parents.values().any(waits) {
-        return Ok(Some(GateRefusal::UnverifiedParent));
-    }
-    if !is_inferred(own) {
-        return Ok(None);
-    }
-    Ok(gate(rows, own, &Fresh::default(), now)?.map(|withheld| withheld.why))
+    Ok(parents.values().any(waits))
 }
 
 /// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.
