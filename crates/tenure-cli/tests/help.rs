@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::support::{Bench, text};
 
-/// The examples that need a server, a provider's traffic or a secret: the parser alone is asked about them.
-const NOT_RUN: [&str; 8] = [
+/// The examples that need a server, a provider's traffic, a secret or a digest: the parser alone is asked about them.
+const NOT_RUN: [&str; 9] = [
     "tenure run",
     "--online",
     "tenure serve",
@@ -15,6 +15,7 @@ const NOT_RUN: [&str; 8] = [
     "tenure keys revoke",
     "gw-4f1c",
     "postgres://",
+    "--revision",
 ];
 
 /// The pages, each as the words that name it, from what `-h` lists.

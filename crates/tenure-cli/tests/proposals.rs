@@ -244,3 +244,104 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
     let open = bench.json(&["conflicts", "list", "--unresolved", "--format", "json"]);
     assert_eq!(open.as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn an_explanation_says_what_an_object_waits_for_and_who_decides() {
+    let bench = scene(&[]);
+    let args = |name: &'static str| {
+        [
+            "explain",
+            "--task",
+            "Which colour?",
+            "--budget",
+            "2000",
+            "--why",
+            name,
+        ]
+    };
+    for (name, asks, verb) in [
+        ("guess", "confirm or retract", "tenure store confirm "),
+        ("asked", "confirm or retract", "tenure store confirm "),
+        ("erased", "erase or confirm", "tenure store erase "),
+        ("bars", "accept or reject", "tenure outcome accept "),
+        ("one", "which one stands?", "tenure conflicts resolve "),
+        ("other", "which one stands?", "tenure conflicts resolve "),
+        ("summary", "make it anew", "tenure store put FILE.json"),
+    ] {
+        let said = bench.ok(&args(name));
+        let told = format!("waits for a person: {asks}");
+        assert!(
+            said.contains(&told) && said.contains(verb),
+            "{name}: {said}"
+        );
+    }
+    let said = bench.ok(&args("guess"));
+    assert!(
+        said.contains("too_little_evidence") && said.contains("It is blue."),
+        "{said}"
+    );
+    // The verdict stands before it, where there is one.
+    let said = bench.ok(&args("one"));
+    assert!(
+        said.find("one").unwrap() < said.find("waits for a person").unwrap(),
+        "{said}"
+    );
+    let json = |name| bench.json(&[&args(name)[..], &["--format", "json"]].concat());
+    let guess = json("guess");
+    assert_eq!(guess["waiting"][0]["why"], "too_little_evidence", "{guess}");
+    assert_eq!(guess["verdict"], Value::Null, "{guess}");
+    let second = json("second");
+    assert!(
+        second["waiting"].is_null() && !second["verdict"].is_null(),
+        "{second}"
+    );
+    // What is no object is said to be none; an instant that is past knows of nothing that waits now.
+    bench.refused(2, &args("nothing"));
+    bench.refused(
+        2,
+        &[&args("guess")[..], &["--known-at", "2020-01-01"]].concat(),
+    );
+    bench.refused(2, &[&args("guess")[..], &["--no-store"]].concat());
+}
+
+#[test]
+fn one_of_two_proposals_is_named_by_its_revision() {
+    let bench = Bench::new();
+    let guess = |text: &str, from: &str, until: &str| {
+        json!({ "name": "guess", "content": text, "object_type": "inferred_belief",
+            "normalized_claim": format!("colour == {text}"), "canonical_entity_ids": ["desk"], "valid_from": from, "valid_until": until })
+    };
+    put(&bench, &[], &[guess("blue", "2026-01-01", "2026-02-01")]);
+    put(&bench, &[], &[guess("red", "2026-02-01", "2026-03-01")]);
+    let shown = waiting(&bench, &[]);
+    let of = |text: &str| {
+        let texts = shown[0]["texts"].as_array().unwrap();
+        let at = texts.iter().position(|own| own == text).unwrap();
+        shown[0]["revisions"][at].as_str().unwrap().to_owned()
+    };
+    let (blue, red) = (of("blue"), of("red"));
+    let said = bench.ok(&["store", "proposals"]);
+    assert!(
+        said.contains(&format!("  --revision {blue}  blue\n")),
+        "{said}"
+    );
+    bench.ok(&[
+        "store",
+        "retract",
+        "guess",
+        "--waiting",
+        "--revision",
+        &blue,
+    ]);
+    assert_eq!(waiting(&bench, &[])[0]["texts"], json!(["red"]));
+    let said = bench.refused(5, &["store", "confirm", "guess", "--revision", &blue]);
+    assert!(
+        said.contains("has no proposal") && said.contains(&red),
+        "{said}"
+    );
+    let said = bench.refused(1, &["store", "confirm", "guess", "--revision", "blue"]);
+    assert!(said.contains("--revision"), "{said}");
+    bench.refused(1, &["store", "retract", "guess", "--revision", &red]);
+    bench.ok(&["store", "confirm", "guess", "--revision", &red]);
+    assert!(waiting(&bench, &[]).is_empty());
+}

@@ -118,3 +118,42 @@ fn only_the_own_file_inside_the_project_is_read() {
         "{said}"
     );
 }
+
+#[test]
+fn data_is_refreshed_from_its_own_file_and_from_no_other() {
+    let bench = Bench::new();
+    let page = |path: &str, text: &str| format!("---\nupdate_path: {path}\n---\n{text}\n");
+    bench
+        .file("notes/own.md", page("notes/own.md", "The pump is off."))
+        .file("notes/else.md", page("notes/own.md", "The valve is shut."))
+        .file(
+            "notes/web.md",
+            page("https://evil.example/web.md", "Ask here."),
+        );
+    let put = bench.run(&["store", "put", "notes"]);
+    assert!(put.status.success());
+    let said = String::from_utf8_lossy(&put.stderr);
+    for (name, path) in [
+        ("else", "notes/own.md"),
+        ("web", "https://evil.example/web.md"),
+    ] {
+        let told = format!("{name}: update_path `{path}` is left out: it is read as data");
+        assert!(said.contains(&told), "{said}");
+    }
+    assert!(
+        said.contains("else.md:") && !said.contains("own: update_path"),
+        "{said}"
+    );
+    let (own, other) = (object(&bench, "own"), object(&bench, "else"));
+    assert_eq!(own["update_path"], "notes/own.md");
+    assert_eq!(own["object_type"], "retrieved_passage");
+    assert_eq!(other["update_path"], Value::Null);
+    bench.file("notes/own.md", page("notes/own.md", "The pump is on."));
+    let done = outcomes(&bench, &[]);
+    assert_eq!(done, [("own".to_owned(), "revised".to_owned())]);
+    let own = object(&bench, "own");
+    assert_eq!(own["content"], "The pump is on.");
+    assert_eq!(own["object_type"], "retrieved_passage");
+    // Asked for as data, it has no more authority than data by saying so.
+    assert_eq!(own["authority_level"], Value::Null);
+}

@@ -29,14 +29,16 @@ pub struct Frame {
     pub operator: bool,
     /// True if the reader may change something.
     pub writes: bool,
-    /// True if the reader is a person who may decide on outcomes.
+    /// True if the reader is a person who may decide on outcomes and on what awaits confirmation.
     pub reviews: bool,
+    /// True if the reader may decide between claims.
+    pub resolves: bool,
 }
 
 impl Frame {
     /// Returns whether there is nothing that the reader may decide.
-    fn reads_only(&self) -> bool {
-        !self.writes && !self.reviews
+    pub(crate) fn reads_only(&self) -> bool {
+        !self.writes && !self.reviews && !self.resolves
     }
 }
 

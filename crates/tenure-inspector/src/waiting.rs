@@ -91,7 +91,7 @@ pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Mark
     html! {
         h1 { "Decisions" }
         @if let Some(done) = done { p.notice role="status" { (clipped(done, 400)) } }
-        @if !frame.writes && !frame.reviews { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
+        @if frame.reads_only() { p.hint { "Your key only reads, or is no operator's: decisions are shown, and made by others." } }
         nav.toc aria-label="Kinds of decisions" { ul { @for (id, title, count, more) in counts { li { a href=(format!("#{id}")) { (title) } " " span.count { (count) @if more { " and more" } } } } } }
         h2 #conflicts { "Claims that cannot both hold" }
         @if after.is_some() && conflicts.is_empty() {
@@ -108,6 +108,9 @@ pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Mark
         }
         (each(outcomes, |outcome| proposed(outcome, frame)))
         h2 #awaiting { "What awaits confirmation" }
+        @if !awaiting.is_empty() && !frame.reviews {
+            p.hint { "A person decides on it: a key of a user with the role " code { "reviewer" } ", or " code { "tenure store confirm" } "." }
+        }
         (each(awaiting, |object| confirmation(object, frame)))
     }
 }
@@ -181,7 +184,7 @@ fn one(conflict: &Conflict, frame: &Frame) -> Markup {
                 dt { "Judged" } dd { (conflict.status) " since " (second(conflict.tx_start)) ", by " (conflict.ground) @if let Some(by) = &conflict.by { ", " (name(by)) } }
                 @if let Some(note) = &conflict.note { dt { "Note" } dd { (clipped(note, 600)) } }
             }
-            @if frame.writes {
+            @if frame.resolves {
                 (form("/inspect/waiting/conflict", &[("first", &first), ("second", &second_id), ("since", &since)], frame, html! {
                     label { "Stands" select name="stands" {
                         option value="first" { "the first" } option value="second" { "the second" } option value="both" { "both" } option value="neither" { "neither" }
@@ -259,7 +262,7 @@ fn confirmation(object: &Awaiting, frame: &Frame) -> Markup {
                 }
                 @if object.rule == RetirementRule::HardDelete { " The rule proposes that it is erased, which " code { "tenure store erase" } " does." }
             }
-            @if frame.writes {
+            @if frame.reviews {
                 (form("/inspect/waiting/confirmation", &[("id", &id), ("since", &since)], frame, html! {
                     label { "Decision" select name="decision" { option value="confirm" { "it still holds" } option value="retract" { "it holds no more" } } }
                 }))

@@ -123,6 +123,7 @@ fn nothing_of_others_becomes_markup() {
         operator: true,
         writes: true,
         reviews: true,
+        resolves: true,
     };
     for target in [Target::Text, Target::OpenAiChat, Target::AnthropicMessages] {
         let compiled = compiled(target, &names, 3_000);

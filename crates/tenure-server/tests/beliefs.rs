@@ -497,7 +497,8 @@ fn conflicts_are_listed_shown_and_resolved() {
         .unwrap();
     let refused = scene.refused(409, "conflicts", &scene.operator, decide("first"));
     let said = refused["detail"].as_str().unwrap();
-    assert!(said.starts_with("there is no open conflict"), "{said}");
+    let named = "there is no open conflict between `badge` and `lease`";
+    assert!(said.starts_with(named), "{said}");
     assert_eq!(scene.get("conflicts", &scene.operator), listed(None, None));
 }
 

@@ -267,6 +267,18 @@ fn a_role_decides_between_claims_that_it_sees_where_the_server_says_so() {
             body.as_bytes(),
         );
         assert_eq!(put.status, 200, "{}", put.json());
+        // The page for decisions has the forms of who may decide over the API.
+        for (key, may) in [
+            (&operator, true),
+            (&ana, !resolvers.is_empty()),
+            (&bob, false),
+        ] {
+            let cookie = key.replace("x-tenure-key: ", "cookie: tenure_key=");
+            let page = bench.ask("GET", "/inspect/waiting", &[&cookie], b"");
+            let page = String::from_utf8(page.body).unwrap();
+            assert!(page.contains("port == 1"), "{page}");
+            assert_eq!(page.contains("waiting/conflict\""), may, "{page}");
+        }
         let may = if resolvers.is_empty() { 403 } else { 200 };
         assert_eq!(decide(&bench, &ana, "other").status, may);
         for none in [&bob, &nobody] {

@@ -493,18 +493,16 @@ fn outcomes_and_confirmations_are_decided_once_by_who_may() {
     let send = |key: &str, action: &str, decision: &str, sure: &str| {
         let page = scene.text("/inspect/waiting", key);
         let token = scene_token(&page, key, &scene);
-        let operator = scene.text("/inspect/waiting", &scene.operator);
-        let rita = scene.text("/inspect/waiting", &scene.rita);
-        let shown = if action == "outcome" { rita } else { operator };
+        let shown = scene.text("/inspect/waiting", &scene.rita);
         let (id, since) = (field(&shown, action, "id"), field(&shown, action, "since"));
         let body = format!("token={token}&id={id}&since={since}&decision={decision}&sure={sure}");
         (format!("/inspect/waiting/{action}"), body)
     };
     let post = |key: &str, (path, body): &(String, String)| scene.form(path, key, body);
-    // An operator's key is no person; a reviewer is no operator; who only reads decides nothing.
+    // An operator's key is no person; who only reads decides nothing: the rule is that of the API.
     let refused = [
         (&scene.operator, "outcome", "accept"),
-        (&scene.rita, "confirmation", "confirm"),
+        (&scene.operator, "confirmation", "confirm"),
         (&scene.reader, "confirmation", "confirm"),
         (&scene.ann, "outcome", "accept"),
     ];
@@ -514,7 +512,7 @@ fn outcomes_and_confirmations_are_decided_once_by_who_may() {
     }
     for (key, action, decision, done) in [
         (&scene.rita, "outcome", "accept", "accepted"),
-        (&scene.operator, "confirmation", "confirm", "active"),
+        (&scene.rita, "confirmation", "confirm", "active"),
     ] {
         // Another site's page, another reader's proof, the first step: nothing is done.
         let form = send(key, action, decision, "yes");

@@ -617,6 +617,32 @@ fn a_reviewer_decides_on_what_they_may_see_alone() {
     assert_eq!(listed(&ada), 1);
     assert_eq!(decide(&ada, &seat, "confirm").status, 200);
     assert_eq!(listed(&ada), 0);
+    // Of several, one is decided by its revision. One that is gone is a conflict, which says which ones there are.
+    let lamp = write(json!({ "name": "lamp", "content": "It is red." }));
+    for (text, from, until) in [
+        ("blue", "2026-01-01", "2026-02-01"),
+        ("green", "2026-02-01", "2026-03-01"),
+    ] {
+        let mut part = guess(&lamp, "lamp");
+        part["content"] = json!(text);
+        part["valid_from"] = json!(from);
+        part["valid_until"] = json!(until);
+        write(part);
+    }
+    let shown = bench.ask("GET", "/api/v1/proposals", &[&ada], b"").json();
+    let revisions = shown["proposals"][0]["revisions"].clone();
+    let decide_one = |revision: &serde_json::Value, decision: &str| {
+        let asked = json!({ "object": lamp, "decision": decision, "revision": revision });
+        call(&bench, "/api/v1/proposals/decision", &[&ada], &asked)
+    };
+    assert_eq!(decide_one(&revisions[0], "retract").status, 200);
+    let gone = decide_one(&revisions[0], "confirm");
+    assert_eq!(gone.status, 409);
+    let left = revisions[1].as_str().unwrap();
+    assert!(gone.json().to_string().contains(left), "{}", gone.json());
+    assert_eq!(decide_one(&json!("blue"), "confirm").status, 400);
+    assert_eq!(decide_one(&revisions[1], "confirm").status, 200);
+    assert_eq!(listed(&ada), 0);
     // Who may see the proposal alone decides on it.
     let mine = write(json!({ "name": "mine", "content": "It is red.", "user_id": "bob" }));
     for decision in ["retract", "confirm"] {

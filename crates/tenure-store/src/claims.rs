@@ -245,6 +245,8 @@ pub(crate) fn settle_written(
         .collect();
     let mut all = claims_of(rows, &others)?;
     all.extend(own);
+    let on_slot = by_slot(&all, &key);
+    let on = |id, slot| on_slot.get(&(id, slot)).map_or(&[][..], Vec::as_slice);
     let mut wanted: BTreeMap<(ObjectId, ObjectId, i64), Kept> = BTreeMap::new();
     for (id, keys) in &index {
         for slot in keys.iter().map(|claim| claim.slot) {
@@ -253,8 +255,7 @@ pub(crate) fn settle_written(
                 if first == second || wanted.contains_key(&(first, second, slot)) {
                     continue;
                 }
-                let on = |id| on_slot(&all, &key, id, slot);
-                if let Some(kept) = judged(&on(first), &on(second)) {
+                if let Some(kept) = judged(on(first, slot), on(second, slot)) {
                     wanted.insert((first, second, slot), kept);
                 }
             }
@@ -301,18 +302,20 @@ pub(crate) fn settle_written(
     rows.change_pairs(&close, &open)
 }
 
-/// The claims of an object on a slot.
-fn on_slot<'c>(
+/// The claims of objects, by the object and the key of the slot: each key is made once, however many pairs there are.
+fn by_slot<'c>(
     all: &'c BTreeMap<ObjectId, Claims>,
     key: &[u8; 32],
-    id: ObjectId,
-    slot: i64,
-) -> Vec<(&'c str, &'c SlotClaim)> {
-    let claims = all.get(&id).into_iter().flatten();
-    claims
-        .filter(|(entity, claim)| slot_key(key, entity, claim.claim.slot()) == slot)
-        .map(|(entity, claim)| (entity.as_str(), claim))
-        .collect()
+) -> BTreeMap<(ObjectId, i64), Vec<(&'c str, &'c SlotClaim)>> {
+    let mut by_slot: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (id, claims) in all {
+        for (entity, claim) in claims {
+            let slot = slot_key(key, entity, claim.claim.slot());
+            let own = by_slot.entry((*id, slot)).or_default();
+            own.push((entity.as_str(), claim));
+        }
+    }
+    by_slot
 }
 
 /// The judgement on the claims of two objects on one slot; the latest, where they collide at several times.

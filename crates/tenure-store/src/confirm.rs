@@ -14,7 +14,7 @@ use crate::claims::{Kept, judged, pair_row, slot_key};
 use crate::engine::{BeliefRow, PairRow, Write};
 use crate::held::all_waiting;
 use crate::judge::{activate, rejudge_all, retract_all, touched};
-use crate::labels::{SeenLabels, Sees};
+use crate::labels::{Parts, Sees};
 use crate::notes::{WriteNote, note_mentions};
 use crate::outcomes::refuse_proposed;
 use crate::resolution::resolve_written;
@@ -37,29 +37,7 @@ impl Tenant {
         at: Instant,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        self.confirmed(ids, at, (Expect::Any, SeenLabels::default()), None, writing)
-    }
-
-    /// The same of objects that are in an expected state; with [`Expect::Since`], what waits of each was last written or judged
-    /// then. Errors name no other object: the caller may not see it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tenant::confirm`]; [`ErrorKind::Conflict`] when one of them is not what was expected.
-    pub fn confirm_expected(
-        &self,
-        ids: Vec<ObjectId>,
-        at: Instant,
-        expect: Expect,
-        writing: &Writing,
-    ) -> Result<Written, Error> {
-        self.confirmed(
-            ids,
-            at,
-            (expect, SeenLabels::default()),
-            Some(&|all| vec![false; all.len()]),
-            writing,
-        )
+        self.confirmed(ids, at, (Expect::Any, Parts::default()), None, writing)
     }
 
     /// The same of an object that waits for a person, and of those parts of it alone that a caller may see: what is hidden stays
@@ -80,7 +58,7 @@ impl Tenant {
     }
 
     /// The same of an object that is in an expected state; with [`Expect::Since`], what the caller may see of what waits was last
-    /// written or judged then.
+    /// written or judged then; with [`Expect::Proposed`], that revision alone is confirmed, and what else waits goes on waiting.
     ///
     /// # Errors
     ///
@@ -92,8 +70,9 @@ impl Tenant {
         (expect, sees): (Expect, Option<&Sees<'_>>),
         writing: &Writing,
     ) -> Result<Written, Error> {
-        let seen = self.read(|rows| SeenLabels::of(rows, &self.name, id, sees))?;
-        self.confirmed(vec![id], at, (expect, seen), sees, writing)
+        let parts = self.read(|rows| Parts::of(rows, &self.name, id, sees))?;
+        let expected = (expect, parts.of_revision(expect.proposed()));
+        self.confirmed(vec![id], at, expected, sees, writing)
     }
 
     /// Says that what waits of an object does not hold: it is retracted. What is believed of the object stays as it is; where
@@ -113,7 +92,7 @@ impl Tenant {
     }
 
     /// The same of those parts of an object alone that wait, and that a caller may see: what is hidden stays as it is, as if it did
-    /// not wait.
+    /// not wait. With [`Expect::Proposed`], that revision alone is rejected.
     ///
     /// # Errors
     ///
@@ -124,15 +103,18 @@ impl Tenant {
         (expect, sees): (Expect, Option<&Sees<'_>>),
         writing: &Writing,
     ) -> Result<Written, Error> {
-        let asked = Digest::of(id.to_string().as_bytes());
-        let seen = self.read(|rows| SeenLabels::of(rows, &self.name, id, sees))?;
+        let asked = asked(&[id], expect);
+        let parts = self.read(|rows| Parts::of(rows, &self.name, id, sees))?;
+        let parts = parts.of_revision(expect.proposed());
         self.once(writing, "reject", asked, move |rows| {
-            expected_to_wait(rows, id, Expect::Waiting, &seen)?;
-            expected_to_wait(rows, id, expect, &seen)?;
+            if expect.proposed().is_none() {
+                expected_to_wait(rows, id, Expect::Waiting, &parts)?;
+            }
+            expected_to_wait(rows, id, expect, &parts)?;
             refuse_outcomes(rows, &[id], Expect::Waiting)?;
             let standing = rows.standing(&[id])?.remove(&id);
             let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-            let ends = |row: &BeliefRow| row.waits() && seen.show(row);
+            let ends = |row: &BeliefRow| row.waits() && parts.have(row);
             if !beliefs.iter().all(ends) {
                 return rejudge_all(rows, &[id], |row| (!ends(row)).then(|| row.clone()));
             }
@@ -144,19 +126,18 @@ impl Tenant {
         &self,
         mut ids: Vec<ObjectId>,
         at: Instant,
-        (expect, seen): (Expect, SeenLabels),
+        (expect, parts): (Expect, Parts),
         sees: Option<&Sees<'_>>,
         writing: &Writing,
     ) -> Result<Written, Error> {
         let mut known = BTreeSet::new();
         ids.retain(|id| known.insert(*id));
-        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
-        let asked = Digest::of(named.join(" ").as_bytes());
+        let asked = asked(&ids, expect);
         let by = writing.author.clone();
         let (tenant, entities) = (Arc::clone(&self.name), Arc::clone(&self.known));
         let done = self.once_unless(writing, "confirm", asked, move |rows| {
             for id in &ids {
-                expected_to_wait(rows, *id, expect, &seen)?;
+                expected_to_wait(rows, *id, expect, &parts)?;
             }
             refuse_outcomes(rows, &ids, expect)?;
             refuse_gone(rows, &ids)?;
@@ -164,14 +145,14 @@ impl Tenant {
             let mut replaced: BTreeMap<ObjectId, Vec<Stated>> = BTreeMap::new();
             for id in &ids {
                 let mut stated = Vec::new();
-                for own in all_waiting(rows, *id, &seen)? {
+                for own in all_waiting(rows, *id, &parts)? {
                     stated.append(&mut in_place_of(rows, &own, now)?);
                 }
                 take_place(rows, *id, &stated, by.as_deref())?;
                 replaced.insert(*id, stated);
             }
-            let unbound = unbound(rows, &ids, |row| seen.show(row))?;
-            let mut written = believe(rows, &ids, at, &seen)?;
+            let unbound = unbound(rows, &ids, |row| parts.have(row))?;
+            let mut written = believe(rows, &ids, at, &parts)?;
             let unbound: Vec<&ContextObject> = unbound.iter().map(|object| &**object).collect();
             let mut notes = resolve_written(rows, &tenant, &entities, &unbound)?;
             for one in &mut written {
@@ -210,27 +191,42 @@ impl Tenant {
     }
 }
 
+/// The digest of what is asked for.
+fn asked(ids: &[ObjectId], expect: Expect) -> Digest {
+    let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
+    let mut asked = named.join(" ");
+    if let Some(revision) = expect.proposed() {
+        asked.push_str(&format!(" {revision}"));
+    }
+    Digest::of(asked.as_bytes())
+}
+
 /// Checks that an object is as a person expects who decides on what waits of it. What they may not see does not wait for them; of
 /// several parts, it waits so since the last of them came.
 fn expected_to_wait(
     rows: &mut dyn Write,
     id: ObjectId,
     expect: Expect,
-    seen: &SeenLabels,
+    parts: &Parts,
 ) -> Result<(), Error> {
-    if !matches!(expect, Expect::Waiting | Expect::Since(_)) {
+    if !matches!(
+        expect,
+        Expect::Waiting | Expect::Since(_) | Expect::Proposed(_)
+    ) {
         return expected(rows, id, expect);
     }
     let mut standing = rows.standing(&[id])?.remove(&id);
     let mut name = id.to_string();
     if let Some(one) = &mut standing {
         let mut heads = one.beliefs.iter().filter(|row| row.revision == one.head);
-        if heads.all(|row| seen.show(row)) {
+        if heads.all(|row| parts.show(row)) {
             name.clone_from(&one.name);
         }
-        one.beliefs.retain(|row| row.waits() && seen.show(row));
-        let last = one.beliefs.iter().map(|row| row.opened).max();
-        one.beliefs.retain(|row| Some(row.opened) == last);
+        one.beliefs.retain(|row| row.waits() && parts.show(row));
+        if matches!(expect, Expect::Since(_)) {
+            let last = one.beliefs.iter().map(|row| row.opened).max();
+            one.beliefs.retain(|row| Some(row.opened) == last);
+        }
     }
     check(&expect, &name, standing.as_ref())
 }
@@ -239,7 +235,7 @@ fn expected_to_wait(
 fn refuse_outcomes(rows: &mut dyn Write, ids: &[ObjectId], expect: Expect) -> Result<(), Error> {
     let refused = refuse_proposed(rows, ids);
     refused.map_err(|error| match (error.kind, expect) {
-        (ErrorKind::Conflict, Expect::Waiting) => Error {
+        (ErrorKind::Conflict, Expect::Waiting | Expect::Proposed(_)) => Error {
             kind: ErrorKind::Input,
             ..error
         }
@@ -314,12 +310,12 @@ fn take_place(
     rows.change_pairs(&close, &open)
 }
 
-/// Makes what may be seen of these objects active, and all of it as young as what is confirmed at this instant.
+/// Makes these parts of objects active, and all of the objects as young as what is confirmed at this instant.
 fn believe(
     rows: &mut dyn Write,
     ids: &[ObjectId],
     at: Instant,
-    seen: &SeenLabels,
+    parts: &Parts,
 ) -> Result<Vec<WrittenObject>, Error> {
     let usage = Usage {
         last_confirmed: Some(at),
@@ -329,7 +325,7 @@ fn believe(
     rows.count(&counted)?;
     // What was not waiting is younger, too.
     touched(rows, ids)?;
-    let mut written = activate(rows, ids, seen)?;
+    let mut written = activate(rows, ids, parts)?;
     for one in &mut written {
         if one.outcome == Outcome::Unchanged {
             one.note = Some(WriteNote::Renewed);

@@ -17,10 +17,12 @@ use crate::merged::{Merges, of};
 use crate::stored::unwritable;
 use crate::tenant::Tenant;
 
-/// The most pairs that are read at once.
-const AT_ONCE: usize = 1_000;
+/// The most pairs that are read at once: a page of a thousand, the pair after it, and one that more may follow of.
+const AT_ONCE: usize = 1_002;
 /// The fewest.
 const AT_LEAST: usize = 64;
+/// The most objects that are kept while further pairs are read.
+const MOST_SPEAKERS: usize = 4_096;
 
 /// One of the two objects of a conflict.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -29,8 +31,7 @@ pub struct Party {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
-    /// Its claims on the slot, as they are read: of a judgement that holds, those of now; of one that has ended, those of when it
-    /// was made.
+    /// Its claims on the slot, as they are read: those of the instant that the conflict names, or of now.
     pub claims: Vec<String>,
     /// The time of each of them, in the same order.
     pub valid: Vec<Held>,
@@ -98,6 +99,10 @@ pub struct Conflict {
     /// The instant since which it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_end: Option<Instant>,
+    /// The instant of which the claims of both are: of a judgement that has ended, that at which it was made; of a list of an
+    /// instant, that one. Missing where they are those of now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_at: Option<Instant>,
     /// The ids that the two objects name, where they are one entity only by a merge, as the caller may know of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<[String; 2]>,
@@ -261,7 +266,8 @@ fn page(
         conflicts: Vec::new(),
         next: None,
     };
-    let mut at_once = most.saturating_add(1).clamp(AT_LEAST, AT_ONCE);
+    // One more than the page says whether there is another; the last may have more behind it, and is left for the next look.
+    let mut at_once = most.saturating_add(2).clamp(AT_LEAST, AT_ONCE);
     let mut after = query.after;
     loop {
         let mut run = rows.pair_run(&PairRun {
@@ -396,6 +402,9 @@ struct Told<'v> {
     sees: Option<&'v Sees<'v>>,
     /// The objects that were looked at, and whether they may be seen.
     seen: BTreeMap<ObjectId, bool>,
+    /// What objects say at `known`, or now: of the many pairs of a slot, each object is read once.
+    speakers: BTreeMap<ObjectId, Speaker>,
+    known: Option<Instant>,
 }
 
 /// What an object says at an instant.
@@ -413,6 +422,8 @@ impl<'v> Told<'v> {
             merges,
             sees,
             seen: BTreeMap::new(),
+            speakers: BTreeMap::new(),
+            known: None,
         }
     }
 
@@ -441,34 +452,38 @@ impl<'v> Told<'v> {
         Ok(judged)
     }
 
-    /// What these objects say at an instant, or now.
-    fn speakers(
-        &self,
+    /// Reads what these objects say at an instant, or now, where that is not known yet.
+    fn hear(
+        &mut self,
         rows: &mut dyn Read,
-        ids: &[ObjectId],
+        ids: BTreeSet<ObjectId>,
         known: Option<Instant>,
-    ) -> Result<BTreeMap<ObjectId, Speaker>, Error> {
-        let mut speakers: BTreeMap<ObjectId, Speaker> = BTreeMap::new();
+    ) -> Result<(), Error> {
+        if self.known != known || self.speakers.len() + ids.len() > MOST_SPEAKERS {
+            self.speakers.clear();
+            self.known = known;
+        }
+        let is_new = |id: &ObjectId| !self.speakers.contains_key(id);
+        let ids: Vec<ObjectId> = ids.into_iter().filter(is_new).collect();
+        let speakers = &mut self.speakers;
+        speakers.extend(ids.iter().map(|id| (*id, Speaker::default())));
         if self.sees.is_none() {
-            for (id, standing) in rows.standing(ids)? {
+            for (id, standing) in rows.standing(&ids)? {
                 speakers.entry(id).or_default().name = standing.name;
             }
         }
-        let held = claiming_seen(rows, self.tenant, ids, known, self.sees)?;
-        let beliefs: Vec<_> = held.iter().map(|(_, row, _)| row).collect();
-        let bodies = rows.bodies(&beliefs)?;
+        let held = claiming_seen(rows, self.tenant, &ids, known, self.sees)?;
         for (_, row, object) in &held {
             let speaker = speakers.entry(row.object).or_default();
             if self.sees.is_some() {
                 object.name().clone_into(&mut speaker.name);
             }
-            let body = bodies.get(&row.revision).map_or("", String::as_str);
-            speaker.actions.extend(actions(object, body));
+            speaker.actions.extend(actions(object));
         }
         for (id, claims) in by_object(held) {
             speakers.entry(id).or_default().claims = claims;
         }
-        Ok(speakers)
+        Ok(())
     }
 
     /// These judgements, as they are shown: with what both claim now, or did at an instant.
@@ -480,13 +495,12 @@ impl<'v> Told<'v> {
     ) -> Result<Vec<Conflict>, Error> {
         let judged = self.open(rows, judged)?;
         let ids = judged.iter().flat_map(|(row, _)| [row.first, row.second]);
-        let ids: BTreeSet<ObjectId> = ids.collect();
-        let ids: Vec<ObjectId> = ids.into_iter().collect();
-        let speakers = self.speakers(rows, &ids, known)?;
+        self.hear(rows, ids.collect(), known)?;
         let none = Speaker::default();
         let mut conflicts = Vec::with_capacity(judged.len());
         for (row, kept) in judged {
-            let both = [row.first, row.second].map(|id| (id, speakers.get(&id).unwrap_or(&none)));
+            let said = |id| (id, self.speakers.get(&id).unwrap_or(&none));
+            let both = [row.first, row.second].map(said);
             let [first, second] = kept.named();
             let (first, second) = (
                 party(both[0], first, &kept.slot),
@@ -530,6 +544,7 @@ impl<'v> Told<'v> {
                 until: kept.until,
                 tx_start: row.opened.at,
                 tx_end: row.closed.map(|closed| closed.at),
+                claimed_at: known,
                 merged: kept.merged,
                 by: kept.by,
                 note: kept.note,
@@ -557,14 +572,14 @@ fn party((id, speaker): (ObjectId, &Speaker), entity: &str, slot: &str) -> Party
 }
 
 /// The ways to resolve a conflict that an object in it tells of, by where it comes from and by what it is kept up to date from.
-fn actions(object: &ContextObject, body: &str) -> Vec<ResolverAction> {
-    let document: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-    let kind = match object.revision().source_kind() {
+fn actions(object: &ContextObject) -> impl Iterator<Item = ResolverAction> {
+    let revision = object.revision();
+    let kind = match revision.source_kind() {
         SourceKind::SystemOfRecord => Some(ResolverAction::SystemOfRecord),
         SourceKind::Tool => Some(ResolverAction::ToolLookup),
         _ => None,
     };
-    let record = document.get("update_path").is_some();
-    let record = record.then_some(ResolverAction::SystemOfRecord);
-    record.into_iter().chain(kind).collect()
+    let record = revision.update_path();
+    let record = record.map(|_| ResolverAction::SystemOfRecord);
+    record.into_iter().chain(kind)
 }

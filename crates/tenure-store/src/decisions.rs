@@ -14,11 +14,12 @@ use crate::bare::{OnSlot, is_bare, nothing_would_stand};
 use crate::claims::{Kept, kept, loser, pair_row, swapped};
 use crate::conflicts::told_of;
 use crate::engine::{PairRow, Read, Standing, Write};
-use crate::judge::touched;
+use crate::judge::{left_alone, touched};
 use crate::labels::Sees;
 use crate::merged::Merges;
 use crate::resolution::LOG;
 use crate::tenant::{Tenant, Writing, Written};
+use crate::written::Effect;
 
 /// The longest note of a decision, in bytes.
 const MOST_NOTE: usize = 8 << 10;
@@ -37,7 +38,8 @@ enum Refused {
 
 impl Tenant {
     /// Decides between the claims of two objects, of which the first is `one`, in the view of a caller. The decision stays as
-    /// long as both say what was decided between and cannot both hold.
+    /// long as both say what was decided between and cannot both hold. What is decided so already is left as it is, but for
+    /// another note.
     ///
     /// # Errors
     ///
@@ -104,7 +106,7 @@ impl Tenant {
         let tenant = self.name.to_string();
         let done = self.once_unless(writing, "resolve", asked, move |rows| {
             let stamp = rows.stamp()?;
-            let decided = match &shown {
+            let mut decided = match &shown {
                 Some(shown) if shown.state != State::read(rows, both)? => {
                     return Ok(Err(Done::Changed));
                 }
@@ -113,6 +115,10 @@ impl Tenant {
             };
             if decided.is_empty() {
                 return Ok(Err(Done::Gone));
+            }
+            decided.retain(|(_, before, _)| !is_so(before, &made(before)));
+            if decided.is_empty() {
+                return left_alone(rows, &[both.0, both.1]).map(|same| Ok(Effect::on(same)));
             }
             let (close, mut open) = (stored(&decided), Vec::with_capacity(decided.len()));
             for (row, before, _) in &decided {
@@ -128,7 +134,7 @@ impl Tenant {
             }
             let open: Vec<PairRow> = open.into_iter().map(|(row, _)| row).collect();
             rows.change_pairs(&close, &open)?;
-            touched(rows, &[both.0, both.1]).map(Ok)
+            touched(rows, &[both.0, both.1]).map(|changed| Ok(Effect::from(changed)))
         })?;
         Ok(done.map_or_else(|stopped| stopped, Done::Written))
     }
@@ -216,6 +222,12 @@ impl State {
             merges: rows.last(LOG)?,
         })
     }
+}
+
+/// Returns whether a decision is made already; a note that is not said again stays.
+fn is_so(before: &Kept, made: &Kept) -> bool {
+    let is_decided = before.ground == Ground::Person && before.loser == made.loser;
+    is_decided && (made.note.is_none() || made.note == before.note)
 }
 
 /// The open judgements on two objects; none where both are the same object.

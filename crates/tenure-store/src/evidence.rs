@@ -23,7 +23,7 @@ use crate::held::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
 use crate::labels::{Sees, open_objects};
 use crate::lineage::with_descendants;
 use crate::notes::{FlaggedText, Withheld};
-use crate::stated::{in_place_of, is_over_stated, stated_otherwise};
+use crate::stated::{in_place_of, is_inferred, is_over_stated, stated_otherwise};
 use crate::stored::read_revision;
 
 /// The number of independent origins that something inferred needs.
@@ -245,14 +245,26 @@ pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Opti
     Ok(least)
 }
 
-/// The reason for which something inferred must not be believed by itself, where there is one: its evidence, or else a
-/// preference that says otherwise.
-pub(crate) fn gate(
+/// The reason for which something waits for a person, where there is one: it was made from something that waits
+/// (`is_unverified`), or was inferred and must not be believed by itself, by its evidence or else by a preference that says
+/// otherwise.
+pub(crate) fn why_waits(
     rows: &mut dyn Read,
     own: &ContextObject,
+    is_unverified: bool,
     fresh: &Fresh,
     at: Instant,
 ) -> Result<Option<Withheld>, Error> {
+    let because = |why| Withheld {
+        why,
+        flagged: Vec::new(),
+    };
+    if is_unverified {
+        return Ok(Some(because(GateRefusal::UnverifiedParent)));
+    }
+    if !is_inferred(own) {
+        return Ok(None);
+    }
     if own.revision().object_type() == ObjectType::InferredBelief
         && let Some(withheld) = unfounded(rows, own, fresh, at)?
     {
@@ -260,10 +272,7 @@ pub(crate) fn gate(
     }
     let stated = stated_otherwise(rows, own, fresh, at)?;
     let stands = stated.iter().any(|one| one.stands) || is_over_stated(rows, own)?;
-    Ok(stands.then_some(Withheld {
-        why: GateRefusal::StatedOtherwise,
-        flagged: Vec::new(),
-    }))
+    Ok(stands.then(|| because(GateRefusal::StatedOtherwise)))
 }
 
 /// The reason for which the evidence of something inferred is not enough, where it is not. What makes no claim has no

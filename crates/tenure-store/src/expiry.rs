@@ -2,7 +2,8 @@
 //!
 //! A time that ends is no write, so a sweep looks for what has ended since: what was inferred, and has nothing left for it, ends
 //! when the last of its evidence did; the rest is lowered to the least that its evidence gave it at any such end. So one late
-//! sweep comes to the same as many.
+//! sweep comes to the same as many. What a person confirmed does not stand on what only claims the same, as where that falls
+//! otherwise ([`crate::falls`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::beside::only_proposed_from;
 use crate::claims::{MOST_OPPONENTS, settle_claims, slots_of};
 use crate::engine::{BeliefRow, Read, Write};
 use crate::evidence::{Gathered, Link, Weakening, confidence_of, gather_for_all};
-use crate::falls::lower_to;
+use crate::falls::{ever_confirmed, lower_to};
 use crate::held::{Fresh, held_whole};
 use crate::index::index;
 use crate::tenant::Tenant;
@@ -196,9 +197,16 @@ fn weakened_by(
 struct Own {
     object: Arc<ContextObject>,
     since: Instant,
+    is_confirmed: bool,
 }
 
 impl Own {
+    /// Returns whether it stands although the last of its evidence fell: a person confirmed it, and that only claimed the same.
+    fn stands_without(&self, fell: &BTreeSet<ObjectId>) -> bool {
+        let mut parents = self.object.revision().derived_from().iter();
+        self.is_confirmed && !parents.any(|parent| fell.contains(parent))
+    }
+
     /// What has become of it, where that is not what it was.
     fn weakened(
         &self,
@@ -218,11 +226,12 @@ impl Own {
         for at in all.filter(|at| self.since < *at && *at <= now) {
             let links = gathered.links(at, ended);
             let left = speaking(&links);
-            let Some(fell) = before.difference(&left).next().copied() else {
+            let fell: BTreeSet<ObjectId> = before.difference(&left).copied().collect();
+            let Some(first) = fell.first() else {
                 continue;
             };
-            over = Some(fell);
-            if left.is_empty() {
+            over = Some(*first);
+            if left.is_empty() && !self.stands_without(&fell) {
                 ends = Some(at);
                 break;
             }
@@ -303,9 +312,16 @@ fn leaning(
     }
     inferred.retain(|_, object| object.revision().object_type() == ObjectType::InferredBelief);
     let since = since(rows, &inferred)?;
+    let ids: Vec<ObjectId> = inferred.keys().copied().collect();
+    let confirmed = ever_confirmed(rows, &ids)?;
     let own = inferred.into_iter().filter_map(|(id, object)| {
         let since = *since.get(&id)?;
-        (since < *ends.get(&id)?).then_some((id, Own { object, since }))
+        let own = Own {
+            object,
+            since,
+            is_confirmed: confirmed.contains(&id),
+        };
+        (since < *ends.get(&id)?).then_some((id, own))
     });
     Ok(own.collect())
 }

@@ -28,7 +28,10 @@ fn inferred(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>,
 }
 
 /// The objects of these that a person ever confirmed.
-fn ever_confirmed(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+pub(crate) fn ever_confirmed(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<BTreeSet<ObjectId>, Error> {
     let usage = rows.usage(Some(ids))?.into_iter();
     let confirmed = usage.filter(|(_, usage)| usage.last_confirmed.is_some());
     Ok(confirmed.map(|(id, _)| id).collect())

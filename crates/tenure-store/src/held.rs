@@ -8,7 +8,7 @@ use tenure::object::{ContradictionStatus, ObjectId, Sealer, Usage};
 use tenure::{ContextObject, Error};
 
 use crate::engine::{BeliefRow, Read};
-use crate::labels::SeenLabels;
+use crate::labels::Parts;
 use crate::stored::{believed, read_revision};
 
 /// The most objects on a slot whose claims are evidence: the strongest.
@@ -87,16 +87,16 @@ pub(crate) fn waiting(
     Ok(Some(believed(&object, row, Usage::default(), None)))
 }
 
-/// The object as each part of it waits for a person, by valid time: of those parts that may be seen.
+/// The object as each part of it waits for a person, by valid time: of these parts.
 pub(crate) fn all_waiting(
     rows: &mut dyn Read,
     id: ObjectId,
-    seen: &SeenLabels,
+    parts: &Parts,
 ) -> Result<Vec<Arc<ContextObject>>, Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     let mut waits = standing.map_or(Vec::new(), |standing| standing.beliefs);
     waits.retain(|row| {
-        row.contradiction == ContradictionStatus::Clean && row.waits() && seen.show(row)
+        row.contradiction == ContradictionStatus::Clean && row.waits() && parts.have(row)
     });
     let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();

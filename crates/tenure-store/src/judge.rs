@@ -12,7 +12,7 @@ use crate::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::falls::{fallen, judged_with, leaning_on, lower};
 use crate::index::index;
 use crate::judged::refuse_cycle;
-use crate::labels::SeenLabels;
+use crate::labels::Parts;
 use crate::logs::{Append, append_one};
 use crate::settle::{Settlement, apply, confirmed, overlap, rejudge};
 use crate::tenant::Tenant;
@@ -240,7 +240,7 @@ pub(crate) fn age_all(
         _ => ids.to_vec(),
     };
     if lifecycle == Lifecycle::Active {
-        return activate(rows, &all, &SeenLabels::default());
+        return activate(rows, &all, &Parts::default());
     }
     let mut written = resettle_all(rows, &all, |beliefs, stamp| {
         let is_believed = any_believed(beliefs);
@@ -304,32 +304,43 @@ fn drop_proposed_from(
 
 /// Makes whoever holds these objects in memory read them again: something was decided on them, or counted.
 pub(crate) fn touched(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, Error> {
-    let (mut change, mut written) = (Change::default(), Vec::new());
-    for (id, standing) in rows.standing(ids)? {
-        let name = standing.name;
-        let object = (id, standing.place, name.clone(), standing.head);
-        change.objects.push(object);
-        written.push(WrittenObject {
-            object_id: id,
-            name: Some(name),
-            revision: Some(standing.head),
-            outcome: Outcome::Judged,
-            note: None,
-        });
-    }
+    let mut change = Change::default();
+    let objects = rows.standing(ids)?.into_iter();
+    let objects = objects.map(|(id, standing)| (id, standing.place, standing.name, standing.head));
+    change.objects.extend(objects);
     rows.change(&change)?;
+    let mut written = left_alone(rows, ids)?;
+    for one in &mut written {
+        one.outcome = Outcome::Judged;
+    }
     Ok(written)
 }
 
-/// Makes what waits of these objects, and what was retired, believed: those parts of them that may be seen.
+/// These objects as they are, in the answer of a write that changes nothing in them.
+pub(crate) fn left_alone(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<Vec<WrittenObject>, Error> {
+    let standing = rows.standing(ids)?.into_iter();
+    let objects = standing.map(|(id, standing)| WrittenObject {
+        object_id: id,
+        name: Some(standing.name),
+        revision: Some(standing.head),
+        outcome: Outcome::Unchanged,
+        note: None,
+    });
+    Ok(objects.collect())
+}
+
+/// Makes what waits of these objects, and what was retired, believed: these parts of them.
 pub(crate) fn activate(
     rows: &mut dyn Write,
     ids: &[ObjectId],
-    seen: &SeenLabels,
+    parts: &Parts,
 ) -> Result<Vec<WrittenObject>, Error> {
     resettle_all(rows, ids, |beliefs, stamp| {
         confirmed(beliefs, stamp, |row| {
-            seen.show(row).then(|| BeliefRow {
+            parts.have(row).then(|| BeliefRow {
                 lifecycle: Lifecycle::Active,
                 ..row.clone()
             })

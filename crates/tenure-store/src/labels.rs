@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::object::{
-    Access, Authority, Classification, ObjectId, ObjectType, PermissionScope, Sealer, Status,
+    Access, Authority, Classification, ObjectId, ObjectType, PermissionScope, RevisionId, Sealer,
+    Status,
 };
 use tenure::{ContextObject, Error, ErrorKind, ObjectDocument};
 
@@ -229,29 +230,46 @@ pub(crate) fn believed_labels(
     Ok(held)
 }
 
-/// The labels that a caller may see. They are read before a write, which cannot ask the caller.
+/// The parts of an object that a decision is about: those with labels that a caller may see, and of one revision where one is
+/// named. The labels are read before a write, which cannot ask the caller.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SeenLabels(Option<BTreeSet<Arc<str>>>);
+pub(crate) struct Parts {
+    seen: Option<BTreeSet<Arc<str>>>,
+    revision: Option<RevisionId>,
+}
 
-impl SeenLabels {
-    /// Reads those of what is believed of an object now, and of what waits; any labels where there is no caller.
+impl Parts {
+    /// Reads the labels of what is believed of an object now, and of what waits; any labels where there is no caller.
     pub(crate) fn of(
         rows: &mut dyn Read,
         tenant: &str,
         id: ObjectId,
         sees: Option<&Sees<'_>>,
-    ) -> Result<SeenLabels, Error> {
+    ) -> Result<Parts, Error> {
         let Some(sees) = sees else {
-            return Ok(SeenLabels(None));
+            return Ok(Parts::default());
         };
         let held = rows.held_labels(&[id])?;
-        Ok(SeenLabels(Some(seen_texts(tenant, &held, sees)?)))
+        Ok(Parts {
+            seen: Some(seen_texts(tenant, &held, sees)?),
+            revision: None,
+        })
     }
 
-    /// Returns whether a belief has one of these labels.
+    /// Those of them that are of a revision, where one is named.
+    pub(crate) fn of_revision(self, revision: Option<RevisionId>) -> Parts {
+        Parts { revision, ..self }
+    }
+
+    /// Returns whether the caller may see a belief.
     pub(crate) fn show(&self, row: &BeliefRow) -> bool {
-        let seen = self.0.as_ref();
+        let seen = self.seen.as_ref();
         seen.is_none_or(|seen| seen.contains(&row.labels))
+    }
+
+    /// Returns whether a belief is one of them.
+    pub(crate) fn have(&self, row: &BeliefRow) -> bool {
+        self.show(row) && self.revision.is_none_or(|own| own == row.revision)
     }
 }
 

@@ -16,7 +16,7 @@ use tenure::{Digest, Error, ObjectDocument};
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::{activate, rejudge_all, retract_all};
-use crate::labels::{SeenLabels, Sees, open};
+use crate::labels::{Parts, Sees, open};
 use crate::notes::WriteNote;
 use crate::put::put;
 use crate::stored::unwritable;
@@ -372,7 +372,7 @@ impl Tenant {
             };
             append(rows, &entry)?;
             if decision == OutcomeDecision::Accept {
-                return activate(rows, &[id], &SeenLabels::default());
+                return activate(rows, &[id], &Parts::default());
             }
             if decision == OutcomeDecision::Reject
                 && held.is_some_and(|held| any_believed(&held.beliefs))

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tenure::Error;
 use tenure::belief::GateRefusal;
 use tenure::object::{
-    ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, Sealer,
+    ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, RevisionId, Sealer,
 };
 use tenure::time::Instant;
 
@@ -68,7 +68,10 @@ pub struct Waiting {
     /// The reason for which what was inferred, or was made from something that waits, waits as things stand now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<GateRefusal>,
-    /// The text of each part of an object that waits.
+    /// The revisions of an object that wait: each can be decided on by itself, and without a word on it all of them are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub revisions: Vec<RevisionId>,
+    /// The text of each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<String>,
     /// The name.
@@ -99,6 +102,7 @@ impl Waiting {
             entity: None,
             other_name: None,
             why: None,
+            revisions: Vec::new(),
             texts: Vec::new(),
             name,
             object_type: None,
@@ -324,6 +328,7 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
         other_id: over.as_ref().map(|(other, _)| *other),
         other_name: over.map(|(_, name)| name),
         why: one.why,
+        revisions: one.revisions,
         texts: one.texts,
         object_type: Some(one.object_type),
         rule: Some(one.rule),

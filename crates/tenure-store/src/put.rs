@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use tenure::belief::GateRefusal;
 use tenure::error::ErrorKind;
 use tenure::object::{
     Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
@@ -17,7 +16,7 @@ use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::claims::settle_written;
 use crate::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
-use crate::evidence::gate;
+use crate::evidence::why_waits;
 use crate::held::Fresh;
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
@@ -232,6 +231,10 @@ fn asked(drafts: &[Draft]) -> Digest {
                 leaves.extend_from_slice(&since.micros().to_be_bytes());
             }
             Expect::Waiting => leaves.push(4),
+            Expect::Proposed(revision) => {
+                leaves.push(5);
+                leaves.extend_from_slice(revision.bytes());
+            }
         }
     }
     Digest::of(&leaves)
@@ -449,7 +452,7 @@ fn withheld(
 ) -> Result<Option<Withheld>, Error> {
     let mut made_from = object.revision().derived_from().iter();
     let is_unverified = made_from.any(|parent| unconfirmed.contains(parent));
-    if !(is_inferred(object) || is_unverified) || draft.lifecycle != Lifecycle::Active {
+    if draft.lifecycle != Lifecycle::Active {
         return Ok(None);
     }
     let mut held = before.into_iter().flat_map(|before| &before.beliefs);
@@ -457,14 +460,8 @@ fn withheld(
     if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
         return Ok(None);
     }
-    if is_unverified {
-        return Ok(Some(Withheld {
-            why: GateRefusal::UnverifiedParent,
-            flagged: Vec::new(),
-        }));
-    }
     let at = rows.stamp()?.at;
-    gate(rows, object, fresh, at)
+    why_waits(rows, object, is_unverified, fresh, at)
 }
 
 /// Returns whether a belief holds already: alone in its time, with the same revision and judgement.

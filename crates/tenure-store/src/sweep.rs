@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use tenure::belief::{Ageing, GateRefusal, TypeAges, aged};
 use tenure::num::Score;
 use tenure::object::{
-    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, Sealer, Usage,
+    ContradictionStatus, Lifecycle, ObjectId, ObjectType, RetirementRule, RevisionId, Sealer, Usage,
 };
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
 use crate::beside::any_believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
-use crate::evidence::gate;
+use crate::evidence::why_waits;
 use crate::expiry::Weakened;
 use crate::held::Fresh;
 use crate::judge::age_all;
@@ -71,7 +71,9 @@ pub struct Awaiting {
     /// The preferences that somebody stated and that it would take the place of, by their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub over: BTreeMap<ObjectId, String>,
-    /// The text of each part that waits.
+    /// The revisions that wait, each of which can be decided on by itself.
+    pub revisions: Vec<RevisionId>,
+    /// The text of each of them.
     pub texts: Vec<String>,
     /// The rule for when it is of no more use: `hard_delete` proposes that it is erased.
     pub rule: RetirementRule,
@@ -438,7 +440,9 @@ impl Tenant {
                     continue;
                 };
                 let object = believed(&object, row, Usage::default(), None);
-                let why = why_waits(rows, &object, now)?;
+                let is_unverified = is_unverified(rows, &object)?;
+                let why = why_waits(rows, &object, is_unverified, &Fresh::default(), now)?;
+                let why = why.map(|withheld| withheld.why);
                 let is_clean = row.contradiction == ContradictionStatus::Clean;
                 let over = in_place_of(rows, &object, now)?.into_iter();
                 let over = over.filter(|one| one.stands && is_clean);
@@ -447,12 +451,12 @@ impl Tenant {
                 let names = rows.standing(&over)?.into_iter();
                 let names = names.map(|(id, standing)| (id, standing.name));
                 let text = object.revision().content().to_owned();
-                // All parts are decided on at once.
                 if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
                     known.since = known.since.max(row.opened.at);
                     known.why = known.why.or(why);
                     known.over.extend(names);
-                    if !known.texts.contains(&text) {
+                    if !known.revisions.contains(&row.revision) {
+                        known.revisions.push(row.revision);
                         known.texts.push(text);
                     }
                     continue;
@@ -461,6 +465,7 @@ impl Tenant {
                 found.push(Awaiting {
                     why,
                     over: names.collect(),
+                    revisions: vec![row.revision],
                     texts: vec![text],
                     object_id: row.object,
                     name: object.name().to_owned(),
@@ -475,22 +480,12 @@ impl Tenant {
     }
 }
 
-/// The reason for which something would wait now if it were written, where there is one.
-fn why_waits(
-    rows: &mut dyn Read,
-    own: &ContextObject,
-    now: Instant,
-) -> Result<Option<GateRefusal>, Error> {
+/// Returns whether an object was made from something of which nothing is believed, but that waits.
+fn is_unverified(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
     let parents = rows.standing(own.revision().derived_from())?;
     let waits =
         |standing: &Standing| !standing.beliefs.is_empty() && !any_believed(&standing.beliefs);
-    if parents.values().any(waits) {
-        return Ok(Some(GateRefusal::UnverifiedParent));
-    }
-    if !is_inferred(own) {
-        return Ok(None);
-    }
-    Ok(gate(rows, own, &Fresh::default(), now)?.map(|withheld| withheld.why))
+    Ok(parents.values().any(waits))
 }
 
 /// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.

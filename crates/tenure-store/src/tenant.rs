@@ -154,19 +154,17 @@ impl Tenant {
     }
 
     /// The same for a job that may find a reason not to write: then nothing is written, and the reason is given.
-    pub(crate) fn once_unless<S: Send + 'static>(
+    pub(crate) fn once_unless<E: Into<Effect>, S: Send + 'static>(
         &self,
         writing: &Writing,
         verb: &'static str,
         asked: Digest,
-        mut job: impl FnMut(&mut dyn Write) -> Result<Result<Vec<WrittenObject>, S>, Error>
-        + Send
-        + 'static,
+        mut job: impl FnMut(&mut dyn Write) -> Result<Result<E, S>, Error> + Send + 'static,
     ) -> Result<Result<Written, S>, Error> {
         let found = Arc::new(Mutex::new(None));
         let tell = Arc::clone(&found);
-        let done = self.once(writing, verb, asked, move |rows| {
-            let done = job(rows)?;
+        let done = self.once_with_effect(writing, verb, asked, move |rows| {
+            let done = job(rows)?.map(E::into);
             done.map_err(|reason| {
                 *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
                 Error::new(ErrorKind::Conflict, "nothing is written")

@@ -1,5 +1,7 @@
 //! The words of a write: what its writer expects, and what became of each object.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
@@ -25,6 +27,18 @@ pub enum Expect {
     Since(Instant),
     /// That it awaits the confirmation of a person.
     Waiting,
+    /// That this revision of it awaits the confirmation of a person: what is decided is decided of that one alone.
+    Proposed(RevisionId),
+}
+
+impl Expect {
+    /// The revision that is decided on, where one is named.
+    pub(crate) const fn proposed(self) -> Option<RevisionId> {
+        match self {
+            Expect::Proposed(revision) => Some(revision),
+            _ => None,
+        }
+    }
 }
 
 /// An object to write.
@@ -116,7 +130,8 @@ pub struct Written {
     pub at: Instant,
     /// The objects that it touched.
     pub objects: Vec<WrittenObject>,
-    /// True where all that was asked for was so already: of entities, revised beliefs, judgements and retractions.
+    /// True where all that was asked for was so already: of entities, revised beliefs, judgements, decisions between
+    /// claims and retractions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_changed: bool,
 }
@@ -180,6 +195,26 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
         (Expect::Waiting, Some(before)) if before.beliefs.iter().any(BeliefRow::waits) => Ok(()),
         (Expect::Waiting, _) => {
             conflict("waits for nobody".into(), "what awaits confirmation".into())
+        }
+        (Expect::Proposed(revision), Some(before))
+            if before
+                .beliefs
+                .iter()
+                .any(|row| row.waits() && row.revision == *revision) =>
+        {
+            Ok(())
+        }
+        (Expect::Proposed(revision), before) => {
+            let beliefs = before.into_iter().flat_map(|before| &before.beliefs);
+            let waits = beliefs.filter(|row| row.waits());
+            let waits: BTreeSet<String> = waits.map(|row| row.revision.to_string()).collect();
+            let waits: Vec<String> = waits.into_iter().collect();
+            let what = format!("has no proposal {revision} that waits");
+            if waits.is_empty() {
+                conflict(what, "what awaits confirmation".into())
+            } else {
+                conflict(what, format!("one that waits: {}", waits.join(", ")))
+            }
         }
         (Expect::Since(since), _) => conflict(
             "was changed meanwhile".into(),

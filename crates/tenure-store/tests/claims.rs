@@ -441,17 +441,20 @@ fn a_crowd_on_one_slot_is_listed_and_compiled(home: &Home) {
         _ => conflict.second.name.clone(),
     };
     let lost: BTreeSet<String> = pages.iter().map(loser).collect();
-    assert_eq!(lost.len(), many as usize);
-    assert!(!lost.contains(&newest));
     let listed = began.elapsed() - wrote;
+    println!(
+        "{many} claims, {} pairs: written in {wrote:?}, in pages in {paged:?}, listed twice in {listed:?}",
+        pages.len()
+    );
+    // The newest of each write lost to none of that write, and the later ones are judged against the strongest of theirs.
+    assert_eq!(lost.len(), many as usize - (all.len().div_ceil(1_000) - 1));
+    assert!(!lost.contains(&newest));
     // One of them is told to a model.
     let told = compiled_for(&acme, "kim", "Which port is it?");
     assert_eq!(told, [newest]);
     let took = began.elapsed();
     let compiled = took - wrote - listed;
-    println!(
-        "{many} claims: written in {wrote:?}, in pages in {paged:?}, listed twice in {listed:?}, compiled in {compiled:?}"
-    );
+    println!("{many} claims: compiled in {compiled:?}");
     assert!(took.as_secs() < u64::from(120 + many / 4), "{took:?}");
 }
 

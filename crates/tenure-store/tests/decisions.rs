@@ -11,7 +11,7 @@ use tenure::num::Score;
 use tenure::object::{ContradictionStatus, Decision, ObjectId};
 use tenure::time::Instant;
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
-use tenure_store::{Conflict, ConflictQuery, Expect, Store, Tenant, Writing};
+use tenure_store::{Conflict, ConflictQuery, Expect, Outcome, Store, Tenant, Writing};
 
 use crate::claims::{about, change, claims, conflicts, create, ids, merge, stands};
 use crate::common::{Home, fresh, put, rounds};
@@ -24,6 +24,7 @@ on_both_engines!(
     a_decision_is_tried_out_at_the_last_instants,
     a_claim_that_comes_late_may_leave_nothing,
     a_decision_ends_when_one_says_something_else,
+    a_decision_that_is_made_already_changes_nothing,
     a_history_says_what_was_claimed_then,
     a_decision_that_rests_stays_as_it_is,
     conflicts_come_in_pages,
@@ -485,6 +486,54 @@ fn own(name: &str, id: ObjectId, claim: &str) -> ObjectDocument {
     }
 }
 
+fn a_decision_that_is_made_already_changes_nothing(home: &Home) {
+    let acme = home.tenant("acme");
+    let both = ids(
+        &acme,
+        vec![claims("a", "port == 80"), claims("b", "port == 443")],
+    );
+    let by = |name: &str| Writing {
+        author: Some(name.into()),
+        ..Writing::default()
+    };
+    let decide = |stands, note, by: &Writing| {
+        acme.resolve_conflict(both[0], both[1], stands, note, None, by)
+            .unwrap()
+    };
+    let history = || acme.conflict_history(both[0], both[1], None).unwrap();
+    let said = |one: &Conflict| (one.by.clone(), one.note.clone());
+    let told = |by: &str, note: &str| (Some(by.to_owned()), Some(note.to_owned()));
+    assert!(!decide(Decision::First, Some("asked Ada"), &by("kim")).nothing_changed);
+    let loaded = Arc::new(acme.load().unwrap());
+    let (decided, resident) = (history(), loaded.version());
+    // Said again, with or without its note, whoever says so.
+    for note in [None, Some("asked Ada")] {
+        let same = decide(Decision::First, note, &by("bob"));
+        assert!(same.nothing_changed);
+        assert_eq!(same.objects.len(), 2);
+        assert!(
+            same.objects
+                .iter()
+                .all(|one| one.outcome == Outcome::Unchanged)
+        );
+        assert_eq!(history(), decided);
+    }
+    assert!(acme.version().unwrap() > resident);
+    let same = acme.resolve_conflict(both[1], both[0], Decision::Second, None, None, &by("bob"));
+    assert!(same.unwrap().nothing_changed);
+    assert_eq!(history(), decided);
+    // Another note is kept, and so is another decision.
+    assert!(!decide(Decision::First, Some("saw the lease"), &by("bob")).nothing_changed);
+    assert_eq!(history().len(), decided.len() + 1);
+    assert_eq!(
+        said(history().last().unwrap()),
+        told("bob", "saw the lease")
+    );
+    assert!(!decide(Decision::Second, None, &by("eve")).nothing_changed);
+    assert_eq!(said(history().last().unwrap()), (Some("eve".into()), None));
+    assert!(acme.check().unwrap().is_empty());
+}
+
 fn a_history_says_what_was_claimed_then(home: &Home) {
     let acme = home.tenant("acme");
     let both = ids(
@@ -522,6 +571,10 @@ fn a_history_says_what_was_claimed_then(home: &Home) {
         });
         a.collect::<Vec<String>>()
     };
+    // Each says of when its words are; what holds, those of now.
+    for one in acme.conflict_history(both[0], both[1], None).unwrap() {
+        assert_eq!(one.claimed_at, one.tx_end.map(|_| one.tx_start));
+    }
     let all = said(None);
     assert_eq!(
         all[..3],
@@ -540,6 +593,7 @@ fn a_history_says_what_was_claimed_then(home: &Home) {
     assert!(!open.iter().any(|claim| claim.contains("81")), "{open:?}");
     assert_eq!(open.first().unwrap(), "port == 80");
     let then = acme.conflicts(first, None).unwrap();
+    assert!(then.iter().all(|one| one.claimed_at == first));
     let shown = [&then[0].first, &then[0].second];
     let shown: BTreeSet<&str> = shown
         .iter()

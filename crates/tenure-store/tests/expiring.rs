@@ -178,12 +178,20 @@ fn what_stood_on_expired_evidence_alone_ends_with_it(home: &Home) {
     };
     let mute = confirmed(&acme, silent("mute", &[ends]));
     let more = confirmed(&acme, silent("more", &[ends, open]));
-    // Nothing but claims speaks for one that was made from nothing.
-    id(
-        &acme,
-        claiming("floor == 3", source("says", 500_000, Some(2))),
-    );
+    // Nothing but claims speaks for what was made from nothing: it ends with them, unless a person confirmed it.
+    let says = |slot: &str, name: &str, until| {
+        let source = source(name, 500_000, Some(until));
+        id(&acme, claiming(&format!("{slot} == 3"), source))
+    };
+    let said = [says("floor", "says", 2), says("wing", "one", 1)];
+    says("wing", "other", 3);
     let bare = confirmed(&acme, inferred("bare", "floor == 3", &[]));
+    let unasked = id(&acme, inferred("unasked", "wing == 3", &[]));
+    // One that was made from what ends and is claimed besides ends with the last that it was made from, but not after that.
+    let last = confirmed(&acme, inferred("last", "desk == 3", &[ends]));
+    says("desk", "later", 2);
+    let first = confirmed(&acme, inferred("first", "lamp == 3", &[said[0]]));
+    says("lamp", "earlier", 0);
 
     let shown = acme.belief(alone, day(5), None).unwrap();
     assert_eq!(shown.weakened, Some(Weakening::Ends(day(0))));
@@ -196,16 +204,28 @@ fn what_stood_on_expired_evidence_alone_ends_with_it(home: &Home) {
         ended,
         [
             ("alone", end(0)),
-            ("bare", end(2)),
+            ("bare", Weakening::LoweredTo(Score::HALF)),
             ("both", Weakening::LoweredTo(left)),
             ("far", end(0)),
+            ("first", end(2)),
+            ("last", Weakening::LoweredTo(Score::HALF)),
             ("mute", end(0)),
+            ("unasked", end(3)),
             ("upon", end(0)),
         ]
     );
     let full = Score::from_millionths(980_000);
-    for (of, until) in [(alone, 0), (upon, 0), (far, 0), (mute, 0), (bare, 2)] {
+    for (of, until) in [(alone, 0), (upon, 0), (far, 0), (mute, 0)] {
         assert_eq!(stored(&acme, of), Some((full, Some(day(until)))), "{of}");
+    }
+    for (of, until) in [
+        (first, Some(2)),
+        (unasked, Some(3)),
+        (bare, None),
+        (last, None),
+    ] {
+        let end = stored(&acme, of).and_then(|(_, end)| end);
+        assert_eq!(end, until.map(day), "{of}");
     }
     assert_eq!(stored(&acme, both), Some((left, None)));
     assert_eq!(stored(&acme, more), Some((full, None)));
@@ -512,7 +532,9 @@ fn slow(steps: &[Step], stated: &Sure, last: i64) -> Vec<(f64, Option<i64>)> {
             if known.is_subset(&left) {
                 continue;
             }
-            if left.is_empty() {
+            // A person confirmed it: it does not stand on what only claims the same.
+            let is_parent = |number: &usize| *number >= 100 || steps[*number].side == 0;
+            if left.is_empty() && known.iter().any(is_parent) {
                 beliefs[of].1 = Some(at);
             } else {
                 beliefs[of].0 = beliefs[of].0.min(1.0 / (1.0 + f64::exp(-sum)));

@@ -461,12 +461,12 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     sweep(later());
     let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     // Somebody else confirms it: who saw it waiting retracts nothing any more.
-    acme.confirm_expected(vec![id], now(), seen, &quietly())
+    acme.confirm_seen(id, now(), (seen, None), &quietly())
         .unwrap();
     let late = acme.retract(id, seen, &quietly()).unwrap_err();
     assert_eq!(late.kind, ErrorKind::Conflict);
     assert!(late.what.contains("was changed meanwhile"), "{late:?}");
-    let late = acme.confirm_expected(vec![id], now(), seen, &quietly());
+    let late = acme.confirm_seen(id, now(), (seen, None), &quietly());
     assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);
     // Somebody else writes it again in other words, and it waits again.
     sweep(later());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure::belief::{GateRefusal, Ground};
 use tenure::object::{
-    AuthorKind, Authority, Decision, Lifecycle, ObjectId, ObjectType, OutcomeKind,
+    AuthorKind, Authority, Classification, Decision, Lifecycle, ObjectId, ObjectType, OutcomeKind,
 };
 use tenure::{ContextObject, ErrorKind, ObjectDocument};
 use tenure_store::{
@@ -168,8 +168,8 @@ fn what_a_person_rejects_leaves_the_stated_one(home: &Home) {
     assert!(proposed(&acme).is_empty());
     // What waits for nobody is not decided on.
     for (name, expect) in [("belief", Expect::Waiting), ("stated", Expect::Waiting)] {
-        let decided =
-            acme.confirm_expected(vec![id(&acme, name)], now(), expect, &Writing::default());
+        let writing = Writing::default();
+        let decided = acme.confirm_seen(id(&acme, name), now(), (expect, None), &writing);
         assert_eq!(decided.unwrap_err().kind, ErrorKind::Conflict, "{name}");
     }
 }
@@ -296,6 +296,7 @@ fn a_confirmation_after_which_nothing_stands_waits_for_a_decision(home: &Home) {
         object_type: Some(ObjectType::IdentityFact),
         authority_level: Some(Authority::User),
         canonical_entity_ids: vec!["ada".into()],
+        security_classification: Some(Classification::Public),
         ..stated("fact", "brief")
     };
     put(&acme, vec![fact]);
@@ -311,7 +312,14 @@ fn a_confirmation_after_which_nothing_stands_waits_for_a_decision(home: &Home) {
     assert_eq!(lifecycle(&acme, "guess"), Lifecycle::AwaitingConfirmation);
     assert_eq!(preferences(&acme), ["stated"]);
     // Who may not see the fact is not told of it.
-    let hidden = acme.confirm_expected(vec![guess], now(), Expect::Waiting, &writing);
+    let but_the_fact = |all: &[Arc<ContextObject>]| -> Vec<bool> {
+        let classes = all.iter().map(|object| object.revision().classification());
+        classes
+            .map(|class| class != Classification::Public)
+            .collect()
+    };
+    let sees: &Sees<'_> = &but_the_fact;
+    let hidden = acme.confirm_waiting(guess, now(), Some(sees), &writing);
     let hidden = hidden.unwrap_err();
     assert_eq!(hidden.kind, ErrorKind::Conflict);
     assert!(!format!("{hidden} {:?}", hidden.hint).contains("fact"));

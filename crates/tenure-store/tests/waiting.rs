@@ -51,6 +51,7 @@ on_both_engines!(
     an_outcome_is_shown_as_far_as_it_may_be_seen,
     an_outcome_that_was_retracted_is_withdrawn,
     a_hidden_part_hides_no_other_that_waits,
+    one_of_several_proposals_is_decided_by_its_revision,
     a_decision_is_on_all_that_was_seen_to_wait,
     what_was_bound_before_is_not_bound_again,
 );
@@ -248,7 +249,7 @@ fn a_confirmation_is_over_what_is_believed_then(home: &Home) {
     assert_eq!(acme.load().unwrap().candidates().objects().len(), 0);
     assert_eq!(acme.load_archive().unwrap().candidates().objects().len(), 2);
     let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
-    acme.confirm_expected(vec![id], now(), seen, &quietly())
+    acme.confirm_seen(id, now(), (seen, None), &quietly())
         .unwrap();
     assert_eq!([5, 15, 25].map(says), [["b"], ["b"], ["newer"]]);
     // What was judged of a proposal says nothing of what is written.
@@ -1346,6 +1347,70 @@ fn a_hidden_part_hides_no_other_that_waits(home: &Home) {
     }
 }
 
+fn one_of_several_proposals_is_decided_by_its_revision(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = say(&acme, said("a", None, None));
+    propose(&acme, inferred("early", Some(0), Some(10)));
+    propose(&acme, inferred("late", Some(10), None));
+    let shown = || acme.proposals(now(), None).unwrap()[0].clone();
+    let both = shown();
+    assert_eq!((both.revisions.len(), both.texts.len()), (2, 2));
+    let of = |text: &str| {
+        let at = both
+            .texts
+            .iter()
+            .position(|own| own.contains(text))
+            .unwrap();
+        Expect::Proposed(both.revisions[at])
+    };
+    let (early, late) = (of("early"), of("late"));
+    let confirm = |expect| acme.confirm_seen(id, now(), (expect, None), &quietly());
+    let reject = |expect| acme.reject_seen(id, (expect, None), &quietly());
+    // What a caller may not see waits for them no more than what is gone, and its revision is not told.
+    let nobody: &Sees<'_> = &|all: &[Arc<ContextObject>]| vec![false; all.len()];
+    let hidden = acme.confirm_seen(id, now(), (early, Some(nobody)), &quietly());
+    let hidden = hidden.unwrap_err();
+    assert_eq!(hidden.kind, ErrorKind::Conflict);
+    assert_eq!(hidden.expected.as_deref(), Some("what awaits confirmation"));
+    // One is rejected, and the other goes on waiting; what is believed stays.
+    reject(early).unwrap();
+    assert_eq!(shown().texts, ["The seat is late."]);
+    let held = acme.get(id).unwrap();
+    assert!(held.iter().any(|one| one.lifecycle == Lifecycle::Active
+        && one.object.revision().content() == "The seat is a."));
+    // What is gone is said to be, with what there is.
+    let Expect::Proposed(left) = late else {
+        unreachable!()
+    };
+    for decided in [confirm(early), reject(early)] {
+        let refused = decided.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Conflict);
+        assert!(refused.what.contains("has no proposal"), "{refused}");
+        assert_eq!(refused.expected, Some(format!("one that waits: {left}")));
+    }
+    propose(&acme, inferred("again", Some(0), Some(10)));
+    // The other is confirmed, and the new one goes on waiting.
+    confirm(late).unwrap();
+    assert_eq!(shown().texts, ["The seat is again."]);
+    let active = acme
+        .get(id)
+        .unwrap()
+        .into_iter()
+        .filter(|one| one.lifecycle == Lifecycle::Active);
+    let texts: BTreeSet<String> = active
+        .map(|one| one.object.revision().content().to_owned())
+        .collect();
+    assert_eq!(
+        texts,
+        BTreeSet::from(["The seat is a.".to_owned(), "The seat is late.".to_owned()])
+    );
+    // Without a word on it, all are decided.
+    propose(&acme, inferred("more", Some(20), None));
+    reject(Expect::Waiting).unwrap();
+    assert_eq!(acme.proposals(now(), None).unwrap(), []);
+    assert!(acme.check().unwrap().is_empty());
+}
+
 fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
     let acme = home.tenant("acme");
     let id = say(&acme, said("a", None, None));
@@ -1354,7 +1419,7 @@ fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
     let seen = since();
     propose(&acme, inferred("unseen", Some(10), None));
     for late in [
-        acme.confirm_expected(vec![id], now(), seen, &quietly()),
+        acme.confirm_seen(id, now(), (seen, None), &quietly()),
         acme.reject_waiting(id, seen, &quietly()),
     ] {
         assert_eq!(late.unwrap_err().kind, ErrorKind::Conflict);

@@ -6,7 +6,7 @@ mod options;
 mod read_as;
 
 pub use options::{Collect, Mandatory, Progress, Warning, WarningKind};
-pub(crate) use read_as::Declared;
+pub(crate) use read_as::{Declared, file_named};
 pub use read_as::{MANIFEST, ReadAs};
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::read::name_of_file;
 use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
 use crate::sources::{Sourced, is_json, is_json_lines, stem_of};
 use crate::walk::{FoundFiles, Source, find};
-use read_as::{demote, looks_like_rules};
+use read_as::{Demoted, demote, looks_like_rules};
 use tenure_adapters::read::read_text_up_to;
 
 /// The objects that were collected, with warnings.
@@ -191,10 +191,26 @@ impl Collector<'_> {
                 document.untyped_is_data();
             }
             Some(bytes) => {
-                let claims = demote(document, about.read_as, about.found(document, bytes));
+                let from = (&*about.origin, about.found(document, bytes));
+                let Demoted {
+                    claims,
+                    update_path,
+                } = demote(document, about.read_as, from);
                 if rules.is_none() && (claims || looks_like_rules(&document.content)) {
                     *rules = Some((document.name.clone(), line));
                 }
+                self.warnings.extend(update_path.map(|path| Warning {
+                    kind: WarningKind::UpdatePath,
+                    name: document.name.clone(),
+                    what: format!(
+                        "update_path `{}` is left out: it is read as data, and data is kept up to date from its own file alone",
+                        clip(&path)
+                    ),
+                    at: Some(Location {
+                        source: about.shown.clone(),
+                        line: Some(line),
+                    }),
+                }));
             }
             None => {}
         }

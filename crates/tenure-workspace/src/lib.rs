@@ -96,5 +96,5 @@ pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of}
 pub use tenure_adapters::{
     Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };
-pub use views::{Belief, KnownModel, object_id};
+pub use views::{Belief, KnownModel, as_named, object_id};
 pub use workspace::{Workspace, default_catalogue_path};

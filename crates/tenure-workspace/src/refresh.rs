@@ -11,7 +11,7 @@ use tenure::object::{Authority, ObjectId};
 use tenure::{ContextObject, Error, ObjectDocument};
 use tenure_store::{Expect, Put, StoredObject, Tenant, Writing, Written, believed_first};
 
-use crate::collect::{Collect, ReadAs, files_of, read_again};
+use crate::collect::{Collect, ReadAs, file_named, files_of, read_again};
 use crate::walk::Source;
 use crate::workspace::Workspace;
 
@@ -125,8 +125,8 @@ impl Workspace {
         let mut puts = Vec::new();
         for stored in with_update_path(tenant, only)? {
             let object = &stored.object;
-            let path = update_path(object)?.unwrap_or_default();
-            let (outcome, why) = match file_of(object, &path, &real) {
+            let path = object.revision().update_path().unwrap_or_default();
+            let (outcome, why) = match file_of(object, path, &real) {
                 Found::No(outcome) => (outcome, None),
                 Found::File(file) => match files.get(&file) {
                     None => (RefreshOutcome::Ignored, None),
@@ -136,7 +136,7 @@ impl Workspace {
             objects.push(Refresh {
                 object_id: object.revision().object_id(),
                 name: object.name().to_owned(),
-                update_path: path,
+                update_path: path.to_owned(),
                 outcome,
                 why,
             });
@@ -189,10 +189,6 @@ impl Workspace {
     }
 }
 
-fn update_path(object: &ContextObject) -> Result<Option<String>, Error> {
-    Ok(object.to_document()?.update_path)
-}
-
 /// The objects that have an update path, each as it was written last, in the order in which they came.
 fn with_update_path(tenant: &Tenant, only: &[ObjectId]) -> Result<Vec<StoredObject>, Error> {
     let resident = tenant.load()?;
@@ -202,7 +198,7 @@ fn with_update_path(tenant: &Tenant, only: &[ObjectId]) -> Result<Vec<StoredObje
         let revision = object.revision();
         let id = revision.object_id();
         let is_wanted = only.is_empty() || only.contains(&id);
-        if !is_wanted || known.contains(&id) || update_path(object)?.is_none() {
+        if !is_wanted || known.contains(&id) || revision.update_path().is_none() {
             continue;
         }
         known.insert(id);
@@ -221,18 +217,9 @@ fn with_update_path(tenant: &Tenant, only: &[ObjectId]) -> Result<Vec<StoredObje
 
 /// The file that an update path names.
 fn file_of(object: &ContextObject, path: &str, root: &Path) -> Found {
-    let plain = path.strip_prefix("file:").unwrap_or(path);
-    let plain = plain.strip_prefix("//").unwrap_or(plain);
-    // A scheme of two letters or more: a drive has one.
-    let scheme = plain.split_once(':').map_or("", |(scheme, _)| scheme);
-    if plain.is_empty() || scheme.len() > 1 || plain.contains('\0') {
+    let Some(within) = file_named(path) else {
         return Found::No(RefreshOutcome::NotAFile);
-    }
-    let plain = Path::new(plain);
-    let within: PathBuf = plain
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .collect();
+    };
     let origin = object.revision().source_origin().unwrap_or_default();
     if origin.is_empty() || !within.ends_with(origin) {
         return Found::No(RefreshOutcome::NotItsSource);

@@ -115,6 +115,15 @@ pub fn object_id(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
     }
 }
 
+/// An error that calls objects as whoever asked did, where it has their ids.
+#[must_use]
+pub fn as_named(mut error: Error, named: &[(ObjectId, &str)]) -> Error {
+    for (id, name) in named {
+        error.what = error.what.replace(&id.to_string(), &clip(name));
+    }
+    error
+}
+
 /// The view of a model of the catalogue.
 #[derive(Debug, Serialize)]
 pub struct KnownModel<'c> {

@@ -311,6 +311,9 @@ pub(crate) struct RetractArgs {
     /// Retract only what awaits confirmation; what is believed of the object stays
     #[arg(long)]
     pub(crate) waiting: bool,
+    /// Of what awaits confirmation, only this revision [default: all of it]
+    #[arg(long, value_name = "DIGEST", requires = "waiting")]
+    pub(crate) revision: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }
@@ -319,6 +322,9 @@ pub(crate) struct RetractArgs {
 pub(crate) struct ConfirmArgs {
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
+    /// Of what awaits confirmation, only this revision [default: all of it]
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) revision: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }

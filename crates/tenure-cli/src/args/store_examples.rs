@@ -225,7 +225,13 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "store confirm",
-        &[("tenure store confirm release", "it still holds today")],
+        &[
+            ("tenure store confirm release", "it still holds today"),
+            (
+                "tenure store confirm hunch --revision sha256:3f1c",
+                "one of its proposals",
+            ),
+        ],
     ),
     (
         "store export",

@@ -6,9 +6,9 @@ use serde_json::json;
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, Policy, Principal};
 use tenure_store::{BeliefWithEvidence, Sees, Silence, Weakening};
-use tenure_workspace::{Clock, object_id};
+use tenure_workspace::{Clock, as_named, object_id};
 
-use super::store::{as_named, print_written, tenant, writing};
+use super::store::{print_written, tenant, writing};
 use super::{print, print_json, speak};
 use crate::args::{
     BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,

@@ -4,9 +4,9 @@ use tenure::Error;
 use tenure::belief::Loser;
 use tenure::object::{Decision, ObjectId};
 use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
-use tenure_workspace::object_id;
+use tenure_workspace::{as_named, object_id};
 
-use super::store::{as_named, print_written, tenant, writing};
+use super::store::{print_written, tenant, writing};
 use super::{instant, print, print_json};
 use crate::args::{
     ConflictsArgs, ConflictsCommand, Format, ListConflictsArgs, ResolveConflictArgs,
@@ -187,6 +187,9 @@ fn text_of(conflict: &Conflict) -> String {
         .tx_end
         .map_or(String::new(), |end| format!(" to {end}"));
     text.push_str(&format!("  by {}, since {since}{until}\n", conflict.ground));
+    if let Some(at) = conflict.claimed_at {
+        text.push_str(&format!("  as claimed at {at}\n"));
+    }
     if let Some([first, second]) = &conflict.merged {
         let (first, second) = (cell(first), cell(second));
         text.push_str(&format!("  one by a merge: {first}, {second}\n"));

@@ -1,14 +1,18 @@
 //! `tenure explain`.
 
+use serde::Serialize;
+use tenure::inspect::WhyNot;
 use tenure::object::{Provenance, clip};
-use tenure::{Error, Outcome};
+use tenure::{Error, Outcome, Request, Trace};
+use tenure_store::Waiting;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
 use super::models::grouped;
-use super::prepare::{prepare, without_payload};
+use super::prepare::{Prepared, prepare, without_payload};
 use super::print_json;
-use crate::args::{ExplainArgs, Format};
+use super::store::{text_of, waiting_of};
+use crate::args::{CompileArgs, ExplainArgs, Format};
 use crate::failure::{Failure, printable};
 use crate::report;
 
@@ -31,20 +35,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         return Ok(());
     };
     if let Some(name) = &args.why {
-        let answer = prepared
-            .workspace
-            .why_not(&prepared.job, &first.trace, name)?;
-        return match args.compile.format {
-            Format::Json => print_json(&answer),
-            Format::Text => {
-                let candidates = prepared.job.candidates().objects().iter();
-                let name = &*answer.verdict.name;
-                let place = candidates.filter(|object| object.name() == name);
-                let place = place.filter_map(|object| object.revision().provenance());
-                let place = place.map(place_of).next().unwrap_or_default();
-                super::print(&format!("{answer}{place}"))
-            }
-        };
+        return why(args, &prepared, &first.trace, name);
     }
     match args.compile.format {
         Format::Json => match &outcome {
@@ -56,6 +47,60 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         },
         Format::Text => report::explanation(&outcome, args.stages),
     }
+}
+
+/// Prints why an object is in or out, and what of it waits for a person.
+fn why(args: &ExplainArgs, prepared: &Prepared, trace: &Trace, name: &str) -> Result<(), Failure> {
+    let waiting = waiting(args, &prepared.job.request, name)?;
+    let answer = match prepared.workspace.why_not(&prepared.job, trace, name) {
+        Ok(answer) => Some(answer),
+        // What waits, and of which nothing is believed, is no candidate.
+        Err(_) if !waiting.is_empty() => None,
+        Err(error) => return Err(error.into()),
+    };
+    if args.compile.format == Format::Json {
+        return print_json(&Why { answer, waiting });
+    }
+    let mut text = String::new();
+    if let Some(answer) = &answer {
+        let candidates = prepared.job.candidates().objects().iter();
+        let place = candidates.filter(|object| object.name() == &*answer.verdict.name);
+        let place = place.filter_map(|object| object.revision().provenance());
+        let place = place.map(place_of).next().unwrap_or_default();
+        text.push_str(&format!("{answer}{place}"));
+    }
+    for one in &waiting {
+        text.push_str(&format!("waits for a person: {}", text_of(one)));
+    }
+    super::print(&text)
+}
+
+/// The answer to why an object is in or out.
+#[derive(Serialize)]
+struct Why {
+    /// The verdict; none where the object is no candidate.
+    #[serde(flatten)]
+    answer: Option<WhyNot>,
+    /// What of it waits for a person in the store, with the commands that decide it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waiting: Vec<Waiting>,
+}
+
+/// What of an object waits for a person now, in the store that is read. A compile of an instant is not of now.
+fn waiting(args: &ExplainArgs, request: &Request, name: &str) -> Result<Vec<Waiting>, Failure> {
+    let CompileArgs {
+        stored,
+        known_at,
+        as_of,
+        ..
+    } = &args.compile;
+    if stored.no_store || known_at.is_some() || as_of.is_some() {
+        return Ok(Vec::new());
+    }
+    let Some(store) = super::stores::opened(&stored.url)? else {
+        return Ok(Vec::new());
+    };
+    waiting_of(&store.tenant(&request.principal.tenant)?, name, &stored.url)
 }
 
 /// The source of an object and its place there, as a line.

@@ -3,9 +3,9 @@
 use tenure::object::{OutcomeDecision, OutcomeKind, OutcomeState};
 use tenure::{Error, ObjectDocument};
 use tenure_store::{OutcomeLine, Proposal};
-use tenure_workspace::object_id;
+use tenure_workspace::{as_named, object_id};
 
-use super::store::{as_named, objects, print_written, tenant, tenant_to_write, writing};
+use super::store::{objects, print_written, tenant, tenant_to_write, writing};
 use super::{flagged, print, print_json, read_or_stdin};
 use crate::args::{
     DecideArgs, Format, ListOutcomesArgs, OutcomeArgs, OutcomeCommand, ProposeArgs, RepeatArgs,

@@ -125,6 +125,10 @@ pub(crate) fn warn(warnings: &[Warning]) {
             WarningKind::ClaimNotParsed,
             "claims that cannot be compared with others",
         ),
+        (
+            WarningKind::UpdatePath,
+            "update paths of data that are left out",
+        ),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());
@@ -132,7 +136,7 @@ pub(crate) fn warn(warnings: &[Warning]) {
         let more = of(kind).count().saturating_sub(MAX_LINES);
         let is_read = matches!(
             kind,
-            WarningKind::AuthorityLowered | WarningKind::ClaimNotParsed
+            WarningKind::AuthorityLowered | WarningKind::ClaimNotParsed | WarningKind::UpdatePath
         );
         let left_out = if is_read {
             ""

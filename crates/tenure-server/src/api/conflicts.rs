@@ -11,6 +11,7 @@ use serde_json::Value;
 use tenure::Error;
 use tenure::object::{Decision, ObjectId, clip};
 use tenure_store::{Conflict, ConflictQuery, PairMark, Sees, Written};
+use tenure_workspace::as_named;
 
 use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
 use super::fields::InField;
@@ -155,7 +156,7 @@ pub(super) struct Deciding {
 }
 
 /// Refuses who may not decide between claims: a user decides by a role that the server was told of, and by no other.
-fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
+pub(crate) fn check_decides(app: &App, caller: &Caller) -> Result<(), Refusal> {
     let grant = &caller.grant;
     let mut roles = grant.roles.iter();
     let has_role = roles.any(|role| app.settings.resolvers.contains(role));
@@ -194,7 +195,9 @@ pub(super) async fn resolve(
         let second = named(&deciding.second, "second")?;
         refuse_itself(first, second)?;
         let note = deciding.note.as_deref();
-        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing)?)
+        let done = tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing);
+        let named = [(first, &*deciding.first), (second, &*deciding.second)];
+        Ok(done.map_err(|error| as_named(error, &named))?)
     });
     Ok(Said(written.await?))
 }

@@ -6,7 +6,7 @@ mod bodies;
 mod call;
 pub(crate) mod compile;
 pub(crate) mod condense;
-mod conflicts;
+pub(crate) mod conflicts;
 mod entities;
 mod erase;
 pub(crate) mod fields;

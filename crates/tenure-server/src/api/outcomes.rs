@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::object::{OutcomeDecision, OutcomeKind, clip};
+use tenure::object::{OutcomeDecision, OutcomeKind, RevisionId, clip};
 use tenure::{Error, ObjectDocument};
 use tenure_store::{Expect, Proposal, Sees, Writing, Written};
 
@@ -164,6 +164,9 @@ pub(super) struct Confirming {
     object: String,
     /// The decision.
     decision: Confirmation,
+    /// The one revision that is decided on, where several wait. Default: all that waits.
+    #[serde(default)]
+    revision: Option<RevisionId>,
 }
 
 pub(super) async fn confirm(
@@ -184,9 +187,12 @@ pub(super) async fn confirm(
         let id = id.ok_or_else(|| missing().at("object", None))?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let expect = confirming
+            .revision
+            .map_or(Expect::Waiting, Expect::Proposed);
         let done = match confirming.decision {
-            Confirmation::Confirm => tenant.confirm_waiting(id, app.now(), sees, &writing),
-            Confirmation::Retract => tenant.reject_seen(id, (Expect::Waiting, sees), &writing),
+            Confirmation::Confirm => tenant.confirm_seen(id, app.now(), (expect, sees), &writing),
+            Confirmation::Retract => tenant.reject_seen(id, (expect, sees), &writing),
         };
         Ok(done.in_field("object")?)
     });

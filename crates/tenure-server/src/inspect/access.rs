@@ -14,6 +14,7 @@ use tenure_inspector::Frame;
 use tenure_workspace::records::{ExchangeRecord, Line, Listed};
 
 use super::html;
+use crate::api::conflicts::check_decides;
 use crate::api::outcomes::reviewer;
 use crate::app::App;
 use crate::caller::Caller;
@@ -72,6 +73,7 @@ impl FromRequestParts<Arc<App>> for Visit {
                 operator: caller.grant.operator,
                 writes: caller.grant.operator && !caller.grant.read_only,
                 reviews: reviewer(caller).is_ok() && !caller.grant.read_only,
+                resolves: check_decides(app, caller).is_ok() && !caller.grant.read_only,
             },
             caller: caller.clone(),
         })

@@ -13,6 +13,7 @@ use tenure_store::{ConflictQuery, Expect, PairMark, Sees, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
+use crate::api::conflicts::check_decides;
 use crate::api::objects::Reader;
 use crate::api::outcomes::reviewer;
 use crate::api::tenant;
@@ -121,7 +122,7 @@ pub(super) struct Deciding {
 
 pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    visit.check_writes()?;
+    check_decides(&visit.app, &visit.caller)?;
     step(visit.frame.clone(), "conflict", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);
@@ -301,7 +302,7 @@ pub(super) async fn confirmation(
     Form(form): Form<Decided>,
 ) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    visit.check_writes()?;
+    reviewer(&visit.caller)?;
     step(visit.frame.clone(), "confirmation", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id: ObjectId = form.id.parse().map_err(Error::input)?;

@@ -90,6 +90,8 @@ pub enum WarningKind {
     AuthorityLowered,
     /// A `normalized_claim` that cannot be compared with others.
     ClaimNotParsed,
+    /// An `update_path` of data that names something else than its own file, and is left out.
+    UpdatePath,
     /// An object is longer than the encoder sees.
     Encoder,
 }

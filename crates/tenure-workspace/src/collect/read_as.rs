@@ -2,7 +2,7 @@
 //! instruction files and skills are guidance.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use tenure::object::{Authority, ConflictPolicy, ObjectType, Protection, Provenance};
@@ -97,10 +97,53 @@ impl Declared {
     }
 }
 
-/// Makes a document data, with this provenance. What it says of itself stays where it narrows the document, and is left
-/// out where it would raise it. Returns whether it claimed to command.
-pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Provenance) -> bool {
-    let said = std::mem::take(document);
+/// The path within a project that an update path names; none where it names no file, or leads out.
+pub(crate) fn file_named(update_path: &str) -> Option<PathBuf> {
+    let plain = update_path.strip_prefix("file:").unwrap_or(update_path);
+    let plain = plain.strip_prefix("//").unwrap_or(plain);
+    // A scheme of two letters or more: a drive has one.
+    let scheme = plain.split_once(':').map_or("", |(scheme, _)| scheme);
+    if plain.is_empty() || scheme.len() > 1 || plain.contains('\0') {
+        return None;
+    }
+    let parts = Path::new(plain).components();
+    Some(parts.filter(|part| *part != Component::CurDir).collect())
+}
+
+/// Returns whether a document that came from a file of this origin says so, and that newer versions of it come from there: data
+/// sends nobody elsewhere.
+fn names_itself(document: &ObjectDocument, path: &str, origin: &str) -> bool {
+    let said = document.source_origin.as_deref();
+    let own = file_named(path).filter(|path| path.ends_with(origin));
+    said.is_none_or(|said| said == origin)
+        && own.is_some_and(|path| {
+            path.components()
+                .all(|part| matches!(part, Component::Normal(_)))
+        })
+}
+
+/// What became of a document that was made data.
+#[derive(Default)]
+pub(super) struct Demoted {
+    /// True if it claimed to command.
+    pub(super) claims: bool,
+    /// The update path that it said, where that is not its own file.
+    pub(super) update_path: Option<String>,
+}
+
+/// Makes a document data, with this provenance, read from a file of this origin. What it says of itself stays where it narrows the
+/// document, and is left out where it would raise it.
+pub(super) fn demote(
+    document: &mut ObjectDocument,
+    read_as: ReadAs,
+    (origin, source): (&str, Provenance),
+) -> Demoted {
+    let mut said = std::mem::take(document);
+    let own = said.update_path.take();
+    let (update_path, elsewhere) = match own {
+        Some(path) if names_itself(&said, &path, origin) => (Some(path), None),
+        other => (None, other),
+    };
     let is_data = |kind: &ObjectType| {
         matches!(
             kind,
@@ -162,6 +205,7 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
             .conflict_policy
             .filter(|own| *own == ConflictPolicy::GiveWay),
         source_origin: said.source_origin,
+        update_path,
         modality: said.modality,
         // All other fields are its own to say of itself only where it is trusted. Each is named, so that a new field
         // cannot be forgotten here.
@@ -177,7 +221,6 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
         behavioral_implication: None,
         contradiction_status: None,
         supersession_link: None,
-        update_path: None,
         author: None,
         trajectory_id: None,
         removable: None,
@@ -195,7 +238,10 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
         timeout_class: None,
         wire: None,
     };
-    claims
+    Demoted {
+        claims,
+        update_path: elsewhere,
+    }
 }
 
 /// The words with which a line of instructions begins.
@@ -253,7 +299,8 @@ mod tests {
             digest: Some(tenure::Digest::of(b"x")),
             ..Provenance::default()
         };
-        assert!(demote(&mut document, ReadAs::Evidence, source.clone()));
+        let from = || ("x.md", source.clone());
+        assert!(demote(&mut document, ReadAs::Evidence, from()).claims);
         let sealed = document.seal().unwrap();
         let revision = sealed.revision();
         assert_eq!(revision.authority_level(), Authority::Data);
@@ -264,8 +311,41 @@ mod tests {
         assert!(revision.provenance().unwrap().is_complete());
         assert_eq!(revision.tags().collect::<Vec<_>>(), ["a"]);
         let mut plain = ObjectDocument::named("y", "Facts.");
-        assert!(!demote(&mut plain, ReadAs::Corpus, source));
+        assert!(!demote(&mut plain, ReadAs::Corpus, from()).claims);
         assert_eq!(plain.object_type, Some(ObjectType::Artifact));
+    }
+
+    #[test]
+    fn data_is_kept_up_to_date_from_its_own_file_alone() {
+        let told = |path: &str, origin: Option<&str>| {
+            let mut document = ObjectDocument {
+                update_path: Some(path.into()),
+                source_origin: origin.map(str::to_owned),
+                ..ObjectDocument::named("page", "Facts.")
+            };
+            let source = ("notes/page.md", Provenance::default());
+            let left = demote(&mut document, ReadAs::Evidence, source).update_path;
+            assert_ne!(left.is_some(), document.update_path.is_some(), "{path}");
+            left.is_none()
+        };
+        for own in [
+            "notes/page.md",
+            "./notes/page.md",
+            "file:docs/notes/page.md",
+        ] {
+            assert!(told(own, None) && told(own, Some("notes/page.md")), "{own}");
+            assert!(!told(own, Some("page.md")), "{own}");
+        }
+        for other in [
+            "",
+            "page.md",
+            "rules/page.md",
+            "../notes/page.md",
+            "/notes/page.md",
+            "https://evil.example/notes/page.md",
+        ] {
+            assert!(!told(other, None), "{other}");
+        }
     }
 
     #[test]

@@ -390,6 +390,11 @@ impl Revision {
         self.parts.origin.as_deref()
     }
 
+    /// The place that newer versions of it come from, as its author says.
+    pub fn update_path(&self) -> Option<&str> {
+        self.rare().update_path.as_deref()
+    }
+
     /// All sources that it was made from.
     pub fn origins(&self) -> impl Iterator<Item = &str> {
         let further = self.rare().origins.iter().map(String::as_str);

@@ -2,6 +2,7 @@
 
 mod check;
 mod memory;
+mod proposals;
 mod read;
 mod records;
 mod subject;
@@ -19,6 +20,7 @@ use crate::args::{Format, MigrateArgs, StoreArgs, StoreCommand, TenantArgs, Writ
 use crate::commands::stores;
 use crate::failure::{Failure, cell};
 
+pub(crate) use proposals::{text_of, waiting_of};
 pub(crate) use records::replay;
 
 /// Does what the subcommand says.
@@ -36,7 +38,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Retract(args) => write::retract(args),
         StoreCommand::Judge(args) => write::judge(args),
         StoreCommand::Refresh(args) => write::refresh(args),
-        StoreCommand::Proposals(args) => read::proposals(args),
+        StoreCommand::Proposals(args) => proposals::proposals(args),
         StoreCommand::Confirm(args) => write::confirm(args),
         StoreCommand::Export(args) => read::export(args),
         StoreCommand::Import(args) => write::import(args),
@@ -68,14 +70,6 @@ pub(crate) fn writing(args: &WritingArgs) -> Writing {
 
 pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
     named.iter().map(|named| object_id(tenant, named)).collect()
-}
-
-/// An error that calls an object as the user did, where it has the object's id.
-pub(crate) fn as_named(mut error: Error, named: &[(ObjectId, &str)]) -> Error {
-    for (id, name) in named {
-        error.what = error.what.replace(&id.to_string(), &cell(name));
-    }
-    error
 }
 
 /// Prints the result of a write, for people or for programs.

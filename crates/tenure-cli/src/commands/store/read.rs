@@ -4,21 +4,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
-use tenure::object::{Audited, Question, SourceKind, clip};
+use tenure::object::{Audited, Question, SourceKind};
 use tenure::time::Position;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
-use tenure_store::{
-    ExportLine, NotExported, Resident, SearchPage, Start, Tenant, WaitingKind, true_at,
-};
-use tenure_workspace::{
-    Ask, Choice, Clock, Reach, Reader, Workspace, archive, object_id, write_whole,
-};
+use tenure_store::{ExportLine, NotExported, Resident, SearchPage, Start, Tenant, true_at};
+use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
 use super::{objects, print_beliefs, tenant};
 use crate::args::{
-    AsOfArgs, AuditArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, ProposalsArgs,
-    SearchArgs,
+    AsOfArgs, AuditArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
 };
 use crate::commands::{flagged, instant, print, print_json, query, speak};
 use crate::failure::{Failure, cell, warning};
@@ -59,59 +54,6 @@ pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let resident = tenant.load_as_of(instant(&args.instant, "T")?)?;
     print_candidates(&resident, &[], args.tenant.format)
-}
-
-pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
-    let mut waiting = tenant(&args.tenant)?.proposals(Clock::machine().now(), None)?;
-    // What is pasted is to go to the store that was looked at. The address of a server may hold a secret.
-    let named = args.tenant.url.store.as_ref();
-    let named = named.filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
-    match named {
-        Some(url) if url.starts_with("sqlite:") => {
-            let each = waiting.into_iter();
-            waiting = each.map(|one| one.with_option("--store", url)).collect();
-        }
-        Some(_) if !waiting.is_empty() => {
-            anstream::eprintln!("note: add the --store of this command to those that it shows");
-        }
-        _ => {}
-    }
-    if args.tenant.format == Format::Json {
-        return print_json(&waiting);
-    }
-    if waiting.is_empty() {
-        return print("nothing waits for a person\n");
-    }
-    let text = waiting.iter().map(|one| {
-        let asks = match one.kind {
-            WaitingKind::Outcome => "accept or reject",
-            WaitingKind::Erasure => "erase or confirm",
-            WaitingKind::Entity => "one of its own?",
-            WaitingKind::Conflict => "which one stands?",
-            WaitingKind::Stale => "make it anew",
-            WaitingKind::Judged => "clean again?",
-            WaitingKind::Weakened => "evidence is over",
-            _ => "confirm or retract",
-        };
-        let since = one.since.map(|since| format!("  since {since}"));
-        let why = one.why.map(|why| format!("  {why}"));
-        let stated = one.other_name.as_ref();
-        let stated = stated.map(|name| format!("  in the place of {}", cell(name)));
-        let texts = one.texts.iter();
-        let texts = texts.map(|text| format!("  {}\n", cell(&clip(text))));
-        let ways = [&one.decide].into_iter().chain(&one.otherwise);
-        let ways = ways.map(|way| format!("  {}\n", cell(way)));
-        format!(
-            "{asks:<18}  {}{}{}{}\n{}{}",
-            cell(&one.name),
-            since.unwrap_or_default(),
-            why.unwrap_or_default(),
-            stated.unwrap_or_default(),
-            texts.collect::<String>(),
-            ways.collect::<String>()
-        )
-    });
-    print(&text.collect::<String>())
 }
 
 pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {

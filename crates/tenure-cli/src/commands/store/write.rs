@@ -170,7 +170,8 @@ pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
     let id = object_id(&tenant, &args.object.object)?;
     let writing = writing(&args.writing);
     let written = if args.waiting {
-        tenant.reject_waiting(id, Expect::Waiting, &writing)?
+        let waits = proposed(args.revision.as_deref())?.unwrap_or(Expect::Waiting);
+        tenant.reject_waiting(id, waits, &writing)?
     } else {
         tenant.retract(id, Expect::Any, &writing)?
     };
@@ -190,8 +191,21 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
 pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.confirm(vec![id], Clock::machine().now(), &writing(&args.writing))?;
+    let (now, writing) = (Clock::machine().now(), writing(&args.writing));
+    let written = match proposed(args.revision.as_deref())? {
+        Some(waits) => tenant.confirm_seen(id, now, (waits, None), &writing)?,
+        None => tenant.confirm(vec![id], now, &writing)?,
+    };
     print_written(&written, args.object.tenant.format)
+}
+
+/// The one proposal that is decided on, where one is named.
+fn proposed(revision: Option<&str>) -> Result<Option<Expect>, Failure> {
+    let revision = revision.map(|digest| {
+        let digest = digest.parse().map_err(|error: String| Error::input(error));
+        flagged("--revision", digest)
+    });
+    Ok(revision.transpose()?.map(Expect::Proposed))
 }
 
 pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
