@@ -4,31 +4,30 @@ use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tenure::belief::entity::{
     Entities, EntityEntry, EntityOp, EntityType, Looked, MIN_ALIAS, Mark, PartWeights, Profile,
     RelationType, Resolution, Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectId, Scope, default_trust};
+use tenure::object::{Authority, ObjectId, default_trust};
 use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
-use tenure::{ContextObject, Digest, Error};
+use tenure::{ContextObject, Error};
 
 use crate::audience::{Audience, Readers, SeenEntities, Sources, fresh_id};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::mentioned::{Line, SPOKEN, append, unmention};
+use crate::mentioned::{Line, append, unmention};
 use crate::notes::WriteNote;
+use crate::spoken::{Session, place};
 use crate::stored::unwritable;
 
 /// The log of the registry.
 pub(crate) const LOG: &str = "entities";
 /// The log of the policy whose weights a tenant's writes take.
 const WEIGHTS: &str = "policy/entities";
-/// The number of a session's entries in which its earlier entities are looked for.
-const MOST_EARLIER: u64 = 64;
 /// The most bytes of a text in which mentions are looked for as it is written.
 const MOST_TEXT: usize = 1 << 20;
 /// The most entries that the mentions of one object add.
@@ -105,10 +104,38 @@ pub(crate) struct KnownEntities(Mutex<BTreeMap<String, Known>>);
 struct Known {
     last: u64,
     entities: Entities,
+    asked: Asked,
     resolver: Resolver,
     /// The ids of those that have changed since the resolver was made.
     changed: BTreeSet<String>,
     sources: Sources,
+}
+
+/// The entities that waited for a person once, by the name and the candidates with which a mention made them. Where they came with
+/// an import, their ids are not what their names and the tenant's key give.
+#[derive(Debug, Default)]
+struct Asked(BTreeMap<(String, Vec<String>), Vec<String>>);
+
+impl Asked {
+    fn add(&mut self, entry: &EntityEntry) {
+        if let EntityOp::Create {
+            id,
+            name,
+            candidates,
+            pending: true,
+            ..
+        } = &entry.does
+            && entry.source.is_some()
+        {
+            let question = (name.clone(), candidates.clone());
+            self.0.entry(question).or_default().push(id.clone());
+        }
+    }
+
+    fn of(&self, name: &str, candidates: &[String]) -> &[String] {
+        let question = (name.to_owned(), candidates.to_vec());
+        self.0.get(&question).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What those who may see the same know of the registry, as far as this write has asked for it.
@@ -134,9 +161,13 @@ pub(crate) fn decided(mut entities: Vec<SeenEntity>) -> Vec<SeenEntity> {
 
 impl Known {
     fn read(rows: &mut dyn Read, tenant: &str, last: u64) -> Result<Known, Error> {
-        let entities = folded(&entries(rows)?);
+        let entries = entries(rows)?;
+        let entities = folded(&entries);
+        let mut asked = Asked::default();
+        entries.iter().for_each(|entry| asked.add(entry));
         Ok(Known {
             last,
+            asked,
             resolver: Resolver::new(decided(entities.seen(tenant, &|_| true)))?,
             entities,
             changed: BTreeSet::new(),
@@ -162,6 +193,7 @@ impl Known {
             let Ok(entry) = serde_json::from_str::<EntityEntry>(&body) else {
                 return Ok(Followed::Lost);
             };
+            self.asked.add(&entry);
             let about = entry.does.id().to_owned();
             let before = self.entities.meant(&about, &|_| true).map(str::to_owned);
             self.entities.apply(&entry).ok();
@@ -177,79 +209,6 @@ impl Known {
         self.last = last;
         Ok(Followed::All)
     }
-}
-
-/// The entities that one object of a session spoke of.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spoken {
-    source: ObjectId,
-    spoke: BTreeSet<String>,
-}
-
-/// The entities that the earlier objects of a session spoke of, and what this transaction adds to its log.
-#[derive(Default)]
-struct Session {
-    log: String,
-    last: u64,
-    earlier: BTreeSet<String>,
-    lines: Vec<String>,
-}
-
-impl Session {
-    /// Reads that of a session, among what the same people may see: what others spoke of there is no reference.
-    fn read(rows: &mut dyn Read, key: &[u8; 32], place: &[u8]) -> Result<Session, Error> {
-        let digest = Digest::keyed(key, &[&b"session"[..], place]).to_string();
-        let hex = digest.rsplit(':').next().unwrap_or_default();
-        let log = format!("{SPOKEN}{}", hex.get(..32).unwrap_or(hex));
-        let last = rows.last(&log)?;
-        let first = last.saturating_sub(MOST_EARLIER - 1).max(1);
-        let mut earlier = BTreeSet::new();
-        for (_, body) in rows.entries(&log, first..last + 1)? {
-            // What came from an erased object is gone with it.
-            if let Ok(spoken) = serde_json::from_str::<Spoken>(&body) {
-                earlier.extend(spoken.spoke);
-            }
-        }
-        Ok(Session {
-            log,
-            last,
-            earlier,
-            lines: Vec::new(),
-        })
-    }
-
-    /// Takes over what an object of it speaks of.
-    fn speaks(&mut self, source: ObjectId, spoke: BTreeSet<String>) -> Result<(), Error> {
-        if spoke.is_empty() {
-            return Ok(());
-        }
-        self.earlier.extend(spoke.iter().cloned());
-        let spoken = Spoken { source, spoke };
-        let line = serde_json::to_string(&spoken).map_err(|error| unwritable(&error))?;
-        self.lines.push(line);
-        Ok(())
-    }
-}
-
-/// The session of an object, as those know it who may see the object; none where it belongs to no session.
-fn place(object: &ContextObject) -> Result<Option<Vec<u8>>, Error> {
-    let revision = object.revision();
-    if revision.scope().session.is_none() {
-        return Ok(None);
-    }
-    let scope = Scope {
-        task: None,
-        ..Scope::clone(revision.scope())
-    };
-    let place = (scope, revision.classification().term());
-    let sites = object.sites();
-    let place = if sites.is_empty() {
-        serde_json::to_vec(&place)
-    } else {
-        serde_json::to_vec(&(place, sites))
-    };
-    Ok(Some(place.map_err(|error| unwritable(&error))?))
 }
 
 /// The weights of the policy that a tenant keeps under the name `entities`; where it keeps none, or what it keeps cannot be
@@ -312,6 +271,7 @@ pub(crate) fn resolve_written(
     let mut views: BTreeMap<Vec<u8>, Seen<'_>> = BTreeMap::new();
     let Known {
         entities,
+        asked,
         resolver,
         sources,
         ..
@@ -358,7 +318,7 @@ pub(crate) fn resolve_written(
             (&mut audience, &mut seen.looked),
             object,
             &around,
-            (&weights, &key),
+            (&weights, &key, asked),
         )?;
         // Data names what it likes.
         if let Some(session) = session
@@ -416,12 +376,8 @@ pub(crate) fn resolve_written(
     let written = objects.iter().map(|object| object.revision().object_id());
     own.sources.forget(written);
     all.insert(tenant.to_owned(), own);
-    for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
-        if !rows.append(&session.log, session.last, &session.lines)? {
-            return Err(Error::assertion(
-                "the log of what a session spoke of has one writer at a time",
-            ));
-        }
+    for session in sessions.into_values() {
+        session.append(rows)?;
     }
     append(rows, &mentioning)?;
     if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
@@ -465,7 +421,7 @@ fn operations<'r>(
     (audience, looked): (&mut Audience<'_, '_>, &mut Looked<'r>),
     object: &ContextObject,
     around: &Profile,
-    (weights, key): (&PartWeights, &[u8; 32]),
+    (weights, key, asked): (&PartWeights, &[u8; 32], &Asked),
 ) -> Result<Operations, Error> {
     let text = object.revision().content();
     let mut end = text.len().min(MOST_TEXT);
@@ -489,7 +445,11 @@ fn operations<'r>(
             (_, Sign::Mail | Sign::DocumentId) if !resolver.knows(&mention.name, audience) => false,
             _ => continue,
         };
-        let (id, is_known) = audience.id_of(key, &mention.name, &candidates)?;
+        let before = match is_question {
+            true => asked.of(&mention.name, &candidates),
+            false => &[],
+        };
+        let (id, is_known) = audience.id_of(key, &mention.name, &candidates, before)?;
         let is_full = operations.len() >= MOST_ADDED;
         if is_question {
             if let Some(meant) = audience.decided(&id)? {

@@ -11,6 +11,7 @@
 mod common;
 
 mod claims;
+mod copies;
 mod crashes;
 mod damage;
 mod decisions;
