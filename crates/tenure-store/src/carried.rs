@@ -15,7 +15,7 @@ use crate::engine::{PairRow, Read};
 use crate::logs::each_of;
 use crate::mentioned;
 use crate::outcomes;
-use crate::resolution::entries;
+use crate::resolution::{entries, folded, take_up};
 use crate::spoken;
 
 /// The number of objects whose judgements are read at once.
@@ -228,7 +228,7 @@ pub(crate) fn each_carried(
             }))?;
         }
     }
-    for entry in effective(rows)? {
+    for entry in registry(rows)? {
         each(&CarriedLine::Entity(Box::new(entry)))?;
     }
     each_of(rows, mentioned::LOG, &mut |line: mentioned::Line| {
@@ -257,13 +257,15 @@ pub(crate) fn each_carried(
     })
 }
 
-/// The entries of the registry that have an effect, the oldest first. One that has none now has had none at any instant.
-fn effective(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
+/// The entries of the registry, the oldest first, but for those that speak of an entity that is no more, since it was erased: they
+/// have no effect at any instant.
+fn registry(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
     let mut all = entries(rows)?;
     // One that was taken over from elsewhere is behind those that were there, however old it is.
     all.sort_by_key(|entry| entry.at);
+    let now = folded(&all);
     let mut entities = Entities::default();
-    all.retain(|entry| entities.apply(entry).is_ok());
+    all.retain(|entry| take_up(&mut entities, entry, &|id| now.holds(id)).is_ok());
     Ok(all)
 }
 

@@ -445,9 +445,10 @@ fn operations<'r>(
             (_, Sign::Mail | Sign::DocumentId) if !resolver.knows(&mention.name, audience) => false,
             _ => continue,
         };
-        let before = match is_question {
-            true => asked.of(&mention.name, &candidates),
-            false => &[],
+        let before = if is_question {
+            asked.of(&mention.name, &candidates)
+        } else {
+            &[]
         };
         let (id, is_known) = audience.id_of(key, &mention.name, &candidates, before)?;
         let is_full = operations.len() >= MOST_ADDED;
@@ -636,4 +637,48 @@ pub(crate) fn folded<'e>(entries: impl IntoIterator<Item = &'e EntityEntry>) -> 
         entities.apply(entry).ok();
     }
     entities
+}
+
+/// The ids of entities that an operation speaks of.
+pub(crate) fn ids_in(does: &EntityOp) -> Vec<&str> {
+    let mut ids = vec![does.id()];
+    match does {
+        EntityOp::Create { candidates, .. } => ids.extend(candidates.iter().map(String::as_str)),
+        EntityOp::Merge { into, .. } => ids.push(into),
+        EntityOp::Relate { to, .. } | EntityOp::RemoveRelation { to, .. } => ids.push(to),
+        _ => {}
+    }
+    ids
+}
+
+/// Applies an entry that goes from one tenant to another. Some have no effect any more and are history, and no error: what takes
+/// something back that was erased, and what was said of an entity that was erased and has come back since, which `comes` says.
+///
+/// # Errors
+///
+/// As [`Entities::apply`].
+pub(crate) fn take_up(
+    entities: &mut Entities,
+    entry: &EntityEntry,
+    comes: &dyn Fn(&str) -> bool,
+) -> Result<(), Error> {
+    let does = &entry.does;
+    let takes_back = matches!(
+        does,
+        EntityOp::Split { .. }
+            | EntityOp::Confirm { .. }
+            | EntityOp::Mark { value: None, .. }
+            | EntityOp::RemoveAlias { .. }
+            | EntityOp::RemoveRole { .. }
+            | EntityOp::RemoveRelation { .. }
+    );
+    let ids = ids_in(does);
+    let is_early = ids.iter().any(|id| !entities.holds(id));
+    let is_new = matches!(does, EntityOp::Create { .. });
+    let is_history =
+        !is_new && (takes_back || is_early) && ids.iter().all(|id| entities.holds(id) || comes(id));
+    match entities.apply(entry) {
+        Err(_) if is_history => Ok(()),
+        done => done,
+    }
 }

@@ -19,7 +19,7 @@ use crate::engine::{PairRow, Stamp, Write};
 use crate::mentioned;
 use crate::merged::pair_key;
 use crate::outcomes;
-use crate::resolution::{LOG, entries, folded};
+use crate::resolution::{LOG, entries, folded, ids_in, take_up};
 use crate::spoken::{Session, place};
 use crate::stored::unwritable;
 
@@ -266,6 +266,14 @@ impl Taken {
         let said = before.iter().map(json);
         let said: BTreeSet<String> = said.collect::<Result<_, _>>()?;
         let mut all = folded(&before);
+        let made = self
+            .entities
+            .iter()
+            .filter_map(|(_, entry)| match &entry.does {
+                EntityOp::Create { id, .. } => Some(&**id),
+                _ => None,
+            });
+        let made: BTreeSet<&str> = made.collect();
         let mut fresh: BTreeSet<&str> = BTreeSet::new();
         let mut lines = Vec::with_capacity(self.entities.len());
         for (line, entry) in &self.entities {
@@ -283,7 +291,7 @@ impl Taken {
                     .hint("import into a tenant of its own, or remove the lines that are about it");
                 return Err(at(*line, error));
             }
-            all.apply(entry).map_err(|error| at(*line, error))?;
+            take_up(&mut all, entry, &|id| made.contains(id)).map_err(|error| at(*line, error))?;
             if let EntityOp::Create { id, .. } = &entry.does {
                 fresh.insert(id);
             }
@@ -371,18 +379,6 @@ fn counters(line: UsageLine) -> (ObjectId, Usage) {
         last_confirmed,
     };
     (object_id, usage)
-}
-
-/// The ids of entities that an operation speaks of.
-fn ids_in(does: &EntityOp) -> Vec<&str> {
-    let mut ids = vec![does.id()];
-    match does {
-        EntityOp::Create { candidates, .. } => ids.extend(candidates.iter().map(String::as_str)),
-        EntityOp::Merge { into, .. } => ids.push(into),
-        EntityOp::Relate { to, .. } | EntityOp::RemoveRelation { to, .. } => ids.push(to),
-        _ => {}
-    }
-    ids
 }
 
 /// Checks a judgement by itself.
