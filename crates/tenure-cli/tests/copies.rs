@@ -132,7 +132,7 @@ fn a_line_that_cannot_be_is_named_and_nothing_is_written() {
     refused(
         2,
         format!("\n{}", export.replace("\"accept\"", "\"applaud\"")),
-        &[&place, "does", "expected: "],
+        &[&place, "outcome.does", "`withdraw` or `repeat`"],
     );
     let place = format!("broken.jsonl:{}", at("\"op\":\"merge\""));
     refused(

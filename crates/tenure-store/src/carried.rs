@@ -194,7 +194,10 @@ pub struct OutcomeEntry {
 
 /// A step that an outcome takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(
+    rename_all = "snake_case",
+    expecting = "no step of an outcome: `propose`, `accept`, `reject`, `withdraw` or `repeat`"
+)]
 #[non_exhaustive]
 pub enum OutcomeStep {
     /// It is proposed.
