@@ -26,6 +26,7 @@ mod conflicts;
 mod context;
 mod context_faults;
 mod contract;
+mod copies;
 mod crowd;
 mod damage;
 mod entities;

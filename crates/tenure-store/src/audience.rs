@@ -235,15 +235,23 @@ impl<'k, 'r> Audience<'k, 'r> {
         })
     }
 
-    /// The id of an entity that is new to them with this name, and of what it may be; and whether there is one with it.
+    /// The id of an entity that is new to them with this name, and of what it may be; and whether there is one with it. `before`
+    /// are those that were new by the same words.
     pub(crate) fn id_of(
         &mut self,
         key: &[u8; 32],
         name: &str,
         candidates: &[String],
+        before: &[String],
     ) -> Result<(String, bool), Error> {
         let id = fresh_id(key, name, candidates, None);
         if !self.entities.holds(&id) {
+            // It may have come from elsewhere.
+            for before in before {
+                if self.holds(before)? {
+                    return Ok((before.clone(), true));
+                }
+            }
             return Ok((id, false));
         }
         if self.holds(&id)? {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenure::belief::folded;
 use tenure::object::{ObjectId, clip};
 use tenure::{Digest, Error, ErrorKind};
 
@@ -41,6 +42,11 @@ pub(crate) fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
 /// The tombstone of an erased text: a keyed digest of its digest.
 pub(crate) fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
     Digest::keyed(key, &[b"blob", digest.bytes()])
+}
+
+/// The tombstone of an erased entity, or of a person: a keyed digest of an id or a mail address, in any case.
+pub(crate) fn entity_buried_as(key: &[u8; 32], id: &str) -> Digest {
+    Digest::keyed(key, &[b"entity", folded(id).as_bytes()])
 }
 
 /// Refuses to begin a log that was erased.

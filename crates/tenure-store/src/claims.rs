@@ -201,6 +201,29 @@ pub(crate) fn settle_written(
     touched: &[ObjectId],
     at_hand: &AtHand,
 ) -> Result<(), Error> {
+    settle_against(rows, touched, at_hand, Crowd::Strongest)
+}
+
+/// The same, of objects that came with the judgements that were made on them elsewhere: those stay that their claims give.
+pub(crate) fn settle_judged(rows: &mut dyn Write, touched: &[ObjectId]) -> Result<(), Error> {
+    settle_against(rows, touched, &AtHand::new(), Crowd::AsJudged)
+}
+
+/// The opponents of a claim where more than [`MOST_OPPONENTS`] claims stand on its slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Crowd {
+    /// The strongest.
+    Strongest,
+    /// Those with which it was judged already, if any was: which were the strongest changes with each write.
+    AsJudged,
+}
+
+fn settle_against(
+    rows: &mut dyn Write,
+    touched: &[ObjectId],
+    at_hand: &AtHand,
+    crowd: Crowd,
+) -> Result<(), Error> {
     if touched.is_empty() {
         return Ok(());
     }
@@ -230,15 +253,17 @@ pub(crate) fn settle_written(
     let slots: BTreeSet<i64> = slots.map(|claim| claim.slot).collect();
     let known = rows.pairs(Some(touched), None)?;
     let mut opponents: BTreeMap<i64, BTreeSet<ObjectId>> = BTreeMap::new();
+    let judged_on: BTreeSet<i64> = known.iter().map(|row| row.slot).collect();
     for slot in &slots {
         let strongest = rows.on_slot(*slot, MOST_OPPONENTS)?;
+        let is_crowded = strongest.len() >= MOST_OPPONENTS as usize;
+        if crowd == Crowd::AsJudged && is_crowded && judged_on.contains(slot) {
+            continue;
+        }
         opponents.insert(*slot, strongest.into_iter().collect());
     }
-    for row in &known {
-        let members = opponents.entry(row.slot).or_default();
-        members.extend([row.first, row.second]);
-    }
-    let others: BTreeSet<ObjectId> = opponents.values().flatten().copied().collect();
+    let mut others: BTreeSet<ObjectId> = opponents.values().flatten().copied().collect();
+    others.extend(known.iter().flat_map(|row| [row.first, row.second]));
     let others: Vec<ObjectId> = others
         .into_iter()
         .filter(|id| !changed.contains(id))
@@ -248,18 +273,24 @@ pub(crate) fn settle_written(
     let on_slot = by_slot(&all, &key);
     let on = |id, slot| on_slot.get(&(id, slot)).map_or(&[][..], Vec::as_slice);
     let mut wanted: BTreeMap<(ObjectId, ObjectId, i64), Kept> = BTreeMap::new();
+    let mut judge = |one: ObjectId, other: ObjectId, slot: i64| {
+        let (first, second) = (one.min(other), one.max(other));
+        if first == second || wanted.contains_key(&(first, second, slot)) {
+            return;
+        }
+        if let Some(kept) = judged(on(first, slot), on(second, slot)) {
+            wanted.insert((first, second, slot), kept);
+        }
+    };
     for (id, keys) in &index {
         for slot in keys.iter().map(|claim| claim.slot) {
             for other in opponents.get(&slot).into_iter().flatten() {
-                let (first, second) = (*id.min(other), *id.max(other));
-                if first == second || wanted.contains_key(&(first, second, slot)) {
-                    continue;
-                }
-                if let Some(kept) = judged(on(first, slot), on(second, slot)) {
-                    wanted.insert((first, second, slot), kept);
-                }
+                judge(*id, *other, slot);
             }
         }
+    }
+    for row in &known {
+        judge(row.first, row.second, row.slot);
     }
     let (mut close, mut open) = (Vec::new(), Vec::new());
     for row in known {

@@ -22,7 +22,7 @@ use crate::tenant::{Tenant, Writing, Written};
 use crate::written::Effect;
 
 /// The longest note of a decision, in bytes.
-const MOST_NOTE: usize = 8 << 10;
+pub(crate) const MOST_NOTE: usize = 8 << 10;
 /// The most objects of a circle that an error names.
 const MOST_NAMED: usize = 8;
 /// The most looks at what a caller may see of two objects that are written meanwhile.

@@ -392,6 +392,8 @@ pub trait Read {
     fn pair_run(&mut self, run: &PairRun<'_>) -> Result<Vec<PairRow>, Error>;
     /// Every judgement on two objects, the oldest first.
     fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error>;
+    /// Every judgement on two objects of which the first is one of these, by both, the oldest first.
+    fn pairs_ever(&mut self, first: &[ObjectId]) -> Result<Vec<PairRow>, Error>;
     /// The damaged revisions that are left out.
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error>;
 }
@@ -409,6 +411,8 @@ pub trait Write: Read {
     fn set_claims(&mut self, objects: &[(ObjectId, Vec<ClaimKey>)]) -> Result<(), Error>;
     /// Ends judgements on pairs, and begins others.
     fn change_pairs(&mut self, close: &[PairRow], open: &[PairRow]) -> Result<(), Error>;
+    /// Puts in judgements on pairs that were made elsewhere, with the instants at which they were held there.
+    fn put_pairs(&mut self, pairs: &[PairRow]) -> Result<(), Error>;
     /// Notes a write in the log.
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error>;
     /// Holds up other writers of the tenant from now on, where the engine does not do so anyway.

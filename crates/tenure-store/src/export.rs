@@ -1,34 +1,34 @@
-//! All that is believed, and the texts that are kept, line by line.
+//! All that a tenant keeps of what it believes, and the texts that are kept, line by line.
 
 use serde::Serialize;
 use tenure::{Digest, Error};
 
 use crate::blobs::{TextLine, unaltered};
+use crate::carried::{CarriedLine, each_carried};
 use crate::engine::Read;
-use crate::outcomes::proposed_outcomes;
-use crate::resolution::Registry;
+use crate::outcomes::mistakes;
+use crate::spoken;
 use crate::stored::{Line, each_line};
 use crate::tenant::Tenant;
 
 /// A line of an export.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum ExportLine<'l> {
     /// A belief about an object.
     Belief(&'l Line),
+    /// What else is kept.
+    Carried(&'l CarriedLine),
     /// A text that is kept by its digest.
     Text(&'l TextLine),
 }
 
-/// Counts of what a tenant holds besides its objects, and an export leaves out.
+/// Counts of what an export leaves out, since it means something under the tenant's own key alone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NotExported {
-    /// The number of entities of the registry.
-    pub entities: usize,
-    /// The number of decisions between claims that people made and that hold now.
-    pub decisions: usize,
-    /// The number of outcomes. An export has their objects, but not who proposed them or who decided.
-    pub outcomes: usize,
+    /// The number of corrections of which the mistake is known by a keyed digest: the copy does not know its words again.
+    pub mistakes: usize,
 }
 
 impl Tenant {
@@ -40,11 +40,25 @@ impl Tenant {
     pub fn not_exported(&self) -> Result<NotExported, Error> {
         self.read(|rows| {
             Ok(NotExported {
-                entities: Registry::read(rows, None)?.entities.len(),
-                decisions: rows.decided(None, None)?.len(),
-                outcomes: proposed_outcomes(rows)?,
+                mistakes: mistakes(rows)?,
             })
         })
+    }
+
+    /// Calls `each` with a line for every belief there ever was (by object, in the order in which they came, then by time), and
+    /// then for everything else that a copy needs to compile the same: counters, the registry of entities, what texts mention and
+    /// sessions spoke of, the judgements on pairs of claims, and what was done with outcomes. The same store gives the same
+    /// lines. Damaged revisions that were set aside have none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) at the first revision that is not what was written, naming it;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached, and what `each` fails with.
+    pub fn export(
+        &self,
+        each: &mut dyn FnMut(ExportLine<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.read(|rows| lines(rows, each))
     }
 
     /// Calls `each` with the lines of [`Tenant::export`], and then with every text that is kept by its digest,
@@ -71,7 +85,7 @@ impl Tenant {
                         .hint("allow more with --texts-limit")
                 })?;
             }
-            each_line(rows, &mut |line| each(ExportLine::Belief(line)))?;
+            lines(rows, each)?;
             for digest in digests {
                 let bytes = listed(rows, digest)?;
                 each(ExportLine::Text(&TextLine::of(digest, bytes)))?;
@@ -79,6 +93,20 @@ impl Tenant {
             Ok(())
         })
     }
+}
+
+fn lines(
+    rows: &mut dyn Read,
+    each: &mut dyn FnMut(ExportLine<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut spoken = spoken::Exported::read(rows)?;
+    let left_out = each_line(rows, &mut |line, object| {
+        spoken.see(object)?;
+        each(ExportLine::Belief(line))
+    })?;
+    each_carried(rows, &spoken, &left_out, &mut |line| {
+        each(ExportLine::Carried(line))
+    })
 }
 
 /// A text that the list of all names.

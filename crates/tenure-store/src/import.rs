@@ -4,23 +4,96 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectId, RevisionId, Sealer, clip};
+use tenure::request::from_json;
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
 
 use crate::beside::{head_of, is_beside};
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
-use crate::claims::settle_claims;
+use crate::carried::CarriedLine;
+use crate::claims::{settle_claims, settle_judged};
 use crate::engine::{BeliefRow, Change, IndexRow};
 use crate::index::{Wording, digests};
 use crate::notes::{WriteNote, note_on_claim};
 use crate::resolution::resolve_written;
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
+use crate::taken::Taken;
 use crate::tenant::Tenant;
 use crate::written::{Outcome, Put, Writing, Written, WrittenObject};
+
+/// The lines of an export, or of objects to write, as they are read.
+#[derive(Default, Debug)]
+pub struct Import {
+    /// Each with its number.
+    beliefs: Vec<(usize, Line)>,
+    carried: Vec<(usize, CarriedLine)>,
+    texts: Vec<TextLine>,
+}
+
+/// Tells lines by the fields that only one kind has.
+#[derive(Deserialize)]
+struct Kind {
+    text_digest: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
+    entity: Option<IgnoredAny>,
+    mention: Option<IgnoredAny>,
+    spoken: Option<IgnoredAny>,
+    conflict: Option<IgnoredAny>,
+    outcome: Option<IgnoredAny>,
+}
+
+impl Import {
+    /// Adds a line: what it says, and its number, which errors name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when it is none of an export.
+    pub fn read(&mut self, number: usize, line: &str) -> Result<(), Error> {
+        let kind = serde_json::from_str::<Kind>(line).ok();
+        let is_text = kind.as_ref().is_some_and(|kind| kind.text_digest.is_some());
+        let is_carried = kind.is_some_and(|kind| {
+            let own = [&kind.usage, &kind.entity, &kind.mention, &kind.spoken];
+            let own = own.into_iter().chain([&kind.conflict, &kind.outcome]);
+            own.into_iter().any(Option::is_some)
+        });
+        let read = if is_text {
+            from_json(line, "").map(|line| self.texts.push(line))
+        } else if is_carried {
+            from_json(line, "").map(|line| self.carried.push((number, line)))
+        } else {
+            from_json(line, "").map(|line| self.beliefs.push((number, line)))
+        };
+        let hint = "an object to write stands under `object`; `tenure store put` takes objects as they are";
+        read.map_err(|error| {
+            let error = match error.expected {
+                Some(_) => error.hint(hint),
+                None => error.expected("a line of `tenure store export`, or an `object` to write"),
+            };
+            error.at("the import", Some(number))
+        })
+    }
+
+    /// The number of lines.
+    pub fn len(&self) -> usize {
+        self.beliefs.len() + self.carried.len() + self.texts.len()
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of texts.
+    pub fn texts(&self) -> usize {
+        self.texts.len()
+    }
+}
 
 impl Tenant {
     /// Takes over the history of objects, with the instants at which it was believed. All of it, or
@@ -48,19 +121,40 @@ impl Tenant {
         texts: Vec<TextLine>,
         writing: &Writing,
     ) -> Result<Written, Error> {
+        let import = Import {
+            beliefs: (1..).zip(lines).collect(),
+            carried: Vec::new(),
+            texts,
+        };
+        self.import_whole(import, writing)
+    }
+
+    /// Takes over all lines of an export: the tenant then compiles what the tenant did that was exported, at every instant up to
+    /// the export. All of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::import_with_texts`]; [`ErrorKind::Input`] when a line speaks of an object that is not among them, or says what
+    /// another one contradicts; [`ErrorKind::Conflict`] when something else is known here of one of the entities;
+    /// [`ErrorKind::Policy`] when one of them was erased here. The error names the line.
+    pub fn import_whole(&self, import: Import, writing: &Writing) -> Result<Written, Error> {
+        let Import {
+            beliefs,
+            carried,
+            texts,
+        } = import;
         let texts = Blobs::read(texts)?;
-        let text = serde_json::to_vec(&lines).map_err(|error| {
-            Error::input(format!("the lines cannot be written as JSON: {error}"))
-        })?;
-        if lines.iter().all(|line| line.tx_start.is_none()) {
-            let puts = lines.into_iter().map(|line| Put::new(line.object));
+        let asked = asked(&beliefs, &carried)?;
+        let is_new = beliefs.iter().all(|(_, line)| line.tx_start.is_none());
+        if is_new && carried.is_empty() {
+            let puts = beliefs.into_iter().map(|(_, line)| Put::new(line.object));
             return self.put_with(puts.collect(), texts, writing);
         }
         let mut sealer = Sealer::default();
         let mut wording = Wording::default();
-        let mut sealed = Vec::with_capacity(lines.len());
-        for (at, mut line) in lines.into_iter().enumerate() {
-            let broken = |what: String| Error::input(what).at("the import", Some(at + 1));
+        let mut sealed = Vec::with_capacity(beliefs.len());
+        for (number, mut line) in beliefs {
+            let broken = |what: String| Error::input(what).at("the import", Some(number));
             let Some(opened) = line.tx_start else {
                 return Err(
                     broken("the line has no `tx_start`, though others have".into())
@@ -77,7 +171,7 @@ impl Tenant {
                 .is_some_and(|tenant| *tenant != *self.name)
             {
                 let what = format!("`{}` belongs to another tenant", clip(&line.object.name));
-                return Err(Error::new(ErrorKind::Policy, what).at("the import", Some(at + 1)));
+                return Err(Error::new(ErrorKind::Policy, what).at("the import", Some(number)));
             }
             line.object.tenant_id = Some(self.name.to_string());
             let object = sealer.seal(line.object.clone())?;
@@ -97,7 +191,8 @@ impl Tenant {
             };
             sealed.push((line, object, opened, said));
         }
-        let asked = texts.asked_with(Digest::of(&text));
+        let taken = Taken::read(carried, sealed.iter().map(|(_, object, ..)| &**object))?;
+        let asked = texts.asked_with(asked);
         let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "import", asked, move |rows| {
             texts.keep(rows)?;
@@ -121,7 +216,11 @@ impl Tenant {
                 ));
             }
             let distinct: BTreeSet<&ObjectId> = ids.iter().collect();
-            let mut free = rows.take_places(distinct.len() as u64)?..;
+            let first = match distinct.len() as u64 {
+                0 => 0,
+                count => rows.take_places(count)?,
+            };
+            let mut free = first..;
             let mut change = Change::default();
             let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
             let mut order = Vec::new();
@@ -212,10 +311,16 @@ impl Tenant {
                 .collect();
             rows.change(&change)?;
             rows.index(&indexed)?;
+            taken.write(rows)?;
             let claims = sealed.iter().map(|(_, object, ..)| object.revision());
             let claims = claims.filter(|revision| revision.normalized_claim().is_some());
             let claims: BTreeSet<ObjectId> = claims.map(|revision| revision.object_id()).collect();
-            settle_claims(rows, &claims.into_iter().collect::<Vec<_>>())?;
+            let claims: Vec<ObjectId> = claims.into_iter().collect();
+            if taken.is_judged() {
+                settle_judged(rows, &claims)?;
+            } else {
+                settle_claims(rows, &claims)?;
+            }
             let believed = sealed.iter().filter(|(line, ..)| line.tx_end.is_none());
             let believed = believed.map(|(_, object, ..)| &**object);
             let believed: Vec<&ContextObject> = believed
@@ -224,8 +329,10 @@ impl Tenant {
                     !beside.contains(&(revision.object_id(), revision.id()))
                 })
                 .collect();
-            for (id, note) in resolve_written(rows, &tenant, &known, &believed)? {
-                notes.entry(id).or_insert(note);
+            if !taken.is_bound() {
+                for (id, note) in resolve_written(rows, &tenant, &known, &believed)? {
+                    notes.entry(id).or_insert(note);
+                }
             }
             let written = order.into_iter().map(|object_id| WrittenObject {
                 object_id,
@@ -237,6 +344,19 @@ impl Tenant {
             Ok(written.collect())
         })
     }
+}
+
+/// The digest of what is asked for, but for the texts.
+fn asked(beliefs: &[(usize, Line)], carried: &[(usize, CarriedLine)]) -> Result<Digest, Error> {
+    let failed = |error| Error::input(format!("the lines cannot be written as JSON: {error}"));
+    let lines: Vec<&Line> = beliefs.iter().map(|(_, line)| line).collect();
+    let own = Digest::of(&serde_json::to_vec(&lines).map_err(failed)?);
+    if carried.is_empty() {
+        return Ok(own);
+    }
+    let lines: Vec<&CarriedLine> = carried.iter().map(|(_, line)| line).collect();
+    let carried = serde_json::to_vec(&lines).map_err(failed)?;
+    Ok(Digest::of_parts([&own.bytes()[..], &carried]))
 }
 
 /// Returns whether two beliefs about one object were held at once for one time, or waited at once for one.

@@ -31,10 +31,7 @@ impl Judged {
             // What was retracted is judged as it was then, for whatever time.
             Some(before) if before.beliefs.is_empty() => {
                 let mut all = rows.history(id)?;
-                let last = all
-                    .iter()
-                    .filter_map(|row| row.closed)
-                    .max_by_key(|end| end.version);
+                let last = all.iter().filter_map(|row| row.closed).max();
                 all.retain(|row| row.closed == last);
                 all
             }

@@ -40,6 +40,7 @@ mod beliefs;
 mod beside;
 mod blobs;
 mod buried;
+mod carried;
 mod check;
 mod claims;
 mod confirm;
@@ -78,12 +79,14 @@ mod resolution;
 mod rings;
 mod search;
 mod settle;
+mod spoken;
 mod sqlite;
 mod stale;
 mod stated;
 mod store;
 mod stored;
 mod sweep;
+mod taken;
 mod tenant;
 mod tied;
 #[cfg(feature = "tls")]
@@ -94,6 +97,9 @@ mod written;
 
 pub use beside::believed_first;
 pub use blobs::TextLine;
+pub use carried::{
+    CarriedLine, ConflictLine, MentionLine, OutcomeEntry, OutcomeStep, SpokenLine, UsageLine,
+};
 pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
@@ -101,6 +107,7 @@ pub use evidence::{BeliefWithEvidence, Link, Silence, Weakening};
 pub use expiry::Weakened;
 pub use export::{ExportLine, NotExported};
 pub use idempotency::check_key;
+pub use import::Import;
 pub use labels::Sees;
 pub use logs::{Append, WriteKey};
 pub use notes::{FlaggedText, WriteNote};

@@ -210,7 +210,7 @@ impl Merges {
         let row = PairRow {
             first,
             second,
-            slot: merged_key(key, &kept),
+            slot: pair_key(key, &kept),
             opened,
             closed: None,
             body: String::new(),
@@ -319,8 +319,10 @@ impl First {
     }
 }
 
-/// The key of a pair that a merge makes: of the two ids and the slot.
-fn merged_key(key: &[u8; 32], kept: &Kept) -> i64 {
-    let ids = kept.merged.as_ref().map(|ids| ids.join("\u{1f}"));
-    slot_key(key, &ids.unwrap_or_default(), &kept.slot)
+/// The key of a judgement: of the entity and the slot; of a pair that a merge makes, of the two ids and the slot.
+pub(crate) fn pair_key(key: &[u8; 32], kept: &Kept) -> i64 {
+    match &kept.merged {
+        Some(ids) => slot_key(key, &ids.join("\u{1f}"), &kept.slot),
+        None => slot_key(key, &kept.entity, &kept.slot),
+    }
 }

@@ -14,9 +14,11 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
 use crate::beside::any_believed;
+use crate::carried::{OutcomeEntry, OutcomeStep};
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::{activate, rejudge_all, retract_all};
 use crate::labels::{Parts, Sees, open};
+use crate::logs::each_of;
 use crate::notes::WriteNote;
 use crate::put::put;
 use crate::stored::unwritable;
@@ -130,11 +132,7 @@ impl Folded {
 
 fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
     let mut outcomes: BTreeMap<ObjectId, Folded> = BTreeMap::new();
-    for (_, body) in rows.entries(LOG, 1..u64::MAX)? {
-        // What came from an erased object is gone with it.
-        let Ok(entry) = serde_json::from_str::<Entry>(&body) else {
-            continue;
-        };
+    each_of(rows, LOG, &mut |entry: Entry| {
         let known = outcomes.get_mut(&entry.source);
         match (entry.does, known) {
             (Does::Propose, _) => {
@@ -153,19 +151,115 @@ fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
                 known.decided = Some(entry);
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(outcomes)
 }
 
-/// The number of outcomes that were ever proposed.
-pub(crate) fn proposed_outcomes(rows: &mut dyn Read) -> Result<usize, Error> {
-    Ok(folded(rows)?.len())
+/// The number of outcomes that correct a mistake of which the words are known by a digest under the tenant's key.
+pub(crate) fn mistakes(rows: &mut dyn Read) -> Result<usize, Error> {
+    let outcomes = folded(rows)?;
+    let corrects = |known: &&Folded| known.proposed.mistake.is_some();
+    Ok(outcomes.values().filter(corrects).count())
 }
 
-fn append(rows: &mut dyn Write, entry: &Entry) -> Result<(), Error> {
-    let line = serde_json::to_string(entry).map_err(|error| unwritable(&error))?;
+/// Calls `each` with every step of an outcome, in the order of the log.
+pub(crate) fn each_entry(
+    rows: &mut dyn Read,
+    each: &mut dyn FnMut(OutcomeEntry) -> Result<(), Error>,
+) -> Result<(), Error> {
+    each_of(rows, LOG, &mut |entry: Entry| {
+        each(OutcomeEntry {
+            at: entry.at,
+            object_id: entry.source,
+            does: match entry.does {
+                Does::Propose => OutcomeStep::Propose,
+                Does::Decide(decision) => OutcomeStep::Decide(decision),
+                Does::Repeat => OutcomeStep::Repeat,
+            },
+            by: entry.by,
+            kind: entry.kind,
+            record: entry.record_id,
+        })
+    })
+}
+
+/// Checks the steps of outcomes that were taken elsewhere, each with the number of its line: no step is taken from a state in
+/// which an outcome cannot take it.
+pub(crate) fn check_steps(steps: &[(usize, OutcomeEntry)]) -> Result<(), (usize, Error)> {
+    let mut states: BTreeMap<ObjectId, (OutcomeState, Instant)> = BTreeMap::new();
+    for (line, step) in steps {
+        let broken = |error: Error| Err((*line, error));
+        let before = states.get(&step.object_id).copied();
+        if let Some((_, last)) = before.filter(|(_, last)| step.at < *last) {
+            let what = format!(
+                "the step is of {}, and the one before it of {last}",
+                step.at
+            );
+            return broken(
+                Error::input(what).expected("the steps of an outcome, the oldest first"),
+            );
+        }
+        let decision = match step.does {
+            OutcomeStep::Propose if step.kind.is_none() => {
+                let error = Error::input("the proposal has no `kind`");
+                return broken(error.expected("`correction` or `outcome`"));
+            }
+            OutcomeStep::Decide(decision) => Some(decision),
+            OutcomeStep::Propose | OutcomeStep::Repeat => None,
+        };
+        let state = match (before, decision) {
+            (None, _) if step.does != OutcomeStep::Propose => {
+                return broken(
+                    no_outcome(step.object_id)
+                        .expected("its proposal on a line before")
+                        .hint("take over all lines of the export"),
+                );
+            }
+            (Some((state, _)), Some(decision)) if state != decision.states().0 => {
+                return broken(in_state(state, decision).hint("take over all lines of the export"));
+            }
+            (_, Some(decision)) => {
+                let by = step.by.as_deref().unwrap_or_default();
+                person(by).map_err(|error| (*line, error))?;
+                decision.states().1
+            }
+            (_, None) if step.does == OutcomeStep::Propose => OutcomeState::Proposed,
+            (before, None) => before.map_or(OutcomeState::Proposed, |(state, _)| state),
+        };
+        states.insert(step.object_id, (state, step.at));
+    }
+    Ok(())
+}
+
+/// Adds steps that were taken elsewhere.
+pub(crate) fn take(rows: &mut dyn Write, steps: &[(usize, OutcomeEntry)]) -> Result<(), Error> {
+    let entries = steps.iter().map(|(_, step)| Entry {
+        at: step.at,
+        source: step.object_id,
+        does: match step.does {
+            OutcomeStep::Propose => Does::Propose,
+            OutcomeStep::Decide(decision) => Does::Decide(decision),
+            OutcomeStep::Repeat => Does::Repeat,
+        },
+        by: step.by.clone(),
+        kind: step.kind,
+        record_id: step.record.clone(),
+        mistake: None,
+    });
+    append(rows, &entries.collect::<Vec<_>>())
+}
+
+fn append(rows: &mut dyn Write, entries: &[Entry]) -> Result<(), Error> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let lines = entries.iter().map(serde_json::to_string);
+    let lines: Vec<String> = lines
+        .collect::<Result<_, _>>()
+        .map_err(|error| unwritable(&error))?;
     let last = rows.last(LOG)?;
-    if !rows.append(LOG, last, &[line])? {
+    if !rows.append(LOG, last, &lines)? {
         return Err(Error::assertion(
             "the log of outcomes has one writer at a time",
         ));
@@ -292,7 +386,7 @@ impl Tenant {
                 })
             };
             if let Some(known) = same.iter().find(stands) {
-                append(rows, &entry(*known, Does::Repeat))?;
+                append(rows, &[entry(*known, Does::Repeat)])?;
                 let repeats = outcomes.get(known).map_or(0, |known| known.repeats);
                 return counted(rows, *known, repeats + 1);
             }
@@ -307,7 +401,7 @@ impl Tenant {
                 }
             }
             let (written, _) = put(rows, &tenant, &drafts, &wordings)?;
-            append(rows, &entry(id, Does::Propose))?;
+            append(rows, &[entry(id, Does::Propose)])?;
             Ok(written)
         })
     }
@@ -370,7 +464,7 @@ impl Tenant {
                 record_id: None,
                 mistake: None,
             };
-            append(rows, &entry)?;
+            append(rows, &[entry])?;
             if decision == OutcomeDecision::Accept {
                 return activate(rows, &[id], &Parts::default());
             }
@@ -412,18 +506,16 @@ impl Tenant {
                 return Err(Error::new(ErrorKind::Conflict, what)
                     .expected("one that was accepted: before that, a mistake is no repeat"));
             }
-            append(
-                rows,
-                &Entry {
-                    at: stamp.at,
-                    source: id,
-                    does: Does::Repeat,
-                    by: by.clone(),
-                    kind: None,
-                    record_id: record.clone(),
-                    mistake: None,
-                },
-            )?;
+            let entry = Entry {
+                at: stamp.at,
+                source: id,
+                does: Does::Repeat,
+                by: by.clone(),
+                kind: None,
+                record_id: record.clone(),
+                mistake: None,
+            };
+            append(rows, &[entry])?;
             counted(rows, id, known.repeats + 1)
         })
     }

@@ -10,7 +10,7 @@ use tenure::{ContextObject, Error};
 use crate::engine::{BeliefRow, Read, Stamp, WriteRow};
 use crate::index::SearchedText;
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
-use crate::stored::{Line, StoredObject, believed, each_line, read_revision};
+use crate::stored::{StoredObject, believed, read_revision};
 use crate::tenant::Tenant;
 
 impl Tenant {
@@ -197,17 +197,6 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn written(&self, version: u64) -> Result<Option<Stamp>, Error> {
         self.read(|rows| rows.written(version))
-    }
-
-    /// Calls `each` with a line for every belief there ever was: by object, in the order in which they
-    /// came, then by time. The same store gives the same lines. Damaged revisions that were set aside have none.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) at the first revision that is not what was written, naming it;
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached, and what `each` fails with.
-    pub fn export(&self, each: &mut dyn FnMut(&Line) -> Result<(), Error>) -> Result<(), Error> {
-        self.read(|rows| each_line(rows, each))
     }
 }
 

@@ -4,31 +4,30 @@ use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, EntityType, Looked, MIN_ALIAS, Mark, PartWeights, Profile,
-    RelationType, Resolution, ResolvedMention, Resolver, SeenEntity, Sign,
+    Entities, EntityEntry, EntityOp, EntityType, Looked, MIN_ALIAS, Mark, Metadata, PartWeights,
+    Profile, RelationType, Resolution, ResolvedMention, Resolver, SeenEntity, Sign,
 };
 use tenure::belief::folded as folded_name;
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectId, Scope, default_trust};
+use tenure::object::{Authority, ObjectId, default_trust};
 use tenure::policy::EntityPolicy;
 use tenure::time::Instant;
-use tenure::{ContextObject, Digest, Error};
+use tenure::{ContextObject, Error};
 
 use crate::audience::{Audience, Readers, SeenEntities, Sources, fresh_id};
 use crate::buried::NOTICE;
 use crate::engine::{Read, Write};
-use crate::mentioned::{Line, Mentioned, SPOKEN, append, unmention};
+use crate::mentioned::{Line, Mentioned, append, unmention};
 use crate::notes::WriteNote;
+use crate::spoken::{Session, place};
 use crate::stored::unwritable;
 
 /// The log of the registry.
 pub(crate) const LOG: &str = "entities";
 /// The log of the policy whose weights a tenant's writes take.
 const WEIGHTS: &str = "policy/entities";
-/// The number of a session's entries in which its earlier entities are looked for.
-const MOST_EARLIER: u64 = 64;
 /// The most bytes of a text in which mentions are looked for as it is written.
 const MOST_TEXT: usize = 1 << 20;
 /// The most entries that the mentions of one object add.
@@ -105,10 +104,47 @@ pub(crate) struct KnownEntities(Mutex<BTreeMap<String, Known>>);
 struct Known {
     last: u64,
     entities: Entities,
+    asked: Asked,
     resolver: Resolver,
     /// The ids of those that have changed since the resolver was made.
     changed: BTreeSet<String>,
     sources: Sources,
+}
+
+/// The entities that waited for a person once, by the name and the candidates with which a mention made them. Where they came with
+/// an import, their ids are not what their names and the tenant's key give.
+#[derive(Debug, Default)]
+struct Asked(BTreeMap<(String, Vec<String>), Vec<String>>);
+
+impl Asked {
+    fn add(&mut self, entry: &EntityEntry) {
+        if let EntityOp::Create {
+            id,
+            name,
+            metadata,
+            candidates,
+            pending: true,
+            ..
+        } = &entry.does
+            && entry.source.is_some()
+        {
+            let question = (question(name, metadata), candidates.clone());
+            self.0.entry(question).or_default().push(id.clone());
+        }
+    }
+
+    fn of(&self, question: &str, candidates: &[String]) -> &[String] {
+        let asked = (question.to_owned(), candidates.to_vec());
+        self.0.get(&asked).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What is asked of a name: beside two addresses, one name is two questions.
+fn question(name: &str, metadata: &Metadata) -> String {
+    match &metadata.mail {
+        Some(mail) if mail != name => format!("{name} <{mail}>"),
+        _ => name.to_owned(),
+    }
 }
 
 /// What those who may see the same know of the registry, as far as this write has asked for it.
@@ -134,9 +170,13 @@ pub(crate) fn decided(mut entities: Vec<SeenEntity>) -> Vec<SeenEntity> {
 
 impl Known {
     fn read(rows: &mut dyn Read, tenant: &str, last: u64) -> Result<Known, Error> {
-        let entities = folded(&entries(rows)?);
+        let entries = entries(rows)?;
+        let entities = folded(&entries);
+        let mut asked = Asked::default();
+        entries.iter().for_each(|entry| asked.add(entry));
         Ok(Known {
             last,
+            asked,
             resolver: Resolver::new(decided(entities.seen(tenant, &|_| true)))?,
             entities,
             changed: BTreeSet::new(),
@@ -162,6 +202,7 @@ impl Known {
             let Ok(entry) = serde_json::from_str::<EntityEntry>(&body) else {
                 return Ok(Followed::Lost);
             };
+            self.asked.add(&entry);
             let about = entry.does.id().to_owned();
             let before = self.entities.meant(&about, &|_| true).map(str::to_owned);
             self.entities.apply(&entry).ok();
@@ -177,79 +218,6 @@ impl Known {
         self.last = last;
         Ok(Followed::All)
     }
-}
-
-/// The entities that one object of a session spoke of.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spoken {
-    source: ObjectId,
-    spoke: BTreeSet<String>,
-}
-
-/// The entities that the earlier objects of a session spoke of, and what this transaction adds to its log.
-#[derive(Default)]
-struct Session {
-    log: String,
-    last: u64,
-    earlier: BTreeSet<String>,
-    lines: Vec<String>,
-}
-
-impl Session {
-    /// Reads that of a session, among what the same people may see: what others spoke of there is no reference.
-    fn read(rows: &mut dyn Read, key: &[u8; 32], place: &[u8]) -> Result<Session, Error> {
-        let digest = Digest::keyed(key, &[&b"session"[..], place]).to_string();
-        let hex = digest.rsplit(':').next().unwrap_or_default();
-        let log = format!("{SPOKEN}{}", hex.get(..32).unwrap_or(hex));
-        let last = rows.last(&log)?;
-        let first = last.saturating_sub(MOST_EARLIER - 1).max(1);
-        let mut earlier = BTreeSet::new();
-        for (_, body) in rows.entries(&log, first..last + 1)? {
-            // What came from an erased object is gone with it.
-            if let Ok(spoken) = serde_json::from_str::<Spoken>(&body) {
-                earlier.extend(spoken.spoke);
-            }
-        }
-        Ok(Session {
-            log,
-            last,
-            earlier,
-            lines: Vec::new(),
-        })
-    }
-
-    /// Takes over what an object of it speaks of.
-    fn speaks(&mut self, source: ObjectId, spoke: BTreeSet<String>) -> Result<(), Error> {
-        if spoke.is_empty() {
-            return Ok(());
-        }
-        self.earlier.extend(spoke.iter().cloned());
-        let spoken = Spoken { source, spoke };
-        let line = serde_json::to_string(&spoken).map_err(|error| unwritable(&error))?;
-        self.lines.push(line);
-        Ok(())
-    }
-}
-
-/// The session of an object, as those know it who may see the object; none where it belongs to no session.
-fn place(object: &ContextObject) -> Result<Option<Vec<u8>>, Error> {
-    let revision = object.revision();
-    if revision.scope().session.is_none() {
-        return Ok(None);
-    }
-    let scope = Scope {
-        task: None,
-        ..Scope::clone(revision.scope())
-    };
-    let place = (scope, revision.classification().term());
-    let sites = object.sites();
-    let place = if sites.is_empty() {
-        serde_json::to_vec(&place)
-    } else {
-        serde_json::to_vec(&(place, sites))
-    };
-    Ok(Some(place.map_err(|error| unwritable(&error))?))
 }
 
 /// The weights of the policy that a tenant keeps under the name `entities`; where it keeps none, or what it keeps cannot be
@@ -347,6 +315,7 @@ pub(crate) fn resolve_on(
     let mut views: BTreeMap<Vec<u8>, Seen<'_>> = BTreeMap::new();
     let Known {
         entities,
+        asked,
         resolver,
         sources,
         ..
@@ -393,7 +362,7 @@ pub(crate) fn resolve_on(
             (&mut audience, &mut seen.looked),
             object,
             &around,
-            (&weights, &key),
+            (&weights, &key, asked),
         )?;
         if let Some(session) = session
             && names_others(object)
@@ -458,14 +427,10 @@ pub(crate) fn resolve_on(
             known.len() != line.mentions.len() || !known.iter().all(|id| line.mentions.contains(id))
         });
     }
-    let is_spoken = sessions.values().any(|session| !session.lines.is_empty());
+    let is_spoken = sessions.values().any(Session::is_longer);
     let is_new = !lines.is_empty() || !mentioning.is_empty() || is_spoken;
-    for session in sessions.into_values().filter(|one| !one.lines.is_empty()) {
-        if !rows.append(&session.log, session.last, &session.lines)? {
-            return Err(Error::assertion(
-                "the log of what a session spoke of has one writer at a time",
-            ));
-        }
+    for session in sessions.into_values() {
+        session.append(rows)?;
     }
     append(rows, &mentioning)?;
     if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
@@ -571,7 +536,7 @@ fn operations<'r>(
     (audience, looked): (&mut Audience<'_, '_>, &mut Looked<'r>),
     object: &ContextObject,
     around: &Profile,
-    (weights, key): (&PartWeights, &[u8; 32]),
+    (weights, key, asked): (&PartWeights, &[u8; 32], &Asked),
 ) -> Result<Operations, Error> {
     let (found, mut is_cut) = find(resolver, (audience, looked), object, around, weights);
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
@@ -607,12 +572,13 @@ fn operations<'r>(
                 None => continue,
             },
         };
-        // One name beside two addresses is two questions.
-        let asked = match &beside {
-            Some(mail) if is_question => format!("{} <{mail}>", mention.name),
-            _ => mention.name.clone(),
+        let question = question(&mention.name, &mention.mention.metadata);
+        let before = if is_question {
+            asked.of(&question, &candidates)
+        } else {
+            &[]
         };
-        let (id, is_known) = audience.id_of(key, &asked, &candidates)?;
+        let (id, is_known) = audience.id_of(key, &question, &candidates, before)?;
         let is_full = operations.len() >= MOST_ADDED;
         if is_question {
             if let Some(meant) = audience.decided(&id)? {
@@ -800,4 +766,48 @@ pub(crate) fn folded<'e>(entries: impl IntoIterator<Item = &'e EntityEntry>) -> 
         entities.apply(entry).ok();
     }
     entities
+}
+
+/// The ids of entities that an operation speaks of.
+pub(crate) fn ids_in(does: &EntityOp) -> Vec<&str> {
+    let mut ids = vec![does.id()];
+    match does {
+        EntityOp::Create { candidates, .. } => ids.extend(candidates.iter().map(String::as_str)),
+        EntityOp::Merge { into, .. } => ids.push(into),
+        EntityOp::Relate { to, .. } | EntityOp::RemoveRelation { to, .. } => ids.push(to),
+        _ => {}
+    }
+    ids
+}
+
+/// Applies an entry that goes from one tenant to another. Some have no effect any more and are history, and no error: what takes
+/// something back that was erased, and what was said of an entity that was erased and has come back since, which `comes` says.
+///
+/// # Errors
+///
+/// As [`Entities::apply`].
+pub(crate) fn take_up(
+    entities: &mut Entities,
+    entry: &EntityEntry,
+    comes: &dyn Fn(&str) -> bool,
+) -> Result<(), Error> {
+    let does = &entry.does;
+    let takes_back = matches!(
+        does,
+        EntityOp::Split { .. }
+            | EntityOp::Confirm { .. }
+            | EntityOp::Mark { value: None, .. }
+            | EntityOp::RemoveAlias { .. }
+            | EntityOp::RemoveRole { .. }
+            | EntityOp::RemoveRelation { .. }
+    );
+    let ids = ids_in(does);
+    let is_early = ids.iter().any(|id| !entities.holds(id));
+    let is_new = matches!(does, EntityOp::Create { .. });
+    let is_history =
+        !is_new && (takes_back || is_early) && ids.iter().all(|id| entities.holds(id) || comes(id));
+    match entities.apply(entry) {
+        Err(_) if is_history => Ok(()),
+        done => done,
+    }
 }

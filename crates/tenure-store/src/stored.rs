@@ -1,5 +1,6 @@
 //! The published forms of what is stored: an object with a belief about it, and a line of an export.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -164,20 +165,30 @@ pub(crate) fn unwritable(error: &serde_json::Error) -> Error {
     Error::damaged(format!("a row cannot be read or written as JSON: {error}"))
 }
 
-/// Calls `each` with a line for every belief there ever was.
+/// Calls `each` with a line for every belief there ever was, and its revision. Returns the objects that have none, since all of
+/// their revisions are damaged and set aside.
 pub(crate) fn each_line(
     rows: &mut dyn Read,
-    each: &mut dyn FnMut(&Line) -> Result<(), Error>,
-) -> Result<(), Error> {
+    each: &mut dyn FnMut(&Line, &ContextObject) -> Result<(), Error>,
+) -> Result<BTreeSet<ObjectId>, Error> {
     let aside = rows.set_aside()?;
     let mut sealer = Sealer::default();
+    let (mut passed, mut told) = (BTreeSet::new(), None);
     rows.each_ever(&mut |row, body| {
-        match read_revision(&mut sealer, row.revision, body) {
-            Err(_) if aside.contains(&row.revision) => return Ok(()),
-            read => drop(read?),
-        }
+        let revision = match read_revision(&mut sealer, row.revision, body) {
+            Err(_) if aside.contains(&row.revision) => {
+                // The beliefs about one object come one after another.
+                if told != Some(row.object) {
+                    passed.insert(row.object);
+                }
+                return Ok(());
+            }
+            read => read?,
+        };
+        told = Some(row.object);
+        passed.remove(&row.object);
         let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
-        each(&Line {
+        let line = Line {
             tx_start: Some(row.opened.at),
             tx_end: row.closed.map(|closed| closed.at),
             held_from: row.valid.from,
@@ -187,6 +198,8 @@ pub(crate) fn each_line(
             superseded_by: row.superseded_by,
             revision: Some(row.revision),
             object,
-        })
-    })
+        };
+        each(&line, &revision)
+    })?;
+    Ok(passed)
 }

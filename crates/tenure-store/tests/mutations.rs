@@ -262,7 +262,7 @@ fn ask_tenant(tenant: &Tenant, known: &Known, note: &mut dyn FnMut(String, Resul
     note("export with texts".into(), exported.map(|()| texts));
     let mut lines = String::new();
     let exported = tenant.export(&mut |line| {
-        lines.push_str(&serde_json::to_string(line).unwrap());
+        lines.push_str(&serde_json::to_string(&line).unwrap());
         Ok(())
     });
     note("export".into(), exported.map(|()| lines));

@@ -12,6 +12,7 @@ mod common;
 
 mod called;
 mod claims;
+mod copies;
 mod crashes;
 mod damage;
 mod decisions;

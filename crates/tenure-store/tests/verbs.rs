@@ -558,6 +558,7 @@ fn whole_export(tenant: &Tenant, most: u64) -> Result<(Vec<Line>, Vec<TextLine>)
         match line {
             ExportLine::Belief(line) => lines.push(line.clone()),
             ExportLine::Text(text) => texts.push(text.clone()),
+            _ => {}
         }
         Ok(())
     })?;

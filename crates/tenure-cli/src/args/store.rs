@@ -99,10 +99,13 @@ pub(crate) enum StoreCommand {
     /// both hold, and objects that were made from something that has changed. None of it is compiled.
     Proposals(ProposalsArgs),
     /// Print every belief there ever was, as JSON Lines
+    ///
+    /// And what else a copy needs to compile the same: counters, entities, decisions, outcomes.
+    /// tenure store export -o all.jsonl; tenure store import all.jsonl --store sqlite://copy.db
     Export(ExportArgs),
     /// Read an export, or objects to write, as JSON Lines
     ///
-    /// It is one transaction.
+    /// It is one transaction. The objects must not be there; of entities, only what is said by the same words.
     Import(ImportLinesArgs),
     /// Erase objects or messages, and what is derived from them
     ///

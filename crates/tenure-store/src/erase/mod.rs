@@ -16,7 +16,7 @@ use self::gone::{Gone, TextSearch, texts};
 use self::logged::Logged;
 use self::person::{about, nobody, person, texts_only_in};
 use crate::beside::{MadeFrom, Proposed, only_proposed_from};
-use crate::buried::{buried_as, log_buried_as};
+use crate::buried::{buried_as, entity_buried_as, log_buried_as};
 use crate::claims::settle_claims;
 use crate::engine::{Change, Read, RecordRow, Write};
 use crate::falls::{fallen, leaning_on, lower};
@@ -181,6 +181,12 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     dropped.extend(texts_only_in(rows, &logged, &chosen.records)?);
     gone.seal()?;
     tombstones.extend(chosen.logs.iter().map(|log| log_buried_as(&key, log)));
+    let person = match wanted {
+        Wanted::Subject(subject) | Wanted::Person(subject) => Some(subject),
+        _ => None,
+    };
+    let entities = chosen.entities.iter().chain(person);
+    tombstones.extend(entities.map(|id| entity_buried_as(&key, id)));
     let mut forgotten = chosen.logs;
     rows.erase_records(&chosen.records)?;
     let records = rewritten_records(rows, &gone, &ids)?;

@@ -890,6 +890,11 @@ impl Read for Rows<'_> {
         self.all(sql, &[&Id(first), &Id(second)], pair)
     }
 
+    fn pairs_ever(&mut self, first: &[ObjectId]) -> Result<Vec<PairRow>, Error> {
+        let sql = pair!("first = ANY($2) ORDER BY first, second, tx_start, slot");
+        self.all(sql, &[&ids(first)], pair)
+    }
+
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error> {
         let sql = "SELECT revision FROM set_aside WHERE tenant = $1";
         let found = self.all(sql, &[], |row| digest(row, 0))?;

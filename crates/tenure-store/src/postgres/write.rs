@@ -167,6 +167,34 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn put_pairs(&mut self, pairs: &[PairRow]) -> Result<(), Error> {
+        let sql = "INSERT INTO pairs (tenant, first, second, slot, tx_start, opened, tx_end, closed, body) \
+                   SELECT $1, n.* FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], \
+                                              $7::bigint[], $8::bigint[], $9::text[]) AS n";
+        let first: Vec<Id> = pairs.iter().map(|row| Id(row.first)).collect();
+        let second: Vec<Id> = pairs.iter().map(|row| Id(row.second)).collect();
+        let number = |of: fn(&PairRow) -> i64| pairs.iter().map(of).collect::<Vec<i64>>();
+        let end = |of: fn(&Stamp) -> i64| -> Vec<Option<i64>> {
+            let ends = pairs.iter().map(|row| row.closed.as_ref());
+            ends.map(|closed| closed.map(of)).collect()
+        };
+        let bodies: Vec<&str> = pairs.iter().map(|row| row.body.as_str()).collect();
+        self.execute(
+            sql,
+            &[
+                &first,
+                &second,
+                &number(|row| row.slot),
+                &number(|row| row.opened.at.micros()),
+                &number(|row| row.opened.version as i64),
+                &end(|stamp| stamp.at.micros()),
+                &end(|stamp| stamp.version as i64),
+                &bodies,
+            ],
+        )?;
+        Ok(())
+    }
+
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
         let Stamp { version, at } = self.stamp()?;
         let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects) \

@@ -901,6 +901,20 @@ impl Read for Rows<'_> {
         self.all(&sql, params![tenant, blob(first), blob(second)], pair)
     }
 
+    fn pairs_ever(&mut self, first: &[ObjectId]) -> Result<Vec<PairRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {PAIR}, sum = row_sum({}) FROM pairs \
+             WHERE tenant = ?1 AND first = ?2 ORDER BY second, tx_start, slot",
+            sum::PAIR
+        );
+        let mut found = Vec::new();
+        for id in first {
+            found.extend(self.all(&sql, params![tenant, blob(*id)], pair)?);
+        }
+        Ok(found)
+    }
+
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error> {
         let sql = "SELECT revision FROM set_aside WHERE tenant = ?1";
         let found = self.all(sql, [self.tenant], |row| digest(row, 0))?;

@@ -332,6 +332,28 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn put_pairs(&mut self, pairs: &[PairRow]) -> Result<(), Error> {
+        let tenant = self.number()?;
+        let sql = "INSERT INTO pairs (tenant, first, second, slot, tx_start, opened, tx_end, closed, body, sum) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+                           row_sum('pairs', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))";
+        for row in pairs {
+            let values = params![
+                tenant,
+                blob(row.first),
+                blob(row.second),
+                row.slot,
+                row.opened.at.micros(),
+                row.opened.version as i64,
+                row.closed.map(|closed| closed.at.micros()),
+                row.closed.map(|closed| closed.version as i64),
+                row.body
+            ];
+            self.execute(sql, values)?;
+        }
+        Ok(())
+    }
+
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
         let stamp = self.stamp()?;
         let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects, sum) \

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use tenure::object::{Classification, ObjectId};
 use tenure::time::Instant;
 use tenure::{Budget, Facts, FrameKey, ObjectDocument, Policy, Principal, Request, World, compile};
-use tenure_store::{Put, Store, Tenant, Writing, Written};
+use tenure_store::{ExportLine, Put, Store, Tenant, Writing, Written};
 
 use server::Server;
 
@@ -209,7 +209,9 @@ pub(crate) fn exported(tenant: &Tenant) -> Vec<tenure_store::Line> {
     let mut lines = Vec::new();
     tenant
         .export(&mut |line| {
-            lines.push(line.clone());
+            if let ExportLine::Belief(line) = line {
+                lines.push(line.clone());
+            }
             Ok(())
         })
         .unwrap();

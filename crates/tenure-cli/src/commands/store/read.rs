@@ -300,7 +300,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     if args.texts {
         tenant.export_with_texts(args.texts_limit, &mut write)?
     } else {
-        tenant.export(&mut |line| write(ExportLine::Belief(line)))?
+        tenant.export(&mut write)?
     }
     if let Some(error) = broken {
         return Err(error.into());
@@ -309,24 +309,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         write_whole(path, &bytes)?;
     }
-    let NotExported {
-        entities,
-        decisions,
-        outcomes,
-    } = tenant.not_exported()?;
-    let left_out = [
-        (entities, "of the registry of entities"),
-        (decisions, "decisions between claims"),
-        (outcomes, "outcomes with who decided on them"),
-    ];
-    let left_out = left_out.iter().filter(|(count, _)| *count > 0);
-    let left_out: Vec<String> = left_out
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    if !left_out.is_empty() {
-        let left_out = left_out.join(", ");
+    let NotExported { mistakes } = tenant.not_exported()?;
+    if mistakes > 0 {
+        let plural = if mistakes == 1 { "" } else { "s" };
         anstream::eprintln!(
-            "note: an export has the objects alone: what it leaves out is {left_out}"
+            "note: the mistake of {mistakes} correction{plural} is left out: only a digest under this store's own key is \
+             kept of it, so a copy does not know its words again"
         );
     }
     Ok(())

@@ -4,14 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure::object::RetirementRule;
-use tenure::request::from_json;
-use tenure_store::{
-    Expect, HardDelete, Line, Outcome, Put, Retention, TextLine, Weakening, Written,
-};
+use tenure_store::{Expect, HardDelete, Import, Outcome, Put, Retention, Weakening, Written};
 use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
@@ -120,36 +115,27 @@ fn counted(written: &Written) -> String {
     )
 }
 
-/// Tells a line with a text from one with an object.
-#[derive(Deserialize)]
-struct TextMark {
-    #[serde(rename = "text_digest")]
-    _digest: IgnoredAny,
-}
-
 pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
-    let mut lines: Vec<Line> = Vec::new();
-    let mut texts: Vec<TextLine> = Vec::new();
+    let mut import = Import::default();
     let working = Working::on("reading lines");
-    each_line(&args.file, |line| {
-        working.count(lines.len() + texts.len(), 0);
-        let read = match serde_json::from_str::<TextMark>(line) {
-            Ok(_) => from_json(line, "").map(|line| texts.push(line)),
-            Err(_) => from_json(line, "").map(|line| lines.push(line)),
-        };
-        let hint = "an object to write stands under `object`; `tenure store put` takes objects as they are";
-        read.map_err(|error| match error.expected {
-            Some(_) => error.hint(hint),
-            None => error.expected("a line of `tenure store export`, or an `object` to write"),
-        })
+    each_line(&args.file, |number, line| {
+        working.count(import.len(), 0);
+        import.read(number, line)
     })?;
     drop(working);
     let tenant = tenant_to_write(&args.tenant)?;
-    let kept = texts.len();
+    let kept = import.texts();
     let working = Working::on("writing to the store");
-    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing));
+    let written = tenant.import_whole(import, &writing(&args.writing));
     drop(working);
-    let written = written?;
+    // It names lines of the file.
+    let written = written.map_err(|error| match &error.at {
+        Some(place) if place.line.is_some() => {
+            let line = place.line;
+            error.at(shown(&args.file), line)
+        }
+        _ => error,
+    })?;
     if kept > 0 {
         anstream::eprintln!("note: {kept} texts are kept by their digests");
     }
@@ -348,15 +334,23 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Calls `each` with the lines of a file that are not blank, or of standard input where it is `-`. However many there
-/// are: an export is as large as what is kept.
-fn each_line(path: &Path, mut each: impl FnMut(&str) -> Result<(), Error>) -> Result<(), Error> {
-    let piped = path == Path::new("-");
-    let shown = if piped {
+/// The name of what is read from a path.
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") {
         "standard input".to_owned()
     } else {
         path.display().to_string()
-    };
+    }
+}
+
+/// Calls `each` with the lines of a file that are not blank, each with its number, or of standard input where it is `-`. However many there
+/// are: an export is as large as what is kept.
+fn each_line(
+    path: &Path,
+    mut each: impl FnMut(usize, &str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let piped = path == Path::new("-");
+    let shown = shown(path);
     let failed = |error: io::Error| Error::input(format!("cannot read `{shown}`: {error}"));
     let mut input: Box<dyn BufRead> = if piped {
         Box::new(io::stdin().lock())
@@ -379,7 +373,7 @@ fn each_line(path: &Path, mut each: impl FnMut(&str) -> Result<(), Error>) -> Re
         } else {
             text_of(&line).and_then(|text| match text.trim() {
                 "" => Ok(()),
-                text => each(text),
+                text => each(at, text),
             })
         };
         said.map_err(|error| error.at(&shown, Some(at)))?;

@@ -71,12 +71,22 @@ impl EntityEntry {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it does; as [`EntityOp::check`].
     pub fn check(&self) -> Result<(), Error> {
+        self.check_source()?;
+        self.does.check()
+    }
+
+    /// Checks that what acts for everybody comes from no object.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it comes from one.
+    pub fn check_source(&self) -> Result<(), Error> {
         if self.does.acts_for_all() && self.source.is_some() {
             let what =
                 "a split, a confirmation, a mark and what takes something back come from no object";
             return Err(Error::input(what).hint("somebody says so: leave the source out"));
         }
-        self.does.check()
+        Ok(())
     }
 }
 

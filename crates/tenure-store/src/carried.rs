@@ -1,0 +1,301 @@
+//! What an export carries besides beliefs and texts, line by line: counters, the registry of entities, what texts mention and
+//! sessions spoke of, the judgements on pairs of claims, and what was done with outcomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tenure::belief::entity::{Entities, EntityEntry};
+use tenure::belief::{Ground, Loser};
+use tenure::object::{ObjectId, OutcomeDecision, OutcomeKind, RevisionId, Usage};
+use tenure::time::Instant;
+use tenure::{Digest, Error};
+
+use crate::claims::{Kept, kept};
+use crate::engine::{PairRow, Read};
+use crate::logs::each_of;
+use crate::mentioned;
+use crate::outcomes;
+use crate::resolution::{entries, folded, take_up};
+use crate::spoken;
+
+/// The number of objects whose judgements are read at once.
+const AT_ONCE: usize = 256;
+
+/// A line of an export about what is kept besides the beliefs and the texts.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum CarriedLine {
+    /// The counters of an object.
+    Usage(UsageLine),
+    /// An entry of the registry of entities.
+    Entity(Box<EntityEntry>),
+    /// The entities that a text of an object mentions.
+    Mention(MentionLine),
+    /// The entities that an object of a session spoke of.
+    Spoken(SpokenLine),
+    /// A judgement on the claims of two objects.
+    Conflict(Box<ConflictLine>),
+    /// A step in the life of an outcome.
+    Outcome(OutcomeEntry),
+}
+
+/// The counters of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsageLine {
+    /// The object.
+    pub object_id: ObjectId,
+    /// The number of compiles that used it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub access_count: u64,
+    /// The instant at which a compile last used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used: Option<Instant>,
+    /// The instant of the last confirmation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_confirmed: Option<Instant>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it so
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The entities that a text of an object mentions, as they were bound when it was written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MentionLine {
+    /// The instant of the write.
+    pub at: Instant,
+    /// The object.
+    pub object_id: ObjectId,
+    /// The digest of the text.
+    pub text_digest: Digest,
+    /// The ids of the entities.
+    pub entities: BTreeSet<String>,
+}
+
+/// The entities that an object of a session spoke of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpokenLine {
+    /// The object.
+    pub object_id: ObjectId,
+    /// A revision of it that belongs to the session.
+    pub revision: RevisionId,
+    /// The ids of the entities.
+    pub entities: BTreeSet<String>,
+}
+
+/// A judgement on the claims of two objects on one slot, and the time for which it was held.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConflictLine {
+    /// Since when it is so judged.
+    pub tx_start: Instant,
+    /// Since when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx_end: Option<Instant>,
+    /// The object with the lower id.
+    pub first: ObjectId,
+    /// The other one.
+    pub second: ObjectId,
+    /// The entity.
+    pub entity: String,
+    /// The slot.
+    pub slot: String,
+    /// The one that does not stand.
+    pub loser: Loser,
+    /// The ground; `person` where somebody decided so.
+    pub ground: Ground,
+    /// Since when both hold; missing means unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Instant>,
+    /// Until when both hold; missing means open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Instant>,
+    /// The ids that the first and the second object name, where only a merge makes them one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<[String; 2]>,
+    /// The author of the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The note on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ConflictLine {
+    fn of(row: &PairRow) -> Result<ConflictLine, Error> {
+        let Kept {
+            entity,
+            slot,
+            loser,
+            ground,
+            from,
+            until,
+            by,
+            note,
+            merged,
+        } = kept(row)?;
+        Ok(ConflictLine {
+            tx_start: row.opened.at,
+            tx_end: row.closed.map(|closed| closed.at),
+            first: row.first,
+            second: row.second,
+            entity,
+            slot,
+            loser,
+            ground,
+            from,
+            until,
+            merged,
+            by,
+            note,
+        })
+    }
+
+    pub(crate) fn kept(&self) -> Kept {
+        Kept {
+            entity: self.entity.clone(),
+            slot: self.slot.clone(),
+            loser: self.loser,
+            ground: self.ground,
+            from: self.from,
+            until: self.until,
+            by: self.by.clone(),
+            note: self.note.clone(),
+            merged: self.merged.clone(),
+        }
+    }
+}
+
+/// A step in the life of an outcome.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutcomeEntry {
+    /// The instant.
+    pub at: Instant,
+    /// The outcome's object.
+    pub object_id: ObjectId,
+    /// The step.
+    pub does: OutcomeStep,
+    /// The author of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The kind, of a proposal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OutcomeKind>,
+    /// The record of the compile that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+}
+
+/// A step that an outcome takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(
+    rename_all = "snake_case",
+    expecting = "no step of an outcome: `propose`, `accept`, `reject`, `withdraw` or `repeat`"
+)]
+#[non_exhaustive]
+pub enum OutcomeStep {
+    /// It is proposed.
+    Propose,
+    /// Its mistake was made again.
+    Repeat,
+    /// A person decides on it.
+    #[serde(untagged)]
+    Decide(OutcomeDecision),
+}
+
+/// Calls `each` with a line for all of it, but for what is about objects that are `left_out`.
+pub(crate) fn each_carried(
+    rows: &mut dyn Read,
+    spoken: &spoken::Exported,
+    left_out: &BTreeSet<ObjectId>,
+    each: &mut dyn FnMut(&CarriedLine) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for (object_id, usage) in rows.usage(None)? {
+        let Usage {
+            access_count,
+            last_used,
+            last_confirmed,
+        } = usage;
+        if usage != Usage::default() && !left_out.contains(&object_id) {
+            each(&CarriedLine::Usage(UsageLine {
+                object_id,
+                access_count,
+                last_used,
+                last_confirmed,
+            }))?;
+        }
+    }
+    for entry in registry(rows)? {
+        each(&CarriedLine::Entity(Box::new(entry)))?;
+    }
+    each_of(rows, mentioned::LOG, &mut |line: mentioned::Line| {
+        if left_out.contains(&line.source) {
+            return Ok(());
+        }
+        each(&CarriedLine::Mention(MentionLine {
+            at: line.at,
+            object_id: line.source,
+            text_digest: line.text,
+            entities: line.mentions,
+        }))
+    })?;
+    spoken.each(rows, &mut |line| each(&CarriedLine::Spoken(line)))?;
+    each_conflict(rows, &mut |line| {
+        if left_out.contains(&line.first) || left_out.contains(&line.second) {
+            return Ok(());
+        }
+        each(&CarriedLine::Conflict(Box::new(line)))
+    })?;
+    outcomes::each_entry(rows, &mut |entry| {
+        if left_out.contains(&entry.object_id) {
+            return Ok(());
+        }
+        each(&CarriedLine::Outcome(entry))
+    })
+}
+
+/// The entries of the registry, the oldest first, but for those that speak of an entity that is no more, since it was erased: they
+/// have no effect at any instant.
+fn registry(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
+    let mut all = entries(rows)?;
+    // One that was taken over from elsewhere is behind those that were there, however old it is.
+    all.sort_by_key(|entry| entry.at);
+    let now = folded(&all);
+    let mut entities = Entities::default();
+    all.retain(|entry| take_up(&mut entities, entry, &|id| now.holds(id)).is_ok());
+    Ok(all)
+}
+
+/// Calls `each` with every judgement on a pair that there ever was: in the order in which the first objects came.
+fn each_conflict(
+    rows: &mut dyn Read,
+    each: &mut dyn FnMut(ConflictLine) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
+    for ids in ids.chunks(AT_ONCE) {
+        let mut by_first: BTreeMap<ObjectId, Vec<ConflictLine>> = BTreeMap::new();
+        for row in rows.pairs_ever(ids)? {
+            let line = ConflictLine::of(&row)?;
+            by_first.entry(row.first).or_default().push(line);
+        }
+        for id in ids {
+            let mut lines = by_first.remove(id).unwrap_or_default();
+            // The digests of slots differ between stores.
+            lines.sort_by(|one, other| {
+                let place = |line: &ConflictLine| {
+                    let of = (line.second, line.tx_start, line.slot.clone());
+                    (of, line.entity.clone(), line.merged.clone())
+                };
+                place(one).cmp(&place(other))
+            });
+            lines.into_iter().try_for_each(&mut *each)?;
+        }
+    }
+    Ok(())
+}
