@@ -117,8 +117,8 @@ pub struct Defeat {
 }
 
 /// The claims on one slot that do not stand at an instant, or at any where none is asked for, each with the strongest
-/// that defeats it. `judged` are judgements on pairs of places that were made before, the lower place first; all other
-/// pairs are judged here. A claim is defeated by one that is itself defeated, too: of two that cannot both hold, never
+/// that defeats it; of equally strong ones, one by a judgement that was made before. `judged` are these judgements on pairs of
+/// places, the lower place first; all other pairs are judged here. A claim is defeated by one that is itself defeated, too: of two that cannot both hold, never
 /// both stand, but where somebody decided so.
 pub fn defeats<C: Borrow<SlotClaim>>(
     claims: &[C],
@@ -135,8 +135,14 @@ pub fn defeats<C: Borrow<SlotClaim>>(
 /// The most claims of a slot that are compared pair by pair: for so few, an index costs more.
 const ONE_BY_ONE: usize = 32;
 
-/// The places of the claims, the strongest first.
-fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Vec<usize> {
+/// The places of claims, the strongest first.
+struct Order {
+    places: Vec<usize>,
+    /// Of each rank, the first one whose claim is as strong.
+    first: Vec<usize>,
+}
+
+fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Order {
     let standing = |place: usize| &claims[place].borrow().standing;
     let places = 0..claims.len();
     let asks = |place: usize| standing(place).policy == ConflictPolicy::Ask;
@@ -145,18 +151,45 @@ fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Vec<usize> {
     let first = scopes.next();
     // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
     let tells = !places.clone().any(asks) && scopes.all(|other| Some(other) == first);
-    let mut order: Vec<usize> = places.collect();
-    order.sort_by_key(|place| {
-        let standing = standing(*place);
+    let strength = |place: usize| {
+        let standing = standing(place);
         let narrowness = standing.preference.then_some(standing.narrowness);
         let quality = (standing.source_authority, standing.confidence);
         (
-            claims[*place].borrow().coarse(tells),
+            claims[place].borrow().coarse(tells),
             Reverse((narrowness, standing.begin(), quality)),
-            *place,
+            // What leaves it to a person ties with others than what is as strong besides.
+            standing.policy == ConflictPolicy::Ask,
         )
-    });
-    order
+    };
+    let mut order: Vec<usize> = places.collect();
+    order.sort_by_key(|place| (strength(*place), *place));
+    let mut first: Vec<usize> = Vec::with_capacity(order.len());
+    for (rank, place) in order.iter().enumerate() {
+        let before = rank.checked_sub(1);
+        let equal = before.filter(|before| strength(order[*before]) == strength(*place));
+        first.push(equal.map_or(rank, |before| first[before]));
+    }
+    Order {
+        places: order,
+        first,
+    }
+}
+
+/// The strongest of defeats, given by their ranks in order. Which of equally strong claims has the lower place says nothing: what
+/// was decided between two goes before a tie with a third, in every view.
+fn strongest(
+    mut each: impl Iterator<Item = (usize, Defeat)>,
+    order: &Order,
+    is_judged: impl Fn(usize) -> bool,
+) -> Option<Defeat> {
+    let (rank, defeat) = each.next()?;
+    if is_judged(defeat.by) {
+        return Some(defeat);
+    }
+    let equal = each.take_while(|(other, _)| order.first[*other] == order.first[rank]);
+    let mut judged = equal.filter(|(_, other)| is_judged(other.by));
+    Some(judged.next().map_or(defeat, |(_, other)| other))
 }
 
 fn inside(window: Interval, at: Option<Instant>) -> bool {
@@ -178,31 +211,42 @@ fn judgement<C: Borrow<SlotClaim>>(
 
 fn defeats_one_by_one<C: Borrow<SlotClaim>>(
     claims: &[C],
-    order: &[usize],
+    order: &Order,
     at: Option<Instant>,
     judged: &BTreeMap<(usize, usize), Judgement>,
 ) -> BTreeMap<usize, Defeat> {
     let defeat = |place: usize| {
-        let others = order.iter().copied().filter(|other| *other != place);
-        let mut each = others.filter_map(|by| {
-            let judgement = judgement(claims, judged, (place, by))?;
-            let loses = matches!(judgement.loser, Loser::First | Loser::Both);
-            (loses && inside(judgement.window, at)).then_some(Defeat { by, judgement })
-        });
-        Some((place, each.next()?))
+        let others = order.places.iter().copied().enumerate();
+        let each = others.filter(|(_, by)| *by != place);
+        let each =
+            each.filter_map(|(rank, by)| Some((rank, defeat_by(claims, judged, (place, by), at)?)));
+        let is_judged = |by| judged.contains_key(&(place.min(by), place.max(by)));
+        Some((place, strongest(each, order, is_judged)?))
     };
     (0..claims.len()).filter_map(defeat).collect()
 }
 
+/// The defeat of the first of two places by the other; none where it stands.
+fn defeat_by<C: Borrow<SlotClaim>>(
+    claims: &[C],
+    judged: &BTreeMap<(usize, usize), Judgement>,
+    (place, by): (usize, usize),
+    at: Option<Instant>,
+) -> Option<Defeat> {
+    let judgement = judgement(claims, judged, (place, by))?;
+    let loses = matches!(judgement.loser, Loser::First | Loser::Both);
+    (loses && inside(judgement.window, at)).then_some(Defeat { by, judgement })
+}
+
 fn defeats_by_index<C: Borrow<SlotClaim>>(
     claims: &[C],
-    order: &[usize],
+    order: &Order,
     at: Option<Instant>,
     judged: &BTreeMap<(usize, usize), Judgement>,
 ) -> BTreeMap<usize, Defeat> {
-    let index = Index::of(claims, order, at);
+    let index = Index::of(claims, &order.places, at);
     let mut ranks = vec![0; claims.len()];
-    for (rank, place) in order.iter().enumerate() {
+    for (rank, place) in order.places.iter().enumerate() {
         ranks[*place] = rank;
     }
     // Somebody may have decided for the weaker of two.
@@ -215,19 +259,17 @@ fn defeats_by_index<C: Borrow<SlotClaim>>(
     let none = BTreeSet::new();
     let defeat = |(rank, place): (usize, &usize)| {
         let decided = decided.get(place).unwrap_or(&none);
-        let by_decision = decided.iter().copied().find(|other| {
-            let judgement = judgement(claims, judged, (*place, order[*other]));
-            judgement.is_some_and(|judgement| {
-                matches!(judgement.loser, Loser::First | Loser::Both)
-                    && inside(judgement.window, at)
-            })
-        });
         let by_standing = index.strongest(rank, decided);
-        let by = order[by_decision.into_iter().chain(by_standing).min()?];
-        let judgement = judgement(claims, judged, (*place, by))?;
-        Some((*place, Defeat { by, judgement }))
+        let mut others: BTreeSet<usize> = decided.clone();
+        others.extend(by_standing);
+        let each = others.into_iter().filter_map(|other| {
+            let both = (*place, order.places[other]);
+            Some((other, defeat_by(claims, judged, both, at)?))
+        });
+        let is_judged = |by: usize| decided.contains(&ranks[by]);
+        Some((*place, strongest(each, order, is_judged)?))
     };
-    order.iter().enumerate().filter_map(defeat).collect()
+    order.places.iter().enumerate().filter_map(defeat).collect()
 }
 
 /// The judgement of somebody who decided between two: it holds for all the time that both share.
@@ -461,16 +503,24 @@ mod tests {
         fn the_order_of_claims_changes_nothing(
             claims in prop::collection::vec(any_claim(), 0..8).prop_shuffle(),
             at in prop::option::of(0i64..6),
+            decisions in prop::collection::btree_map((0usize..8, 0usize..8), any_decision(), 0..6),
         ) {
             let at = at.map(Instant::from_micros);
             let turned: Vec<SlotClaim> = claims.iter().rev().cloned().collect();
             let last = claims.len().saturating_sub(1);
-            let one: Vec<usize> = defeats(&claims, at, &BTreeMap::new()).into_keys().collect();
-            let mut other: Vec<usize> = defeats(&turned, at, &BTreeMap::new())
-                .into_keys()
-                .map(|place| last - place)
-                .collect();
-            other.sort_unstable();
+            let judged = judged(&claims, decisions);
+            let turn = |((a, b), judgement): (&(usize, usize), &Judgement)| {
+                ((last - b, last - a), judgement.swapped())
+            };
+            // What waits for a decision does so in every order.
+            let waits = |defeat: &Defeat| {
+                defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
+            };
+            let one = defeats(&claims, at, &judged);
+            let one: BTreeMap<usize, bool> = one.iter().map(|(place, defeat)| (*place, waits(defeat))).collect();
+            let other = defeats(&turned, at, &judged.iter().map(turn).collect());
+            let other: BTreeMap<usize, bool> =
+                other.iter().map(|(place, defeat)| (last - place, waits(defeat))).collect();
             prop_assert_eq!(one, other);
         }
     }
@@ -562,7 +612,7 @@ mod tests {
             for count in [100, 1_000, 10_000] {
                 let claims: Vec<SlotClaim> = (0..count).map(claim).collect();
                 let order = order(&claims);
-                let index = Index::of(&claims, &order, None);
+                let index = Index::of(&claims, &order.places, None);
                 let none = BTreeSet::new();
                 let lost = (0..claims.len()).filter(|rank| index.strongest(*rank, &none).is_some());
                 let lost = lost.count();
