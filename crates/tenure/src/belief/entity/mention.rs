@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::EntityType;
 use super::address::{Addressed, addressed};
-use super::similarity::Profile;
+use super::profile::Profile;
 use crate::base::error::Error;
 use crate::belief::claim::folded;
 use crate::object::vocabulary::vocabulary;

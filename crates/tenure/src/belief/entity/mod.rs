@@ -4,6 +4,7 @@ mod address;
 mod identity;
 mod mention;
 mod partial;
+mod profile;
 mod registry;
 mod resolver;
 mod similarity;
@@ -12,15 +13,13 @@ pub use identity::{Identities, Identity, Neighbour};
 pub use mention::{
     Beside, Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign,
 };
+pub use profile::{Bound, Mark, Metadata, Profile};
 pub(crate) use registry::mentions;
 pub use registry::{
     Entities, EntityEntry, EntityOp, KnownEntities, NameHit, NamedEntities, SeenEntity, SeesObject,
 };
 pub use resolver::{EntityView, Looked, ResolvedMention, Resolver};
-pub use similarity::{
-    Bound, Mark, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
-    similarity,
-};
+pub use similarity::{PartWeights, Resolved, Similarity, SimilarityPart, resolve, similarity};
 
 use crate::belief::lookalike::skeleton;
 use crate::object::vocabulary::vocabulary;

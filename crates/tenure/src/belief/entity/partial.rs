@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::mention::{MAX_ALIAS, MAX_MENTIONS, Mention, Sign};
-use super::similarity::Profile;
+use super::profile::Profile;
 use crate::belief::claim::folded;
 
 /// The most words of a part of a name.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
-use super::similarity::{Bound, Mark, Metadata, Profile};
+use super::profile::{Bound, Mark, Metadata, Profile};
 use super::{EntityType, MAX_ALIAS, RelationType};
 use crate::base::error::{Error, ErrorKind};
 use crate::base::num::Score;

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::mention::{Marks, Mention, MentionFinder, Sign};
 use super::partial::{partial_names, telling_words};
+use super::profile::Profile;
 use super::registry::SeenEntity;
-use super::similarity::{KnownNames, PartWeights, Profile, Resolved, resolve_known};
+use super::similarity::{KnownNames, PartWeights, Resolved, resolve_known};
 use super::{MAX_MENTIONS, Resolution};
 use crate::base::error::Error;
 use crate::belief::claim::folded;

@@ -6,7 +6,7 @@ use super::{Entities, EntityEntry, EntityOp, Sourced, check_alias, conflict};
 use crate::base::error::Error;
 use crate::base::text::{clip, is_invisible};
 use crate::belief::claim::folded;
-use crate::belief::entity::similarity::{Bound, Mark, Metadata};
+use crate::belief::entity::profile::{Bound, Mark, Metadata};
 use crate::belief::entity::{MAX_ALIAS, RelationType};
 
 impl EntityOp {

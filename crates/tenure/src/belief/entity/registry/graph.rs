@@ -12,7 +12,7 @@ use super::{Entities, Entity};
 use crate::base::time::Instant;
 use crate::belief::claim::folded;
 use crate::belief::entity::identity::Neighbour;
-use crate::belief::entity::similarity::Bound;
+use crate::belief::entity::profile::Bound;
 use crate::belief::entity::{MAX_ALIAS, MIN_ALIAS, RelationType, SeesObject};
 use crate::object::ObjectId;
 
