@@ -710,7 +710,7 @@ fn what_contradicts_itself_is_refused_by_its_line(home: &Home) {
     // Words that are none, fields that there are not, two kinds in one.
     for (at, from, to, what) in [
         (accept, "\"accept\"", "\"applaud\"", "outcome.does"),
-        (usage, "\"access_count\"", "\"acces_count\"", "acces_count"),
+        (usage, "\"access_count\"", "\"accesses\"", "accesses"),
         (entity, "{\"entity\"", "{\"usage\":{},\"entity\"", ""),
     ] {
         refused(with(at, from, to), at, what);
