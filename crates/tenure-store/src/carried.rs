@@ -1,25 +1,17 @@
 //! What an export carries besides beliefs and texts, line by line: counters, the registry of entities, what texts mention and
 //! sessions spoke of, the judgements on pairs of claims, and what was done with outcomes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tenure::belief::entity::{Entities, EntityEntry};
+use tenure::belief::entity::EntityEntry;
 use tenure::belief::{Ground, Loser};
-use tenure::object::{ObjectId, OutcomeDecision, OutcomeKind, RevisionId, Usage};
+use tenure::object::{ObjectId, OutcomeDecision, OutcomeKind, RevisionId};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
 use crate::claims::{Kept, kept};
-use crate::engine::{PairRow, Read};
-use crate::logs::each_of;
-use crate::mentioned;
-use crate::outcomes;
-use crate::resolution::{entries, folded, take_up};
-use crate::spoken;
-
-/// The number of objects whose judgements are read at once.
-const AT_ONCE: usize = 256;
+use crate::engine::PairRow;
 
 /// A line of an export about what is kept besides the beliefs and the texts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -127,7 +119,7 @@ pub struct ConflictLine {
 }
 
 impl ConflictLine {
-    fn of(row: &PairRow) -> Result<ConflictLine, Error> {
+    pub(crate) fn of(row: &PairRow) -> Result<ConflictLine, Error> {
         let Kept {
             entity,
             slot,
@@ -207,95 +199,4 @@ pub enum OutcomeStep {
     /// A person decides on it.
     #[serde(untagged)]
     Decide(OutcomeDecision),
-}
-
-/// Calls `each` with a line for all of it, but for what is about objects that are `left_out`.
-pub(crate) fn each_carried(
-    rows: &mut dyn Read,
-    spoken: &spoken::Exported,
-    left_out: &BTreeSet<ObjectId>,
-    each: &mut dyn FnMut(&CarriedLine) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for (object_id, usage) in rows.usage(None)? {
-        let Usage {
-            access_count,
-            last_used,
-            last_confirmed,
-        } = usage;
-        if usage != Usage::default() && !left_out.contains(&object_id) {
-            each(&CarriedLine::Usage(UsageLine {
-                object_id,
-                access_count,
-                last_used,
-                last_confirmed,
-            }))?;
-        }
-    }
-    for entry in registry(rows)? {
-        each(&CarriedLine::Entity(Box::new(entry)))?;
-    }
-    each_of(rows, mentioned::LOG, &mut |line: mentioned::Line| {
-        if left_out.contains(&line.source) {
-            return Ok(());
-        }
-        each(&CarriedLine::Mention(MentionLine {
-            at: line.at,
-            object_id: line.source,
-            text_digest: line.text,
-            entities: line.mentions,
-        }))
-    })?;
-    spoken.each(rows, &mut |line| each(&CarriedLine::Spoken(line)))?;
-    each_conflict(rows, &mut |line| {
-        if left_out.contains(&line.first) || left_out.contains(&line.second) {
-            return Ok(());
-        }
-        each(&CarriedLine::Conflict(Box::new(line)))
-    })?;
-    outcomes::each_entry(rows, &mut |entry| {
-        if left_out.contains(&entry.object_id) {
-            return Ok(());
-        }
-        each(&CarriedLine::Outcome(entry))
-    })
-}
-
-/// The entries of the registry, the oldest first, but for those that speak of an entity that is no more, since it was erased: they
-/// have no effect at any instant.
-fn registry(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
-    let mut all = entries(rows)?;
-    // One that was taken over from elsewhere is behind those that were there, however old it is.
-    all.sort_by_key(|entry| entry.at);
-    let now = folded(&all);
-    let mut entities = Entities::default();
-    all.retain(|entry| take_up(&mut entities, entry, &|id| now.holds(id)).is_ok());
-    Ok(all)
-}
-
-/// Calls `each` with every judgement on a pair that there ever was: in the order in which the first objects came.
-fn each_conflict(
-    rows: &mut dyn Read,
-    each: &mut dyn FnMut(ConflictLine) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    for ids in ids.chunks(AT_ONCE) {
-        let mut by_first: BTreeMap<ObjectId, Vec<ConflictLine>> = BTreeMap::new();
-        for row in rows.pairs_ever(ids)? {
-            let line = ConflictLine::of(&row)?;
-            by_first.entry(row.first).or_default().push(line);
-        }
-        for id in ids {
-            let mut lines = by_first.remove(id).unwrap_or_default();
-            // The digests of slots differ between stores.
-            lines.sort_by(|one, other| {
-                let place = |line: &ConflictLine| {
-                    let of = (line.second, line.tx_start, line.slot.clone());
-                    (of, line.entity.clone(), line.merged.clone())
-                };
-                place(one).cmp(&place(other))
-            });
-            lines.into_iter().try_for_each(&mut *each)?;
-        }
-    }
-    Ok(())
 }

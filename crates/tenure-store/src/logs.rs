@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::object::clip;
@@ -205,30 +204,6 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
         self.entries_in(log, after.saturating_add(1)..u64::MAX)
-    }
-}
-
-/// The number of entries that are read at once.
-const AT_ONCE: u64 = 1_024;
-
-/// Calls `each` with the entries of a log that can be read. What came from an erased object cannot.
-pub(crate) fn each_of<T: DeserializeOwned>(
-    rows: &mut dyn Read,
-    log: &str,
-    each: &mut dyn FnMut(T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut next = 1;
-    loop {
-        let chunk = rows.entries(log, next..next + AT_ONCE)?;
-        let Some((last, _)) = chunk.last() else {
-            return Ok(());
-        };
-        next = last + 1;
-        for (_, body) in chunk {
-            if let Ok(entry) = serde_json::from_str(&body) {
-                each(entry)?;
-            }
-        }
     }
 }
 

@@ -18,10 +18,9 @@ use crate::carried::{OutcomeEntry, OutcomeStep};
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::judge::{activate, rejudge_all, retract_all};
 use crate::labels::{Parts, Sees, open};
-use crate::logs::each_of;
 use crate::notes::WriteNote;
 use crate::put::put;
-use crate::stored::unwritable;
+use crate::stored::{each_of, unwritable};
 use crate::tenant::Tenant;
 use crate::written::{Put, Writing, Written, WrittenObject};
 

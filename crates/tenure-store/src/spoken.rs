@@ -10,9 +10,8 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::carried::SpokenLine;
 use crate::engine::{Read, Write};
-use crate::logs::each_of;
 use crate::mentioned::{LOG as MENTIONS, SPOKEN};
-use crate::stored::unwritable;
+use crate::stored::{each_of, unwritable};
 
 /// The number of a session's entries in which its earlier entities are looked for.
 const MOST_EARLIER: u64 = 64;

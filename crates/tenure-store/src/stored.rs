@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tenure::object::{
     Access, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Status, Usage,
@@ -202,4 +203,28 @@ pub(crate) fn each_line(
         each(&line, &revision)
     })?;
     Ok(passed)
+}
+
+/// The number of entries that are read at once.
+const AT_ONCE: u64 = 1_024;
+
+/// Calls `each` with the entries of a log that can be read. What came from an erased object cannot.
+pub(crate) fn each_of<T: DeserializeOwned>(
+    rows: &mut dyn Read,
+    log: &str,
+    each: &mut dyn FnMut(T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut next = 1;
+    loop {
+        let chunk = rows.entries(log, next..next + AT_ONCE)?;
+        let Some((last, _)) = chunk.last() else {
+            return Ok(());
+        };
+        next = last + 1;
+        for (_, body) in chunk {
+            if let Ok(entry) = serde_json::from_str(&body) {
+                each(entry)?;
+            }
+        }
+    }
 }
