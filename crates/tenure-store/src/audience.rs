@@ -127,7 +127,7 @@ impl Sources {
     }
 }
 
-/// What entities are to somebody, by their ids; none where they know all of it.
+/// The entities as a caller knows them, by id; `None` where the caller knows all of an entity.
 pub(crate) type SeenEntities = BTreeMap<String, Option<Arc<[SeenEntity]>>>;
 
 /// The registry as everyone knows it who may see one object. What only some of them may see changes nothing of what an object

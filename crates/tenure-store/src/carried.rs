@@ -99,7 +99,7 @@ pub struct ConflictLine {
     pub slot: String,
     /// The one that does not stand.
     pub loser: Loser,
-    /// The ground; `person` where somebody decided so.
+    /// The ground of the judgement: `person` for a decision by hand.
     pub ground: Ground,
     /// Since when both hold; missing means unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -139,7 +139,7 @@ impl Asked {
     }
 }
 
-/// What is asked of a name: beside two addresses, one name is two questions.
+/// The question that a name raises: the same name beside another address is another question.
 fn question(name: &str, metadata: &Metadata) -> String {
     match &metadata.mail {
         Some(mail) if mail != name => format!("{name} <{mail}>"),
@@ -649,7 +649,7 @@ fn aliases(
         return Vec::new();
     };
     let has = |name: &String| {
-        let mut known = std::iter::once(&entity.profile.name).chain(&entity.profile.aliases);
+        let mut known = entity.profile.names();
         known.any(|one| folded_name(one) == folded_name(name))
     };
     let fresh = names.iter().filter(|name| is_name(name) && !has(name));

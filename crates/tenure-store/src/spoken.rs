@@ -1,6 +1,6 @@
 //! The entities that the objects of a session spoke of: a log for each session, among those who may see the same.
 //!
-//! The name of a log is a digest under the tenant's key, so a copy finds it anew, from a revision that belongs to the session.
+//! The name of a log is a digest under the tenant's key, so an import derives it again, from a revision that belongs to the session.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-/// The caller whose view the arguments ask for; `None`, where they name nobody, shows everything.
+/// The caller that the arguments name; `None` if they name nobody, which shows everything.
 fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Box<Sees<'static>>>, Error> {
     if !caller.names_somebody() {
         return Ok(None);

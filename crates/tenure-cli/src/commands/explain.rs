@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tenure::inspect::WhyNot;
 use tenure::object::{Provenance, clip};
-use tenure::{Error, Outcome, Request, Trace};
+use tenure::{Error, ErrorKind, Outcome, Request, Trace};
 use tenure_store::Waiting;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
@@ -55,7 +55,7 @@ fn why(args: &ExplainArgs, prepared: &Prepared, trace: &Trace, name: &str) -> Re
     let answer = match prepared.workspace.why_not(&prepared.job, trace, name) {
         Ok(answer) => Some(answer),
         // What waits, and of which nothing is believed, is no candidate.
-        Err(_) if !waiting.is_empty() => None,
+        Err(error) if error.kind == ErrorKind::Input && !waiting.is_empty() => None,
         Err(error) => return Err(error.into()),
     };
     if args.compile.format == Format::Json {

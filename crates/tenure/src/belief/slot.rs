@@ -118,8 +118,8 @@ pub struct Defeat {
 
 /// The claims on one slot that do not stand at an instant, or at any where none is asked for, each with the strongest
 /// that defeats it; of equally strong ones, one by a judgement that was made before. `judged` are these judgements on pairs of
-/// places, the lower place first; all other pairs are judged here. A claim is defeated by one that is itself defeated, too: of two that cannot both hold, never
-/// both stand, but where somebody decided so.
+/// places, the lower place first; all other pairs are judged here. A claim is defeated by one that is itself defeated, too: of two
+/// that cannot both hold, never both stand, unless a person decided that they do.
 pub fn defeats<C: Borrow<SlotClaim>>(
     claims: &[C],
     at: Option<Instant>,

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::mention::{MAX_ALIAS, MAX_MENTIONS, Mention, Sign};
-use super::profile::Profile;
 use crate::belief::claim::folded;
 
 /// The most words of a part of a name.
@@ -74,9 +73,10 @@ const PLAIN: [&str; 38] = [
 ];
 
 /// The words that give the names of an entity away. A name of one word is found whole, and marks are no names.
-pub(super) fn telling_words(entity: &Profile) -> BTreeSet<String> {
-    let names = std::iter::once(&entity.name).chain(&entity.aliases);
-    let names = names.filter(|name| !name.contains(['@', '/', '\\']));
+pub(super) fn telling_words<'n>(names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
+    let names = names
+        .into_iter()
+        .filter(|name| !name.contains(['@', '/', '\\']));
     let mut telling = BTreeSet::new();
     for name in names {
         let name = folded(name);
@@ -269,13 +269,8 @@ mod tests {
     use super::*;
 
     fn words(names: &[&str]) -> BTreeSet<String> {
-        let each = names.iter().flat_map(|name| {
-            telling_words(&Profile {
-                name: (*name).to_owned(),
-                ..Profile::default()
-            })
-        });
-        each.collect()
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        telling_words(&names)
     }
 
     fn found(names: &[&str], text: &str) -> Vec<String> {

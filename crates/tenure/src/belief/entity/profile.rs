@@ -115,12 +115,15 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Everything that it is called: its name, other names and roles.
+    /// Its name, and the other ones.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.name).chain(&self.aliases)
+    }
+
+    /// Everything that it is called: its names and its roles.
     pub(super) fn called(&self) -> impl Iterator<Item = &String> {
         let roles = self.roles.iter().map(|(role, _)| role);
-        std::iter::once(&self.name)
-            .chain(&self.aliases)
-            .chain(roles)
+        self.names().chain(roles)
     }
 }
 

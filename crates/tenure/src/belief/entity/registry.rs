@@ -604,7 +604,7 @@ impl Entities {
 }
 
 /// Checks that a text can be a name.
-fn check_alias(name: &str) -> Result<(), Error> {
+pub(super) fn check_alias(name: &str) -> Result<(), Error> {
     let letters = folded(name).chars().take(MAX_ALIAS + 1).count();
     let visible = name.chars().all(|c| !c.is_control());
     if !(1..=MAX_ALIAS).contains(&letters) || !visible {

@@ -165,7 +165,7 @@ impl Layer {
         };
         for (place, entity) in (0u32..).zip(&entities) {
             let profile = &entity.profile;
-            for word in telling_words(profile) {
+            for word in telling_words(profile.names()) {
                 add(&mut telling, word, place);
             }
             for name in profile.called() {
@@ -545,7 +545,9 @@ impl Resolver {
                     place.is_some_and(|place| tells(&self.base, place))
                 }
             },
-            Cow::Owned(part) => telling_words(&part.profile).iter().any(|one| one == word),
+            Cow::Owned(part) => telling_words(part.profile.names())
+                .iter()
+                .any(|one| one == word),
         })
     }
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::address::before_the_at;
 use super::partial::telling_words;
 use super::profile::{Bound, Metadata, Profile};
-use super::registry::mentions;
-use super::{EntityOp, EntityType, Resolution, skeleton};
+use super::registry::{check_alias, mentions};
+use super::{EntityType, Resolution, skeleton};
 use crate::base::error::Error;
 use crate::base::num::Score;
 use crate::base::time::{Interval, Position};
@@ -207,8 +207,7 @@ pub(super) struct KnownNames {
 
 impl KnownNames {
     pub(super) fn of(entity: &Profile) -> KnownNames {
-        let names = std::iter::once(&entity.name).chain(&entity.aliases);
-        let forms: Vec<Form> = names.map(|name| Form::of(name)).collect();
+        let forms: Vec<Form> = entity.names().map(|name| Form::of(name)).collect();
         let roles = entity.roles.iter();
         KnownNames {
             whole: forms.iter().map(|form| form.name.clone()).collect(),
@@ -225,20 +224,12 @@ impl KnownNames {
         let is_role = self.roles.iter().any(|(role, _)| *role == said.name);
         let found = self.forms.iter().filter(|form| form.words.len() > 1);
         let mut found = found.filter(|form| mentions(&said.name, &form.name));
-        let named = Profile {
-            name: mention.name.clone(),
-            ..Profile::default()
-        };
-        let alias = EntityOp::Alias {
-            id: String::new(),
-            alias: mention.name.clone(),
-        };
         !is_mark
             && !is_role
             && !said.is_mixed()
             && found.next().is_none()
-            && !telling_words(&named).is_empty()
-            && alias.check().is_ok()
+            && !telling_words([&mention.name]).is_empty()
+            && check_alias(&mention.name).is_ok()
     }
 }
 
