@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::EntityEntry;
 use tenure::belief::{Ground, Loser};
-use tenure::object::{ObjectId, OutcomeDecision, OutcomeKind, RevisionId};
+use tenure::object::{Authority, ObjectId, OutcomeDecision, OutcomeKind, RevisionId};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
@@ -116,6 +116,9 @@ pub struct ConflictLine {
     /// The note on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The authorities of the first and the second object, where an operator decided against the higher one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<[Authority; 2]>,
 }
 
 impl ConflictLine {
@@ -129,6 +132,7 @@ impl ConflictLine {
             until,
             by,
             note,
+            authorities,
             merged,
         } = kept(row)?;
         Ok(ConflictLine {
@@ -145,6 +149,7 @@ impl ConflictLine {
             merged,
             by,
             note,
+            authorities,
         })
     }
 
@@ -158,6 +163,7 @@ impl ConflictLine {
             until: self.until,
             by: self.by.clone(),
             note: self.note.clone(),
+            authorities: self.authorities,
             merged: self.merged.clone(),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::{Claim, Ground, Loser, SlotClaim};
-use tenure::object::{Decided, Decision, ObjectId, RevisionId, Sealer, Usage};
+use tenure::object::{Authority, Decided, Decision, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error};
 
@@ -38,6 +38,9 @@ pub(crate) struct Kept {
     pub(crate) by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
+    /// The authorities of the first and the second object, where somebody decided against the higher one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) authorities: Option<[Authority; 2]>,
     /// The ids that the first and the second object name, where only a merge makes them one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) merged: Option<[String; 2]>,
@@ -365,6 +368,7 @@ pub(crate) fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]
         until: judgement.window.until,
         by: None,
         note: None,
+        authorities: None,
         merged: None,
     })
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use tenure::belief::{Ground, Judgement, Loser, slot_name};
-use tenure::object::{ContradictionStatus, ObjectId, SourceKind, clip};
+use tenure::object::{Authority, ContradictionStatus, ObjectId, SourceKind, clip};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error};
 
@@ -112,6 +112,9 @@ pub struct Conflict {
     /// The note on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The authorities of the first and the second object, where an operator decided against the higher one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<[Authority; 2]>,
     /// The ways to resolve it, where nothing tells the two apart or the loser is an inferred preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<ResolverAction>,
@@ -548,6 +551,7 @@ impl<'v> Told<'v> {
                 merged: kept.merged,
                 by: kept.by,
                 note: kept.note,
+                authorities: kept.authorities,
                 actions: ways.into_iter().collect(),
             });
         }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tenure::belief::{Ground, Loser};
-use tenure::object::{Decision, ObjectId, clip};
+use tenure::object::{Authority, Decision, ObjectId, clip};
 use tenure::{Digest, Error, ErrorKind};
 
 use crate::bare::{OnSlot, is_bare, nothing_would_stand};
@@ -17,6 +17,7 @@ use crate::engine::{PairRow, Read, Standing, Write};
 use crate::judge::{left_alone, touched};
 use crate::labels::Sees;
 use crate::merged::Merges;
+use crate::notes::WriteNote;
 use crate::resolution::LOG;
 use crate::tenant::{Tenant, Writing, Written};
 use crate::written::Effect;
@@ -45,7 +46,8 @@ impl Tenant {
     ///
     /// [`ErrorKind::Conflict`] when there is no open conflict between them that the caller may see, as where one of them is gone
     /// meanwhile, when decisions would go round in a circle, and when nothing of the slot would stand;
-    /// [`ErrorKind::Input`] when the note is too long; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Policy`] when a caller who is no operator takes away what has the authority of the platform or the
+    /// developer; [`ErrorKind::Input`] when the note is too long; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn resolve_conflict(
         &self,
         one: ObjectId,
@@ -66,9 +68,15 @@ impl Tenant {
         } else {
             swapped(stands)
         };
+        let overrules = self.overrules(first, second, stands)?;
+        // Who is no operator sees as somebody.
+        if let Some(overrules) = overrules.filter(|_| sees.is_some()) {
+            return Err(overrules.refusal());
+        }
         let author = writing.author.clone();
         let note = note.map(str::to_owned);
         let made = move |before: &Kept| Kept {
+            authorities: overrules.map(|overrules| overrules.authorities),
             loser: loser(stands),
             ground: Ground::Person,
             by: author.clone(),
@@ -84,7 +92,12 @@ impl Tenant {
                 return Err(not_open(one, other));
             }
             match self.decide((first, second), shown, made.clone(), asked, writing)? {
-                Done::Written(written) => return Ok(written),
+                Done::Written(mut written) => {
+                    if let Some(overrules) = overrules {
+                        overrules.note(&mut written, [first, second]);
+                    }
+                    return Ok(written);
+                }
                 Done::Refused(refused) => return Err(self.told(&refused, sees)?),
                 Done::Gone => return Err(not_open(one, other)),
                 Done::Changed => {}
@@ -92,6 +105,38 @@ impl Tenant {
         }
         let what = format!("`{one}` and `{other}` are written all the time");
         Err(Error::new(ErrorKind::Conflict, what).hint("try again"))
+    }
+
+    /// The objects that a decision takes away although they have the authority of the platform or the developer, where it takes
+    /// any for less.
+    fn overrules(
+        &self,
+        first: ObjectId,
+        second: ObjectId,
+        stands: Decision,
+    ) -> Result<Option<Overrules>, Error> {
+        let authority = |id: ObjectId| -> Result<Option<Authority>, Error> {
+            let beliefs = self.get(id)?;
+            let levels = beliefs
+                .iter()
+                .map(|belief| belief.object.revision().authority_level());
+            Ok(levels.min())
+        };
+        let Some(authorities) = authority(first)?.zip(authority(second)?) else {
+            return Ok(None);
+        };
+        let authorities = <[Authority; 2]>::from(authorities);
+        let [one, other] = authorities;
+        let falls = match stands {
+            Decision::First => [false, one > other],
+            Decision::Second => [other > one, false],
+            Decision::Neither => [true, true],
+            _ => [false, false],
+        };
+        let falls = [0, 1].map(|at| falls[at] && authorities[at] <= Authority::Developer);
+        Ok(falls
+            .contains(&true)
+            .then_some(Overrules { authorities, falls }))
     }
 
     /// Decides the open judgements on two objects: those that were shown, or all.
@@ -187,6 +232,40 @@ impl Tenant {
                     .hint(format!("decide between {both} first"))
             }
         })
+    }
+}
+
+/// A decision that takes away what has the authority of the platform or the developer, for something that has less or for nothing.
+#[derive(Clone, Copy)]
+struct Overrules {
+    /// The authorities of both.
+    authorities: [Authority; 2],
+    /// Those of both that are taken away.
+    falls: [bool; 2],
+}
+
+impl Overrules {
+    fn refusal(self) -> Error {
+        let [one, other] = self.authorities;
+        let what = format!(
+            "one of the two has authority {}, the other {}: what has 0 or 1 falls to nothing of less",
+            one.min(other).level(),
+            one.max(other).level()
+        );
+        Error::new(ErrorKind::Policy, what).expected("an operator, who may decide so")
+    }
+
+    /// Says of what falls what it falls to.
+    fn note(self, written: &mut Written, both: [ObjectId; 2]) {
+        for at in [0, 1].into_iter().filter(|at| self.falls[*at]) {
+            let mut objects = written.objects.iter_mut();
+            if let Some(object) = objects.find(|object| object.object_id == both[at]) {
+                object.note = Some(WriteNote::Overruled {
+                    authority: self.authorities[at],
+                    by: self.authorities[1 - at],
+                });
+            }
+        }
     }
 }
 

@@ -43,6 +43,13 @@ pub enum WriteNote {
         /// The authority that it has.
         authority: Authority,
     },
+    /// It has the authority of the platform or the developer, and does not stand by an operator's decision.
+    Overruled {
+        /// The authority that it has.
+        authority: Authority,
+        /// The authority of the other.
+        by: Authority,
+    },
     /// What it was made from leads back to it, at once or by way of others: what becomes of one of them becomes of all.
     MadeFromItself,
     /// It did not wait for a person: it counts as confirmed now.

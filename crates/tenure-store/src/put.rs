@@ -160,7 +160,7 @@ impl Tenant {
             );
             let declared = document.authority_level;
             let declared = declared.or_else(|| commands.then_some(Authority::Developer));
-            document.distrust();
+            document.distrust(Authority::Platform);
             let object = document
                 .complete()
                 .and_then(|()| document.check_provenance())

@@ -129,6 +129,8 @@ pub(crate) fn believed(
         access,
         damaged: object.status().damaged,
         decisions: None,
+        asked: None,
+        outranked: false,
     };
     Arc::new(object.judged(status, usage))
 }

@@ -313,7 +313,7 @@ fn owned(sourced: Sourced, path: &Path, origin: &str, options: &Collect<'_>) -> 
     let mut document = sourced.document;
     document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
     document.source_origin = document.source_origin.or_else(|| Some(origin.to_owned()));
-    document.distrust();
+    document.distrust(Authority::Platform);
     if sourced.is_named_by_file && document.object_id.is_none() {
         // Names were once those of files without their folders. What stores hold under them goes on.
         let rest = document.name.get(name_of(origin).len()..).unwrap_or("");

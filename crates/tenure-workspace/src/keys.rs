@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::nearest;
-use tenure::object::{Classification, clip};
+use tenure::object::{Authority, Classification, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, Principal};
 use tenure_store::{Store, Tenant};
@@ -82,6 +82,15 @@ impl Grant {
             Classification::Public
         };
         self.clearance.unwrap_or(silent)
+    }
+
+    /// The most authority that what it brings or writes has: an operator's speaks for the platform, any other for a user.
+    pub fn authority(&self) -> Authority {
+        if self.operator {
+            Authority::Platform
+        } else {
+            Authority::User
+        }
     }
 
     /// On whose behalf a request runs that does not say so.

@@ -1,13 +1,13 @@
 //! Candidates of a store together with those of files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::Identity;
 use tenure::error::unknown_name;
-use tenure::object::{ObjectId, clip};
+use tenure::object::{Authority, ObjectId, Status, clip};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, Policy, Request, Unfetched};
 use tenure_store::{Resident, Store, Tenant};
@@ -262,7 +262,8 @@ fn without_tools(candidates: &Arc<Candidates>) -> Arc<Candidates> {
     }
 }
 
-/// Candidates of sources, then these but for what the sources stand for.
+/// Candidates of sources, then these but for what the sources stand for. A source stands for no object that commands with more
+/// authority than it has: whoever may see both is told which of them holds.
 pub(crate) fn merge(
     sources: Candidates,
     stored: &Arc<Candidates>,
@@ -270,16 +271,25 @@ pub(crate) fn merge(
     if sources.is_empty() && sources.unfetched().is_empty() {
         return (Arc::clone(stored), Vec::new());
     }
-    let own: BTreeSet<ObjectId> = sources
+    let own: BTreeMap<ObjectId, Authority> = sources
         .objects()
         .iter()
-        .map(|object| object.revision().object_id())
+        .map(|object| {
+            let revision = object.revision();
+            (revision.object_id(), revision.authority_level())
+        })
         .collect();
     let mut unfetched = [sources.unfetched(), stored.unfetched()].concat();
-    let mut replaced = Vec::new();
+    let (mut replaced, mut outranked) = (Vec::new(), BTreeSet::new());
     for object in stored.objects() {
-        let id = object.revision().object_id();
-        if own.contains(&id) {
+        let (id, authority) = (
+            object.revision().object_id(),
+            object.revision().authority_level(),
+        );
+        let Some(source) = own.get(&id) else { continue };
+        if authority <= Authority::Developer && authority < *source {
+            outranked.insert(id);
+        } else {
             unfetched.push(Unfetched {
                 what: object.name().to_owned(),
                 why: "a source has the same object".into(),
@@ -288,9 +298,26 @@ pub(crate) fn merge(
             replaced.push(id);
         }
     }
+    let own: BTreeSet<ObjectId> = replaced.iter().copied().collect();
     let stays = |_, object: &Arc<ContextObject>| {
         let stays = !own.contains(&object.revision().object_id());
         stays.then(|| Arc::clone(object))
+    };
+    let sources = if outranked.is_empty() {
+        sources
+    } else {
+        sources.filter_map(|_, object| {
+            let is_outranked = outranked.contains(&object.revision().object_id());
+            Some(if is_outranked {
+                let status = Status {
+                    outranked: true,
+                    ..object.status().clone()
+                };
+                Arc::new(object.judged(status, *object.usage()))
+            } else {
+                Arc::clone(object)
+            })
+        })
     };
     let rest = if replaced.is_empty() {
         Arc::clone(stored)

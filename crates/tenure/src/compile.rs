@@ -14,6 +14,7 @@ pub(crate) mod measure;
 mod pieces;
 pub(crate) mod quality;
 mod reason;
+mod rules;
 pub mod score;
 mod stages;
 pub mod trace;
@@ -32,7 +33,7 @@ use crate::write::world::World;
 
 /// The number of this compiler. It is raised when the same inputs give other bytes, so that whoever makes a compile
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.
-pub const COMPILER: u32 = 12;
+pub const COMPILER: u32 = 13;
 
 /// Returns the facts that a compile would ask for, of settled objects only: nothing that the caller may not see ever
 /// reaches an outside model.
@@ -237,14 +238,16 @@ pub fn stale(
     Ok(each.map(|(at, of)| (at as usize, of as usize)).collect())
 }
 
-/// The first four stages: what the caller may see and what holds at the instants asked for.
+/// The first four stages: what the caller may see and what holds at the instants asked for, where that is settled for all that
+/// must stand.
 fn settled<'a>(
     world: &World,
     policy: &Policy,
     request: &Request,
     candidates: &'a Candidates,
 ) -> Result<Settled<'a>, Error> {
-    settled_with(world, policy, request, candidates, Retirement::Applies)
+    let mut settled = settled_with(world, policy, request, candidates, Retirement::Applies)?;
+    settled.disputed.take().map_or(Ok(settled), Err)
 }
 
 fn settled_with<'a>(

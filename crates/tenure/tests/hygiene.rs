@@ -432,7 +432,7 @@ fn verbatim_text_is_the_last_of_its_section_to_leave() {
 fn a_pin_spares_what_is_far_from_the_task() {
     let objects = json!([
         rule(
-            json!({ "name": "cakes", "content": "Bake at two hundred degrees.", "priority": 0.0 })
+            json!({ "name": "cakes", "content": "Bake at two hundred degrees.", "priority": 0.0, "object_type": "project_decision" })
         ),
         rule(json!({ "name": "units", "content": "Report the pressure in pascal." })),
     ]);

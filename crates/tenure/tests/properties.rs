@@ -1164,8 +1164,9 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
             .map(|report| (report.section, report.allocated))
             .collect()
     };
-    if small.trace.strategy != large.trace.strategy {
-        // Another strategy is another epoch.
+    let near_alone = |compiled: &Compiled| compiled.trace.plan.rules.map(|rules| rules.near_alone);
+    if small.trace.strategy != large.trace.strategy || near_alone(small) != near_alone(&large) {
+        // Another strategy is another epoch, and with all rules more is asked for.
         return Ok(());
     }
     let (less, more) = (sections(small), sections(&large));

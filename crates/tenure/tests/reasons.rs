@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tenure::belief::Ground;
 use tenure::belief::entity::RelationType;
 use tenure::object::{
-    Classification, ContradictionStatus, Decided, Decision, Modality, RetirementRule, RevisionId,
-    Status, TaskType,
+    Authority, Classification, ContradictionStatus, Decided, Decision, Modality, RetirementRule,
+    RevisionId, Status, TaskType,
 };
 use tenure::section::Section;
 use tenure::time::Instant;
@@ -20,7 +20,7 @@ use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{
     Budget, Candidates, Compiled, Digest, Error, ErrorKind, Facts, FrameKey, ObjectDocument,
-    Policy, Reason, Request, Ruling, World, compile, num::Score,
+    Policy, Principal, Reason, Request, Ruling, World, compile, num::Score,
 };
 
 use crate::support::{Case, PLAIN, STANDARD, calls, merge, passage, result, rule, tool, turn};
@@ -1843,7 +1843,9 @@ fn not_near_task() {
     check(near, json!({}), STANDARD, &[("x", Reason::Fits)]);
     // What says nothing of what it is good for is near by its own text, or stays out.
     let cakes = |more: Value| {
-        let mut cakes = rule(json!({ "content": "Birthday cakes come from the bakery." }));
+        let mut cakes = rule(json!({
+            "object_type": "project_decision", "content": "Birthday cakes come from the bakery.",
+        }));
         merge(&mut cakes, more);
         json!([cakes])
     };
@@ -1858,6 +1860,17 @@ fn not_near_task() {
         let of_type = json!({ "object_type": kind });
         check(cakes(of_type), json!({}), STANDARD, &out);
     }
+    // Who asks or forbids means every task, unless all rules together take too much of the budget.
+    for rules in [
+        json!({ "object_type": "rule" }),
+        json!({ "object_type": "rule", "why_it_matters": "The bakery closes at noon." }),
+        json!({ "object_type": "outcome", "content": "Never order cakes with nuts." }),
+    ] {
+        check(cakes(rules), json!({}), STANDARD, &[("x", Reason::Fits)]);
+    }
+    // What an agent concluded asks nothing.
+    let guess = json!({ "object_type": "rule", "authority_level": 3 });
+    check(cakes(guess), json!({}), STANDARD, &out);
     let off = "[guidance]\nnear = 0.0";
     check(cakes(json!({})), json!({}), off, &[("x", Reason::Fits)]);
     let pinned = json!({ "protection": "pinned" });
@@ -2562,7 +2575,7 @@ fn a_rule_that_is_data_obliges_nobody() {
             merge(&mut found, from.clone());
             let mut found: ObjectDocument = serde_json::from_value(found).unwrap();
             // As a write to a store does.
-            found.distrust();
+            found.distrust(tenure::object::Authority::Platform);
             let fits = [("x", Reason::Fits)];
             let with = check(json!([found]), json!({}), STANDARD, &fits);
             let section = with.trace.verdict("x").unwrap().section;
@@ -3040,6 +3053,83 @@ fn note_no_vectors() {
 }
 
 #[test]
+fn note_authority_lowered() {
+    let mut page = ObjectDocument {
+        author: Some(tenure::object::AuthorKind::Agent),
+        authority_level: Some(Authority::Developer),
+        ..ObjectDocument::rule("x", "Report the pressure in bar.")
+    };
+    page.distrust(Authority::Platform);
+    let mut hidden = ObjectDocument {
+        name: "hidden".into(),
+        user_id: Some("ada".into()),
+        ..page.clone()
+    };
+    hidden.distrust(Authority::Platform);
+    let candidates = Candidates::new(vec![page.seal().unwrap(), hidden.seal().unwrap()]);
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    let request = Request {
+        principal: Principal {
+            clearance: tenure::object::Classification::Restricted,
+            ..Principal::default()
+        },
+        ..Request::new("Report the pressure.", Budget::tokens(2_000))
+    };
+    let policy = Policy::from_toml("scorer = \"lexical\"").unwrap();
+    let outcome = tenure::compile(&world, &policy, &request, &candidates, &Facts::none()).unwrap();
+    let notes = &outcome.single().unwrap().trace.notes;
+    let lowered = Note::AuthorityLowered {
+        name: "x".into(),
+        asked: Authority::Developer,
+        has: Authority::Memory,
+    };
+    assert_eq!(*notes, [lowered], "and nothing of what is hidden");
+}
+
+#[test]
+fn note_rules_left_out() {
+    let cakes = |name: &str, more: Value| {
+        let mut cakes = rule(json!({
+            "name": name, "content": format!("Birthday cakes of kind {name} come from the bakery at the corner. ").repeat(3),
+        }));
+        merge(&mut cakes, more);
+        cakes
+    };
+    let objects = json!([
+        cakes("one", json!({})),
+        cakes("two", json!({})),
+        cakes("three", json!({ "priority": 0.9 })),
+    ]);
+    let request = |tokens: u32| json!({ "budget": { "tokens": tokens } });
+    let fits = |name| (name, Reason::Fits);
+    let all = ["one", "two", "three"].map(fits);
+    let roomy = check(objects.clone(), request(2_000), STANDARD, &all);
+    let left_out = |compiled: &Compiled| {
+        let notes = compiled.trace.notes.iter();
+        let mut notes = notes.filter(|note| matches!(note, Note::RulesLeftOut { .. }));
+        notes.next().cloned()
+    };
+    assert_eq!(left_out(&roomy), None);
+    // The neighbour is the fourth, and near.
+    let tight = check(
+        objects,
+        request(400),
+        STANDARD,
+        &[
+            ("one", Reason::NotNearTask),
+            ("two", Reason::NotNearTask),
+            fits("three"),
+        ],
+    );
+    let note = Note::RulesLeftOut {
+        left: 2,
+        rules: 4,
+        share: 100,
+    };
+    assert_eq!(left_out(&tight), Some(note));
+}
+
+#[test]
 fn note_task_not_encoded() {
     let document = ObjectDocument::rule("units", "\u{e1b}\u{e31}\u{e4a}\u{e21} 5 pascal");
     let candidates = Candidates::new(vec![document.seal().unwrap()]);
@@ -3218,7 +3308,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        54 + 17 + 6 + 10,
+        54 + 19 + 6 + 10,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

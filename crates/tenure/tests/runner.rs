@@ -22,6 +22,7 @@ mod imitations;
 mod jsonpath;
 mod ladder;
 mod late;
+mod mandatory;
 mod near;
 mod objects;
 mod overflow;

@@ -260,7 +260,7 @@ pub(super) fn sources(
         let within = format!("objects[{at}]");
         document.complete().in_field(&within)?;
         document.untyped_is_data();
-        document.distrust();
+        document.distrust(caller.grant.authority());
         document.check_provenance().in_field(&within)?;
         objects.push(sealer.seal(document).in_field(&within)?);
     }

@@ -252,7 +252,7 @@ impl Import {
         let mut sealed = Vec::with_capacity(self.objects.len());
         let mut seal = |mut document: ObjectDocument, field: String| {
             own(&mut document, caller)?;
-            document.distrust();
+            document.distrust(caller.grant.authority());
             sealed.push(document.seal().in_field(&field)?);
             Ok::<(), Error>(())
         };
@@ -447,7 +447,7 @@ fn operation(
             let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
             document.complete().in_field(&within)?;
-            document.distrust();
+            document.distrust(caller.grant.authority());
             document.check_provenance().in_field(&within)?;
             let document = registries.authored(by, document)?;
             document.clone().seal().in_field(&within)?;

@@ -165,6 +165,7 @@ pub(super) fn demote(
     *document = ObjectDocument {
         object_type: Some(said.object_type.filter(is_data).unwrap_or(default)),
         authority_level: Some(Authority::Data),
+        asked: said.asked,
         provenance: Some(source),
         // It has no say in how much it counts.
         priority: said.priority.map(|own| own.min(tenure::num::Score::HALF)),

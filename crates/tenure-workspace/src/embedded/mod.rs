@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure::cache::{CachePlan, Options, Sent, plan};
-use tenure::object::{LOCAL_TENANT, Role, Sealer};
+use tenure::object::{Authority, LOCAL_TENANT, Role, Sealer};
 use tenure::policy::{PolicyDocument, Scorer};
 use tenure::trace::View;
 use tenure::wire::{Conversation, Format, read, read_after};
@@ -512,7 +512,7 @@ fn outside(mut document: ObjectDocument, tenant: &str) -> Result<ObjectDocument,
     document.tenant_id.get_or_insert_with(|| tenant.to_owned());
     document.complete()?;
     document.untyped_is_data();
-    document.distrust();
+    document.distrust(Authority::Platform);
     document.check_provenance()?;
     Ok(document)
 }

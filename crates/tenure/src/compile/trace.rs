@@ -27,6 +27,7 @@ use crate::input::policy::ContextMode;
 use crate::input::policy::Strategy;
 use crate::input::retrieval::RetrievalReport;
 pub use crate::input::served::{EpochCause, Form};
+use crate::object::Authority;
 use crate::object::section::Section;
 use crate::object::{TaskType, TextField};
 pub use crate::provider::answer::ProviderUsage;
@@ -196,6 +197,24 @@ pub enum Note {
         /// The fallback.
         fallback: String,
     },
+    /// An object asked for more authority than its source, its author or its writer gives it.
+    AuthorityLowered {
+        /// The candidate.
+        name: Arc<str>,
+        /// The authority that it asked for.
+        asked: Authority,
+        /// The authority that it has.
+        has: Authority,
+    },
+    /// Rules stay out because they are not near to the task, as all of them take more than the policy's share of the budget.
+    RulesLeftOut {
+        /// The number of rules that stay out.
+        left: u32,
+        /// The number of all.
+        rules: u32,
+        /// The share of the budget, in tokens.
+        share: u32,
+    },
 }
 
 impl Note {
@@ -262,6 +281,13 @@ impl Note {
             Note::NoVectors { fallback } => {
                 format!("there were no vectors; {fallback} stood in")
             }
+            Note::AuthorityLowered { name, asked, has } => format!(
+                "{name}: asked for authority {asked} and has {has}, the most that its source, author and writer give it"
+            ),
+            Note::RulesLeftOut { left, rules, share } => format!(
+                "{left} of {rules} rules stay out, as they are not near to the task: all of them take more than {share} tokens, \
+                 the policy's share of the budget for rules (`guidance.rules`)"
+            ),
         }
     }
 }
@@ -293,6 +319,21 @@ pub struct PlanReport {
     /// The figures of the choice between the whole corpus and retrieval, where it was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextReport>,
+    /// The figures of the choice between all rules and those near to the task, where it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RulesReport>,
+}
+
+/// The figures of the choice between all rules and those near to the task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RulesReport {
+    /// The number of rules that the caller may see and that hold.
+    pub rules: u32,
+    /// The policy's share of the budget for them, in tokens.
+    pub share: u32,
+    /// True if all of them would take more, so that only what is near to the task or critical may stand.
+    pub near_alone: bool,
 }
 
 /// The figures of the choice between the whole corpus and retrieval. The corpus stands whole where it is below the

@@ -43,3 +43,26 @@ pub(crate) fn kept() -> Contradictions {
 pub(crate) fn is_kept(rule: &Contradictions) -> bool {
     *rule == Contradictions::Keep
 }
+
+vocabulary! {
+    /// The end of a dispute about an object that must stand, where nothing says which of two claims does.
+    DisputedRules ("rule for disputed rules") {
+        /// The compile fails and names both.
+        Refuse = "refuse",
+        /// The one that was known before stays, and the compile fails where that is not known.
+        Earlier = "earlier",
+    }
+}
+
+#[expect(clippy::derivable_impls)] // the vocabulary derives for itself
+impl Default for DisputedRules {
+    fn default() -> DisputedRules {
+        DisputedRules::Refuse
+    }
+}
+
+impl DisputedRules {
+    pub(crate) fn refuses(&self) -> bool {
+        *self == DisputedRules::Refuse
+    }
+}

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::digest::Digest;
 use crate::base::error::{Error, parse_error, unknown_name};
 use crate::base::num::Score;
-pub use crate::input::following::{Contradictions, Derived};
+pub use crate::input::following::{Contradictions, Derived, DisputedRules};
 use crate::input::following::{is_kept, is_made, kept, made};
 use crate::object::claim::WrittenClaim;
 use crate::object::section::{Section, Zone};
@@ -180,6 +180,9 @@ pub struct PolicyDocument {
     /// say so, keeps both.
     #[serde(default = "kept", skip_serializing_if = "is_kept")]
     pub contradictions: Contradictions,
+    /// The end of a dispute about an object that must stand, where nothing says which of two claims does.
+    #[serde(default, skip_serializing_if = "DisputedRules::refuses")]
+    pub disputed_rules: DisputedRules,
     /// The effect of a change on what was made from the changed object. A policy that does not say so, keeps it.
     #[serde(default = "made", skip_serializing_if = "is_made")]
     pub derived: Derived,
@@ -785,7 +788,10 @@ mod tests {
         let ordered = Policy::preset("ordered").unwrap();
         let written = serde_json::to_value(ordered.document()).unwrap();
         assert!(written.get("unasked_floor").is_none());
-        assert!(written.get("guidance").is_none());
+        assert_eq!(
+            written["guidance"],
+            serde_json::json!({ "critical": Score::new(0.8) })
+        );
         assert!(
             written["sections"]["memory"]["factors"]
                 .get("confidence")

@@ -18,7 +18,7 @@ use super::document::{
 };
 use super::revision::{RevisionParts, Status, Usage};
 use super::vocabulary::*;
-use super::{Authority, ContextObject, ObjectDocument, ObjectId};
+use super::{Authority, ContextObject, ObjectDocument, ObjectId, kind_of_origin};
 use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::base::num::Score;
@@ -317,7 +317,10 @@ impl ContextObject {
         let mut document: ObjectDocument = serde_json::from_value(json).map_err(unwritable)?;
         let revision = self.revision();
         let is_agents = revision.author() == AuthorKind::Agent;
-        if is_agents || revision.is_from_the_web() || revision.states_source_kind() {
+        let is_outside = revision
+            .origins()
+            .any(|origin| kind_of_origin(origin).is_some());
+        if is_agents || is_outside || revision.states_source_kind() {
             document.authority_level = Some(revision.authority_level());
         }
         Ok(document)

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Wire;
 use super::vocabulary::*;
-use super::{Authority, ObjectId, is_web};
+use super::{Authority, ObjectId, kind_of_origin};
 use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::base::time::Instant;
@@ -51,6 +51,9 @@ pub struct ObjectDocument {
     /// May it command? 0 platform, 1 developer, 2 user, 3 inferred memory, 4 data. Default: by type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority_level: Option<Authority>,
+    /// The authority that it asked for, where [`ObjectDocument::distrust`] gave it less. No part of the published form.
+    #[serde(skip)]
+    pub asked: Option<Authority>,
     /// The importance that its author gives it, from 0 to 1. Default: 0.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Score>,
@@ -437,51 +440,87 @@ impl ObjectDocument {
         }
     }
 
-    /// States the most authority that its source gives it, where it does not say what authority it has. What comes from the web,
-    /// by its own address or one of its `origins`, and what says that it comes from the web or a tool, is data. What an agent
+    /// Lowers the authority to the most that its source, its author and its writer give it, whatever it states. What comes from
+    /// the web, from mail or from a tool, by its own address, one of its `origins` or the kind of its source, is data. What an agent
     /// wrote, by its `author` or the kind of its source, is no more than memory; a rule or a constraint of an agent, which would
-    /// have to be there, is data. What writes or collects objects does so; what was written before keeps the authority that it
-    /// had. Turns and tools, which cannot be data, stay as they are.
+    /// have to be there, is data. Turns and tools, which cannot be data, have that of their type. What asked for more says so to
+    /// whoever compiles or writes it ([`Status::asked`](crate::object::Status)). What writes or collects objects does so; what was
+    /// written before keeps the authority that it had.
     ///
     /// ```
     /// use tenure::object::{AuthorKind, Authority, ObjectDocument, ObjectType};
     /// let mut page = ObjectDocument {
     ///     source_origin: Some("https://a.example/rules".into()),
+    ///     authority_level: Some(Authority::Developer),
     ///     ..ObjectDocument::rule("page", "Obey.")
     /// };
-    /// page.distrust();
+    /// page.distrust(Authority::Platform);
     /// assert_eq!(page.authority_level, Some(Authority::Data));
     /// let mut guess = ObjectDocument {
     ///     object_type: Some(ObjectType::Preference),
     ///     author: Some(AuthorKind::Agent),
     ///     ..ObjectDocument::rule("style", "She likes short answers.")
     /// };
-    /// guess.distrust();
+    /// guess.distrust(Authority::Platform);
     /// assert_eq!(guess.authority_level, Some(Authority::Memory));
+    /// let mut users = ObjectDocument::rule("units", "Report pascal.");
+    /// users.distrust(Authority::User);
+    /// assert_eq!(users.authority_level, Some(Authority::User));
     /// ```
-    pub fn distrust(&mut self) {
+    pub fn distrust(&mut self, writer: Authority) {
         let object_type = self.object_type.unwrap_or(ObjectType::Rule);
-        let is_words = matches!(object_type, ObjectType::Turn | ObjectType::ToolSchema);
-        if is_words || self.authority_level.is_some() {
+        let default = default_authority(object_type, self.role);
+        let stated = self.authority_level;
+        if matches!(object_type, ObjectType::Turn | ObjectType::ToolSchema) {
+            if writer > Authority::Platform {
+                self.lower(stated.map(|stated| stated.max(default)), stated);
+            }
             return;
         }
         let mut origins = self.source_origin.iter().chain(&self.origins);
-        let web = origins.find(|origin| is_web(origin)).cloned();
-        let stated = self.provenance.as_ref().and_then(|found| found.source_kind);
-        let is_data = web.is_some() || matches!(stated, Some(SourceKind::Web | SourceKind::Tool));
-        let is_agents = self.author == Some(AuthorKind::Agent) || stated == Some(SourceKind::Agent);
+        let outside = origins
+            .find(|origin| kind_of_origin(origin).is_some())
+            .cloned();
+        let kind = self.provenance.as_ref().and_then(|found| found.source_kind);
+        let is_data = outside.is_some()
+            || matches!(
+                kind,
+                Some(SourceKind::Web | SourceKind::Mail | SourceKind::Tool)
+            );
+        let is_agents = self.author == Some(AuthorKind::Agent) || kind == Some(SourceKind::Agent);
         let most = match object_type {
             _ if is_data => Authority::Data,
-            _ if !is_agents => return,
-            ObjectType::PolicyRule | ObjectType::ActionableConstraint => Authority::Data,
-            _ => Authority::Memory,
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint if is_agents => {
+                Authority::Data
+            }
+            _ if is_agents => writer.max(Authority::Memory),
+            _ => writer,
         };
-        self.authority_level = Some(default_authority(object_type, self.role).max(most));
-        if let Some(web) = web {
+        if most == Authority::Platform {
+            return;
+        }
+        // A rule without a word on its authority asks to command, too.
+        let commands = matches!(
+            object_type,
+            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        );
+        let asked = stated.or_else(|| commands.then_some(default));
+        self.lower(Some(stated.unwrap_or(default).max(most)), asked);
+        if let Some(outside) = outside.filter(|_| is_data) {
             // Data says where it was found; when, only its author knows.
             let provenance = self.provenance.get_or_insert_default();
-            provenance.source_id.get_or_insert(web);
+            provenance.source_id.get_or_insert(outside);
         }
+    }
+
+    /// States the authority that it has, and what it asked for where that was more.
+    fn lower(&mut self, has: Option<Authority>, asked: Option<Authority>) {
+        if let (Some(has), Some(asked)) = (has, asked)
+            && asked < has
+        {
+            self.asked.get_or_insert(asked);
+        }
+        self.authority_level = has;
     }
 }
 

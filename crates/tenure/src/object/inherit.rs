@@ -333,7 +333,7 @@ mod tests {
         let belief = parent(|document| {
             document.object_type = Some(ObjectType::InferredBelief);
             document.source_origin = Some("https://a.example/x".into());
-            document.distrust();
+            document.distrust(Authority::Platform);
         });
         let mut derived = child();
         inherit(&mut derived, &[&belief]).unwrap();

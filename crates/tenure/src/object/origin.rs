@@ -1,8 +1,29 @@
 //! Addresses on the web, as browsers read them.
 
+use super::vocabulary::SourceKind;
+
+/// The schemes of the web.
+const WEB: [&str; 2] = ["http", "https"];
+
 /// Returns whether this is the address of something on the web.
 pub(crate) fn is_web(uri: &str) -> bool {
     parts(uri).is_some()
+}
+
+/// The kind of source that an address stands for by itself: the web, a mailbox or a tool; none for anything else.
+pub(crate) fn kind_of_origin(uri: &str) -> Option<SourceKind> {
+    const SCHEMES: [(SourceKind, &[&str]); 3] = [
+        (SourceKind::Web, &WEB),
+        (
+            SourceKind::Mail,
+            &["mailto", "mid", "imap", "imaps", "pop", "pops", "smtp"],
+        ),
+        (SourceKind::Tool, &["tool", "mcp"]),
+    ];
+    let (kind, _) = SCHEMES
+        .into_iter()
+        .find(|(_, schemes)| scheme_among(uri, schemes).is_some())?;
+    Some(kind)
 }
 
 /// Scheme, host and port of a web address (RFC 6454), or `None` for anything else.
@@ -24,14 +45,19 @@ pub(crate) fn web_origin(uri: &str) -> Option<String> {
 /// The scheme of a web address, and what follows it and its slashes. A browser reads past white space before it, control
 /// characters in it and slashes that are missing or lean the other way, so none of these makes it something else.
 fn parts(uri: &str) -> Option<(&'static str, &str)> {
+    let (scheme, rest) = scheme_among(uri, &WEB)?;
+    Some((scheme, rest.trim_start_matches(['/', '\\'])))
+}
+
+/// The scheme of an address where it is one of these, and what follows its colon.
+fn scheme_among<'u>(uri: &'u str, known: &[&'static str]) -> Option<(&'static str, &'u str)> {
     let (scheme, rest) = uri.split_once(':')?;
     let scheme = scheme.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
-    let is_it = |web: &&str| {
+    let is_it = |known: &&&str| {
         let read = scheme.chars().filter(|c| !c.is_control());
-        read.map(|c| c.to_ascii_lowercase()).eq(web.chars())
+        read.map(|c| c.to_ascii_lowercase()).eq(known.chars())
     };
-    let scheme = ["http", "https"].into_iter().find(is_it)?;
-    Some((scheme, rest.trim_start_matches(['/', '\\'])))
+    Some((known.iter().find(is_it)?, rest))
 }
 
 #[cfg(test)]

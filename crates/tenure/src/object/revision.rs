@@ -542,6 +542,11 @@ pub struct Status {
     /// The decisions between its claims and those of other objects, by which they hold where a compile has both. Of two that act on
     /// one pair, the first holds; one that a merge makes gives way to one that needs none.
     pub decisions: Option<Arc<[Decided]>>,
+    /// The authority that it asked for, where its source, its author or its writer gave it less.
+    pub asked: Option<Authority>,
+    /// True if the object stands among the same candidates with more authority, too, where that is the platform's or the
+    /// developer's: it stands for that no more than anything else of less authority does.
+    pub outranked: bool,
 }
 
 /// A decision between the claims of two objects.
@@ -579,6 +584,8 @@ impl Status {
         access: None,
         damaged: None,
         decisions: None,
+        asked: None,
+        outranked: false,
     };
 }
 

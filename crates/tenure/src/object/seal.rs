@@ -101,6 +101,7 @@ impl Sealer {
                 .contradiction_status
                 .unwrap_or(ContradictionStatus::Clean),
             superseded_by: document.supersession_link,
+            asked: document.asked,
             ..Status::UNJUDGED
         };
         let usage = Usage {

@@ -1,8 +1,8 @@
 //! The kind of an object's source: what is known of it, and what its provenance says where that claims no more.
 
-use super::is_web;
 use super::revision::Revision;
 use super::vocabulary::{AuthorKind, ObjectType, Role, SourceKind};
+use super::{is_web, kind_of_origin};
 use crate::object::Authority;
 
 impl Revision {
@@ -35,6 +35,12 @@ impl Revision {
         let id = found.and_then(|found| found.source_id.as_deref());
         if self.is_from_the_web() || id.is_some_and(is_web) || stated == Some(SourceKind::Web) {
             return SourceKind::Web;
+        }
+        let mut origins = self.origins().chain(id);
+        if stated == Some(SourceKind::Mail)
+            || origins.any(|origin| kind_of_origin(origin) == Some(SourceKind::Mail))
+        {
+            return SourceKind::Mail;
         }
         match self.object_type() {
             ObjectType::ToolResult => return SourceKind::Tool,
@@ -158,7 +164,10 @@ mod tests {
             page["source_origin"] = "https://a.example".into();
             assert_eq!(kind(page), "web", "{said}");
             let inferred = json!({ "object_type": "inferred_belief", "provenance": says(said) });
-            let expected = if said == "web" { "web" } else { "agent" };
+            let expected = match said {
+                "web" | "mail" => said,
+                _ => "agent",
+            };
             assert_eq!(kind(inferred), expected, "{said}");
         }
         let preference = json!({ "object_type": "preference", "provenance": says("developer") });
@@ -169,11 +178,11 @@ mod tests {
     fn a_kind_lowers_what_states_no_authority_and_raises_nothing() {
         let level = |fields: Value| {
             let mut document = document(fields);
-            document.distrust();
+            document.distrust(Authority::Platform);
             let object = document.seal_stored().unwrap();
             // It keeps its authority when it is written again.
             let mut again = object.to_document().unwrap();
-            again.distrust();
+            again.distrust(Authority::Platform);
             let again = again.seal_stored().unwrap();
             assert_eq!(again.revision().id(), object.revision().id());
             object.revision().authority_level()
@@ -181,7 +190,7 @@ mod tests {
         for said in SourceKind::ALL {
             let found = json!({ "source_kind": said });
             let least = match said {
-                SourceKind::Web | SourceKind::Tool => Authority::Data,
+                SourceKind::Web | SourceKind::Mail | SourceKind::Tool => Authority::Data,
                 SourceKind::Agent => Authority::Memory,
                 _ => Authority::Developer,
             };
@@ -211,12 +220,72 @@ mod tests {
                     );
                 }
             }
-            // What an author states holds, and goes on holding where it is that of the type.
-            let own = json!({ "provenance": found, "authority_level": 1 });
-            assert_eq!(level(own), Authority::Developer, "{said}");
-            let own =
-                json!({ "object_type": "preference", "author": "agent", "authority_level": 2 });
-            assert_eq!(level(own), Authority::User);
+            // What an author states is lowered alike.
+            for (asked, has) in [(0, Authority::Platform), (1, Authority::Developer)] {
+                let own = json!({ "provenance": found, "authority_level": asked });
+                let least = if least == Authority::Developer {
+                    has
+                } else {
+                    least
+                };
+                assert_eq!(level(own), least, "{said}");
+            }
+        }
+        let own = json!({ "object_type": "preference", "author": "agent", "authority_level": 2 });
+        assert_eq!(level(own), Authority::Memory);
+    }
+
+    #[test]
+    fn an_address_says_what_kind_of_source_it_is() {
+        for (origin, expected) in [
+            ("HTTPS://a.example", Some(SourceKind::Web)),
+            ("mailto:eve@a.example", Some(SourceKind::Mail)),
+            ("imaps://mail.a.example/inbox", Some(SourceKind::Mail)),
+            (" tool://search", Some(SourceKind::Tool)),
+            ("mcp:files", Some(SourceKind::Tool)),
+            ("docs/rules.md", None),
+            ("tools: how to hold them", None),
+        ] {
+            assert_eq!(super::kind_of_origin(origin), expected, "{origin}");
+            let own = json!({ "source_origin": origin, "authority_level": 1 });
+            let mut document = document(own);
+            document.distrust(Authority::Platform);
+            let least = expected.map_or(Authority::Developer, |_| Authority::Data);
+            assert_eq!(document.authority_level, Some(least), "{origin}");
+            let asked = expected.map(|_| Authority::Developer);
+            assert_eq!(document.asked, asked, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_writer_gives_no_more_than_they_have() {
+        let lowered = |fields: Value| {
+            let mut document = document(fields);
+            document.distrust(Authority::User);
+            (document.authority_level, document.asked)
+        };
+        let (user, data) = (Some(Authority::User), Some(Authority::Data));
+        for (fields, expected) in [
+            (json!({}), (user, Some(Authority::Developer))),
+            (
+                json!({ "authority_level": 0 }),
+                (user, Some(Authority::Platform)),
+            ),
+            (json!({ "authority_level": 2 }), (user, None)),
+            (json!({ "authority_level": 4 }), (data, None)),
+            (json!({ "object_type": "artifact" }), (data, None)),
+            // What cannot be data has the authority of its type.
+            (
+                json!({ "object_type": "turn", "role": "user", "authority_level": 0 }),
+                (user, Some(Authority::Platform)),
+            ),
+            (
+                json!({ "object_type": "turn", "role": "system" }),
+                (None, None),
+            ),
+            (json!({ "object_type": "tool_schema" }), (None, None)),
+        ] {
+            assert_eq!(lowered(fields.clone()), expected, "{fields}");
         }
     }
 

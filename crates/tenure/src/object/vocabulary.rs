@@ -485,6 +485,8 @@ vocabulary! {
         Agent = "agent",
         /// A page of the web, or what was made from one.
         Web = "web",
+        /// A message of a mailbox, or what was made from one.
+        Mail = "mail",
     }
 }
 

@@ -61,7 +61,7 @@ use crate::base::error::{Error, ErrorKind, unknown_name};
 use crate::base::text::clip;
 use crate::compile::envelope::Envelope;
 use crate::input::candidates::Candidates;
-use crate::object::{ObjectDocument, check_name};
+use crate::object::{Authority, ObjectDocument, check_name};
 
 /// All registries of a process: their labels are unique among them.
 #[derive(Debug)]
@@ -362,7 +362,7 @@ impl Registries {
     }
 
     /// Writes a block. What the document does not say follows from who writes: its author, and for
-    /// an agent the authority level of memory. What comes from the web is data unless it says otherwise.
+    /// an agent at most the authority of memory. What comes from the web, from mail or a tool is data.
     ///
     /// # Errors
     ///
@@ -374,7 +374,7 @@ impl Registries {
         mut document: ObjectDocument,
         at: Place,
     ) -> Result<Applied, Error> {
-        document.distrust();
+        document.distrust(Authority::Platform);
         let object = self.authored(by, document)?.seal()?;
         self.apply(by, label, Op::Write { object, at })
     }

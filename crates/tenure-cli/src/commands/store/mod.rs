@@ -131,6 +131,9 @@ pub(crate) fn note_of(note: Option<&WriteNote>) -> Option<String> {
         } => Some(format!(
             "authority_lowered: it has {authority} and not {declared}, as what it comes from has no more"
         )),
+        WriteNote::Overruled { authority, by } => Some(format!(
+            "overruled: it has authority {authority}, and falls to authority {by} by this decision"
+        )),
         WriteNote::MadeFromItself => Some(
             "made_from_itself: what it was made from leads back to it; write it with `derived_from` of what came first"
                 .to_owned(),

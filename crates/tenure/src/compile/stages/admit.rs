@@ -44,6 +44,15 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
         }
         None
     });
+    for (at, asked) in &set.lowered {
+        if live.is_in(*at) {
+            live.notes.push(Note::AuthorityLowered {
+                name: set.name(*at),
+                asked: *asked,
+                has: set.row(*at).authority,
+            });
+        }
+    }
     for ((at, field), found) in &set.hygiene {
         if live.is_in(*at) {
             let name = set.name(*at);

@@ -105,8 +105,10 @@ pub(crate) fn emit(
         facts: ordered.ranking.facts,
         world: world.digest(),
     };
+    let left_out = told::rules_left_out(&ordered);
     // The trace takes them over: there are as many as candidates.
     let live = &mut ordered.live;
+    live.notes.extend(left_out);
     let verdicts = std::mem::take(&mut live.verdicts);
     let task_type = request.task.task_type;
     let mut trace = trace(

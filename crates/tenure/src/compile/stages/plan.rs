@@ -4,6 +4,7 @@
 
 mod context;
 mod late;
+mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,6 +13,7 @@ use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::base::time::Instant;
 use crate::compile::ladder::is_observation;
+use crate::compile::rules::is_critical;
 use crate::compile::stages::Live;
 use crate::compile::stages::settle::Settled;
 use crate::compile::trace::{Obligation, PlanReport, Reason, Stage};
@@ -100,6 +102,22 @@ impl EpochPlan<'_> {
         let served = request.served.as_ref()?;
         let kept = self.report.cause == EpochCause::Kept;
         served.state.as_deref().filter(|_| kept)
+    }
+
+    /// Returns whether rules stand before what informs, by their priority: where the policy says how much of the budget is theirs.
+    pub(crate) fn ranks_rules(&self) -> bool {
+        self.report.rules.is_some()
+    }
+
+    /// Returns whether a row is a rule that stands whatever the task is about.
+    pub(crate) fn holds_for_any_task(&self, row: u32, policy: &Policy) -> bool {
+        self.report.rules.is_some_and(|rules| {
+            if rules.near_alone {
+                is_critical(self.set, row, policy)
+            } else {
+                self.set.is_rule(row)
+            }
+        })
     }
 
     /// The section that a row stands in.
@@ -254,6 +272,7 @@ pub(crate) fn plan<'a>(
         frozen: frozen.len() as u32,
         tools,
         context: None,
+        rules: None,
     };
     let short = match &request.served {
         Some(ledger) if cause == EpochCause::Kept => ledger.forms.clone(),
@@ -280,6 +299,7 @@ pub(crate) fn plan<'a>(
         related,
         epoch,
     };
+    planned.epoch.report.rules = rules::choose(&planned, world, policy, request)?;
     context::choose(&mut planned, world, policy, request)?;
     Ok(planned)
 }

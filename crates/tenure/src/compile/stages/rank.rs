@@ -275,7 +275,9 @@ pub(crate) fn rank<'a>(
         if let Some((factor, _, floor, _)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }
-        (card.grade == Grade::Irrelevant && section != Section::History).then_some(
+        let may_be_irrelevant =
+            section != Section::History && !planned.epoch.holds_for_any_task(at, policy);
+        (card.grade == Grade::Irrelevant && may_be_irrelevant).then_some(
             Reason::IrrelevantToActiveTask {
                 needed: document.grades.minimal,
             },
@@ -395,7 +397,7 @@ fn gated(
     }
     let set = planned.live.set;
     let links = planned.live.standing_links();
-    let rows = gate::removable(planned, &links, absent);
+    let rows = gate::removable(planned, &links, policy, absent);
     // Tools have their own gate, or that of all.
     let (tools, rows) = match request.tools {
         Some(_) => rows

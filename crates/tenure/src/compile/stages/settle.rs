@@ -3,21 +3,23 @@
 
 mod contradictions;
 mod dependence;
+mod mandatory;
 mod retired;
 mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::contradictions::Slots;
+use self::contradictions::{Defeated, Slots};
 use crate::base::error::Error;
 use crate::base::time::Instant;
+use crate::belief::Ground;
 use crate::compile::stages::Live;
 use crate::compile::stages::resolve::Resolved;
 use crate::compile::trace::{Note, Reason, Stage};
 use crate::input::candidates::{Normalized, OPEN, Row, UNKNOWN};
 use crate::input::policy::{Contradictions, Derived, Policy};
 use crate::input::request::Request;
-use crate::object::{ContradictionStatus, ObjectId};
+use crate::object::{Authority, ContradictionStatus, ObjectId};
 
 /// Admitted objects that hold, and which of them speak of an entity that the task speaks of.
 pub(crate) struct Settled<'a> {
@@ -25,6 +27,8 @@ pub(crate) struct Settled<'a> {
     pub(crate) related: BTreeSet<u32>,
     /// The rows that were left out as stale, each with the row of what has changed.
     pub(crate) stale: BTreeMap<u32, u32>,
+    /// The refusal of a compile, where nothing says which of two claims stands and one of them must.
+    pub(crate) disputed: Option<Error>,
 }
 
 /// Says whether what is too old by its own rule is left out.
@@ -66,6 +70,18 @@ pub(crate) fn settle<'a>(
         let out = out_of_time(set.row(at), now, known);
         out.or_else(|| retired.get(&at).cloned())
     });
+    let shadows = mandatory::shadows(&live);
+    if !shadows.is_empty() {
+        live.judge_further(|at| {
+            let by = set.name(*shadows.get(&at)?);
+            let (ground, quarantined) = (Ground::Authority, false);
+            Some(Reason::Overridden {
+                by,
+                ground,
+                quarantined,
+            })
+        });
+    }
     let slots = match policy.document().contradictions {
         Contradictions::Keep => Slots::default(),
         rule => Slots::of(&live, rule),
@@ -77,12 +93,15 @@ pub(crate) fn settle<'a>(
         dependence::stale(&live, &opened, claims)
     };
     let falls = Falls::of(&live, &stale, claims);
+    let (kept, disputed) = match mandatory::kept(&live, &slots, &falls.defeated, policy) {
+        Ok(kept) => (kept, None),
+        Err(refusal) => (BTreeSet::new(), Some(refusal)),
+    };
     let mut lost = None;
     let mut damaged = |at: u32| {
         let row = set.row(at);
         let revision = set.object(at).status().damaged.filter(|_| row.damaged)?;
-        let fixed = row.section.tier().is_fixed() || !row.removable;
-        if fixed && !row.optional {
+        if mandatory::is_mandatory(set, at) {
             lost.get_or_insert((at, revision));
         }
         Some(Reason::Damaged {
@@ -95,7 +114,10 @@ pub(crate) fn settle<'a>(
             .superseded
             .get(&at)
             .map(|by| Reason::Superseded { by: set.name(*by) });
-        let defeated = || falls.defeated.get(&at).map(|(_, reason)| reason.clone());
+        let defeated = || {
+            let (_, reason) = falls.defeated.get(&at).filter(|_| !kept.contains(&at))?;
+            Some(reason.clone())
+        };
         superseded
             .or_else(|| damaged(at))
             .or_else(|| stale.get(&at).map(|of| Reason::Stale { of: set.name(*of) }))
@@ -113,6 +135,7 @@ pub(crate) fn settle<'a>(
         live,
         related,
         stale,
+        disputed,
     })
 }
 
@@ -151,7 +174,7 @@ fn out_of_time(row: &Row, now: Option<i64>, known: Option<i64>) -> Option<Reason
 #[derive(Default)]
 struct Falls {
     superseded: BTreeMap<u32, u32>,
-    defeated: BTreeMap<u32, (u32, Reason)>,
+    defeated: Defeated,
     cycles: BTreeMap<ObjectId, usize>,
 }
 
@@ -172,7 +195,12 @@ impl Falls {
                 let object = set.object(*row);
                 let by = object.status().superseded_by;
                 let by = by.and_then(|by| replacements.get(&by));
-                if let Some(by) = by.filter(|by| *by != row)
+                let authority = set.row(*row).authority;
+                // What commands is not replaced by what has less to say.
+                let may = |by: &&u32| {
+                    authority > Authority::Developer || set.row(**by).authority <= authority
+                };
+                if let Some(by) = by.filter(|by| *by != row).filter(may)
                     && !falls.cycles.contains_key(&object.revision().object_id())
                 {
                     falls.superseded.insert(*row, *by);

@@ -113,6 +113,10 @@ pub(crate) struct Normalized {
     pub(crate) scopes: Vec<Arc<Scope>>,
     /// The findings of hidden characters, by row and field.
     pub(crate) hygiene: BTreeMap<(u32, TextField), Hygiene>,
+    /// The rows that asked for more authority than they have, with what they asked for.
+    pub(crate) lowered: Vec<(u32, Authority)>,
+    /// The rows whose object stands among the candidates with more authority, too.
+    pub(crate) outranked: Vec<u32>,
     /// The sources that collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
     /// The layers, made once of runs of objects. Each with its first row.
@@ -313,6 +317,17 @@ impl Normalized {
         layer.stance(at).is_some()
     }
 
+    /// Returns whether a row is a rule: it asks or forbids with the authority of a user or more. The body of a skill is none
+    /// until somebody asks for the skill.
+    pub(crate) fn is_rule(&self, at: u32) -> bool {
+        let row = self.row(at);
+        let is_rule = matches!(
+            row.object_type,
+            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        );
+        row.authority <= Authority::User && !row.unasked && (is_rule || self.has_stance(at))
+    }
+
     /// The topic of a row that asks or forbids; none of any other.
     pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
         let (layer, at) = self.layer(row);
@@ -498,6 +513,8 @@ impl Normalized {
             rows: Vec::new(),
             scopes: Vec::new(),
             hygiene: BTreeMap::new(),
+            lowered: Vec::new(),
+            outranked: Vec::new(),
             unfetched,
             layers: Vec::new(),
             index: OnceLock::new(),
@@ -518,6 +535,12 @@ impl Normalized {
                 scope: known[row.scope as usize],
                 ..*row
             }));
+            let lowered = layer.lowered.iter();
+            joined
+                .lowered
+                .extend(lowered.map(|(row, asked)| (first + row, *asked)));
+            let outranked = layer.outranked.iter();
+            joined.outranked.extend(outranked.map(|row| first + row));
             let hygiene = layer.hygiene.iter();
             joined.hygiene.extend(
                 hygiene.map(|((row, field), found)| ((first + row, *field), found.clone())),
@@ -553,6 +576,11 @@ impl Normalized {
         ordered.sort_by_key(|(at, _)| *at);
         let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
         let hygiene = hidden(&objects);
+        let asked = |(at, object): (u32, &Arc<ContextObject>)| Some((at, object.status().asked?));
+        let lowered = (0u32..).zip(&*objects).filter_map(asked).collect();
+        let is_outranked =
+            |(at, object): (u32, &Arc<ContextObject>)| object.status().outranked.then_some(at);
+        let outranked = (0u32..).zip(&*objects).filter_map(is_outranked).collect();
         Normalized {
             layers: vec![(
                 0,
@@ -572,6 +600,8 @@ impl Normalized {
             rows,
             scopes,
             hygiene,
+            lowered,
+            outranked,
             unfetched,
             index: OnceLock::new(),
             prints: Default::default(),

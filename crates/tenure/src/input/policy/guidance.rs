@@ -53,6 +53,13 @@ pub struct Guidance {
     /// its text, and half the share of the words that both have. 0: none is needed.
     #[serde(skip_serializing_if = "is_nothing")]
     pub near: Score,
+    /// The share of the budget up to which rules stand whatever the task is about. Where those of a library take more, they are
+    /// held against the task as other guidance is. 0: always.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub rules: Score,
+    /// The priority from which on a rule is never held against the task, nor gated. 0: no priority is enough.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub critical: Score,
     /// True if preferences, facts about people and beliefs stand as what follows from them, never in their own words.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ladder: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::compile::measure::{self, Nearness, Standing};
 use crate::compile::stages::order::Ordered;
-use crate::compile::trace::{Evicted, MAX_EVICTED, Measured, Reason, Trace};
+use crate::compile::trace::{Evicted, MAX_EVICTED, Measured, Note, Reason, Trace};
 use crate::condense::pointer::pointer_id;
 use crate::input::policy::Policy;
 use crate::input::profile::Profile;
@@ -104,4 +104,23 @@ pub(super) fn evicted(
         }
     });
     evicted.collect()
+}
+
+/// Returns how many rules stay out since they are not near to the task, where any do.
+pub(super) fn rules_left_out(ordered: &Ordered<'_>) -> Option<Note> {
+    let report = ordered
+        .epoch
+        .report
+        .rules
+        .filter(|rules| rules.near_alone)?;
+    let set = ordered.live.set;
+    let left = (0u32..)
+        .zip(&ordered.live.verdicts)
+        .filter(|(row, reason)| matches!(reason, Some(Reason::NotNearTask)) && set.is_rule(*row))
+        .count() as u32;
+    (left > 0).then_some(Note::RulesLeftOut {
+        left,
+        rules: report.rules,
+        share: report.share,
+    })
 }

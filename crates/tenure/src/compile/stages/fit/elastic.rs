@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::base::error::Error;
 use crate::base::num::Score;
+use crate::compile::rules::is_memory;
 use crate::compile::stages::fit::account::{Account, Present, Shortened};
 use crate::compile::stages::rank::Near;
 use crate::compile::trace::{AllocationReport, Reason};
@@ -623,7 +624,7 @@ pub(super) struct Waiting {
     least: u32,
     /// Its composite score in millionths.
     score: u32,
-    /// Pinned first, then verbatim, then the higher grade, then the higher score.
+    /// Pinned first, then verbatim, then rules by their priority and nearness, then the higher grade, then the higher score.
     rank: u64,
     /// The content's own key.
     tie: u64,
@@ -665,19 +666,26 @@ impl Waiting {
 }
 
 /// Returns how long a row is kept for its own sake: what is pinned, by its author or by the task, before what stands
-/// only word by word, which is the last to leave of the rest.
+/// only word by word, which is the last to leave of the rest; of that, rules before what informs.
 fn standing(account: &Account<'_, '_>, row: u32) -> u64 {
     match account.set().row(row).protection {
         Protection::Pinned => 0,
         _ if account.contained.ranking.pins.contains(&row) => 0,
         Protection::Verbatim => 1,
-        Protection::None => 2,
+        Protection::None if is_ranked_as_rule(account, row) => 2,
+        Protection::None => 3,
     }
+}
+
+/// Returns whether a row stands by its priority and then by its nearness to the task, and not by its score.
+fn is_ranked_as_rule(account: &Account<'_, '_>, row: u32) -> bool {
+    let epoch = &account.contained.epoch;
+    epoch.ranks_rules() && is_memory(account.section(row)) && account.set().is_rule(row)
 }
 
 /// These rows by rank: in the history the latest first, but those behind all others that it can do without,
 /// the greater loss before the lesser; elsewhere the higher grade, the higher score, the content's own key. What is
-/// pinned comes first everywhere, then what is verbatim.
+/// pinned comes first everywhere, then what is verbatim, then rules: the higher priority, then the nearer.
 pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
     let ranking = &account.contained.ranking;
     let set = account.set();
@@ -687,13 +695,19 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
         let card = &ranking.scores[row as usize];
         let score = card.composite.millionths();
         let protected = standing(account, row);
+        let (first, then) = if is_ranked_as_rule(account, row) {
+            let less = |score: Score| u64::from(1_000_000 - score.millionths());
+            (less(facts.priority), less(card.relevance))
+        } else {
+            (card.grade as u64, u64::from(1_000_000 - score))
+        };
         let mut present = Present::default();
         account.place(row, &mut present);
         Waiting {
             row,
             least: account.tokens(row),
             score,
-            rank: protected << 40 | (card.grade as u64) << 32 | u64::from(1_000_000 - score),
+            rank: protected << 40 | first << 20 | then,
             tie: facts.tie,
             tool: present.tools,
             text: present.texts[section.index()],

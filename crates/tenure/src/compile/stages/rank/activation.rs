@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::belief::entity::RelationType;
+use crate::compile::rules::is_memory;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
 use crate::compile::stages::rank::affinity::{self, Nearness};
@@ -59,11 +60,6 @@ fn why<'s>(set: &'s Normalized, row: u32, policy: &Policy) -> Option<&'s str> {
         || (policy.document().guidance.near > Score::ZERO && is_memory(facts.section));
     let why = || set.object(row).revision().rare().why_it_matters.as_deref();
     held.then(why).flatten()
-}
-
-/// Returns whether memory and guidance stand in a section that nothing is in without a choice.
-fn is_memory(section: Section) -> bool {
-    matches!(section, Section::Karma | Section::Memory | Section::Recall)
 }
 
 /// The vectors that would be used.
@@ -127,12 +123,18 @@ pub(super) fn idle(
         !terms_of(why).is_disjoint(query)
     };
     let mut rows = Vec::new();
+    let epoch = &planned.epoch;
+    // What somebody prefers is active where it is good for something, however it is put.
+    let stands = |row: u32| {
+        set.row(row).object_type != ObjectType::Preference && epoch.holds_for_any_task(row, policy)
+    };
     for &row in live.rows.iter().filter(|row| set.row(**row).rare) {
         let own = &set.object(row).revision().rare().task_types;
         let wanted = request.task.task_type;
         if !own.is_empty() && !wanted.is_some_and(|wanted| own.contains(&wanted)) {
             rows.push((row, Reason::NotApplicable { task_type: wanted }));
         } else if let Some(why) = why(set, row, policy)
+            && !stands(row)
             && !is_near(row, why, &terms)
         {
             rows.push((row, Reason::NotNearTask));
@@ -179,6 +181,7 @@ fn far(
             // What the caller says in the request and leaves to the budget alone.
             && !(found.said && found.optional)
             && !asked(found.section)
+            && !planned.epoch.holds_for_any_task(*row, policy)
             && !request.task.pins.iter().any(|pin| **pin == *set.name(*row))
             && !idle.has(*row)
             && why(set, *row, policy).is_none()

@@ -2,10 +2,12 @@
 
 use crate::base::num::Score;
 use crate::compile::links::Links;
+use crate::compile::rules::is_critical;
 use crate::compile::stages::plan::Planned;
 use crate::compile::trace::Obligation;
 use crate::input::candidates::Normalized;
 use crate::input::gate::{Gate, Standing};
+use crate::input::policy::Policy;
 use crate::object::section::Section;
 
 /// The standing of rows before their gates.
@@ -40,6 +42,7 @@ impl Standings {
 pub(crate) fn removable(
     planned: &Planned<'_>,
     links: &Links<'_>,
+    policy: &Policy,
     idle: impl Fn(u32) -> bool,
 ) -> Vec<u32> {
     let (live, obligations) = (&planned.live, &planned.obligations);
@@ -57,7 +60,10 @@ pub(crate) fn removable(
             obligations[*row as usize].is_none()
         };
         let may_go = facts.removable || facts.optional;
-        free && may_go && section != Section::History && !idle(*row)
+        free && may_go
+            && section != Section::History
+            && !is_critical(set, *row, policy)
+            && !idle(*row)
     };
     let mut gated = Vec::with_capacity(live.rows.len());
     let mut must = Vec::new();

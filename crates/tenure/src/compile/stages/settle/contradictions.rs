@@ -21,7 +21,7 @@ pub(super) struct Slots<'a> {
 }
 
 /// The rows that do not stand, each with the row that it falls to and the reason.
-type Defeated = BTreeMap<u32, (u32, Reason)>;
+pub(super) type Defeated = BTreeMap<u32, (u32, Reason)>;
 
 impl<'a> Slots<'a> {
     pub(super) fn of(live: &Live<'a>, rule: Contradictions) -> Slots<'a> {
@@ -58,6 +58,18 @@ impl<'a> Slots<'a> {
     /// The slots of a row on which there are others.
     pub(super) fn on(&self, row: u32) -> &[usize] {
         self.of.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns whether two rows claim of one slot what cannot both hold.
+    pub(super) fn contradict(&self, one: u32, other: u32) -> bool {
+        let claim = |slot: usize, row: u32| {
+            let claims = self.claims.get(slot).into_iter().flatten();
+            claims.copied().find(|(at, _)| *at == row)
+        };
+        self.on(one).iter().any(|slot| {
+            let both = claim(*slot, one).zip(claim(*slot, other));
+            both.is_some_and(|((_, one), (_, other))| !one.agrees_with(other))
+        })
     }
 
     /// The rows that claim something of a slot.
