@@ -13,6 +13,7 @@ mod server;
 mod support;
 
 mod api;
+mod authority;
 mod beliefs;
 mod board;
 mod conditions;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use tenure::object::ObjectType;
 use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Request, Ruling};
 use tenure_workspace::Workspace;
 
@@ -107,9 +108,11 @@ fn shares(set: &Set, policy: &Policy) -> (f64, f64) {
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let world = workspace.world("gpt-4o").unwrap();
     let seal = |(at, (_, name, text)): (usize, &(String, String, String))| {
-        ObjectDocument::rule(format!("{at}-{name}"), text.clone())
-            .seal()
-            .unwrap()
+        let fact = ObjectDocument {
+            object_type: Some(ObjectType::ProjectDecision),
+            ..ObjectDocument::rule(format!("{at}-{name}"), text.clone())
+        };
+        fact.seal().unwrap()
     };
     let candidates = Candidates::new(set.units.iter().enumerate().map(seal).collect());
     let (mut kept, mut needed, mut omitted, mut irrelevant) = (0u32, 0u32, 0u32, 0u32);

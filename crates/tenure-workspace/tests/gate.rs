@@ -55,8 +55,8 @@ fn gated(gate: Gate) -> (usize, f64) {
 
 #[test]
 fn a_third_of_the_tokens_holds_what_each_task_needs() {
-    // Three rules are not removable; six more stay below a third.
-    let (kept, share) = gated(Gate::top(6));
+    // Three rules are not removable and one is critical; five more stay below a third.
+    let (kept, share) = gated(Gate::top(5));
     assert_eq!(kept, 20);
     println!("{kept} of 20, {share:.3} of the tokens");
     assert!(share <= 1.0 / 3.0, "{share}");

@@ -72,3 +72,26 @@ fn queries_that_explode_end_with_an_error() {
     let nested = format!("${}", "[?@".repeat(200));
     assert!(JsonPath::new(&nested).is_err());
 }
+
+/// Steps to a node are shared on the way, and written out for what is found: what a query costs is what it looks at.
+#[test]
+fn a_query_that_finds_each_node_many_times_stops_at_its_limit() {
+    let mut deep = serde_json::json!("x".repeat(200));
+    for _ in 0..120 {
+        deep = serde_json::json!({ "a long name of a member": [deep, 1, 2, 3], "b": {} });
+    }
+    let started = std::time::Instant::now();
+    for query in [
+        "$..*..*",
+        "$..*..*..*",
+        "$..[?@..*]",
+        "$..[?@ == $]",
+        "$..[?search(@, 'x+y')]",
+    ] {
+        let _ = JsonPath::new(query).unwrap().find(&deep);
+    }
+    let wide: Value = (0..20_000).map(|at| serde_json::json!([at])).collect();
+    let all = JsonPath::new("$[?$[*]]").unwrap().find(&wide);
+    assert!(all.unwrap_err().what.contains("more than"));
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}

@@ -3,6 +3,7 @@
 //! Where a value stands in JSON, a scan says. Of YAML, lines and indents say it, and the text that they give is read once
 //! more: a span that does not read as the value is given up for that of the value around it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -11,6 +12,10 @@ use tenure::package::{JsonPath, Step, Unit, UnitKind};
 
 use super::{Lines, Reading, mark};
 use crate::sources::frontmatter;
+
+/// The bytes of YAML that are looked through for the places of one query's values. What is found then has the place of what
+/// stands around it.
+const MOST_LOOKED: usize = 16 << 20;
 
 /// The units of the values that a query finds in a file.
 pub(crate) fn values_in(
@@ -42,12 +47,13 @@ pub(crate) fn values_in(
     };
     let lines = Lines::of(text);
     let region_text = &text[region.clone()];
+    let places = is_json.then(|| JsonPlace::at(region_text, blank(region_text.as_bytes(), 0)));
+    let mut looked = 0;
     let mut units = Vec::new();
     for (path, value) in query.find(&root)? {
-        let span = if is_json {
-            json_span(region_text, &path)
-        } else {
-            yaml_span(region_text, &root, &path)
+        let span = match &places {
+            Some(places) => places.of(&path),
+            None => yaml_span(region_text, &root, &path, &mut looked),
         };
         let bytes = (region.start + span.start) as u64..(region.start + span.end) as u64;
         units.push(Unit {
@@ -99,19 +105,78 @@ fn yaml(text: &str) -> Result<Value, Error> {
     Ok(frontmatter::json(value))
 }
 
-/// The bytes of the value at a path of a JSON text that was read already.
-fn json_span(text: &str, path: &[Step]) -> Range<usize> {
-    let bytes = text.as_bytes();
-    let mut at = blank(bytes, 0);
-    for step in path {
-        let Some(inner) = json_child(text, at, step) else {
-            break;
-        };
-        at = inner;
-    }
-    at..json_end(bytes, at)
+/// The bytes of a value of a JSON text that was read already, and of all values in it: found in one walk over the text.
+struct JsonPlace {
+    bytes: Range<usize>,
+    inner: JsonInner,
 }
 
+enum JsonInner {
+    Nothing,
+    Elements(Vec<JsonPlace>),
+    Members(BTreeMap<String, JsonPlace>),
+}
+
+impl JsonPlace {
+    fn at(text: &str, start: usize) -> JsonPlace {
+        let bytes = text.as_bytes();
+        let mut at = blank(bytes, start + 1);
+        let goes_on = |at: usize| bytes.get(at).is_some_and(|byte| !b"]}".contains(byte));
+        let inner = match bytes.get(start) {
+            Some(b'[') => {
+                let mut elements = Vec::new();
+                while goes_on(at) {
+                    let element = JsonPlace::at(text, at);
+                    at = blank(bytes, element.bytes.end);
+                    elements.push(element);
+                }
+                JsonInner::Elements(elements)
+            }
+            Some(b'{') => {
+                let mut members = BTreeMap::new();
+                while goes_on(at) {
+                    let end = string_end(bytes, at);
+                    let name = text
+                        .get(at..end)
+                        .and_then(|name| serde_json::from_str(name).ok());
+                    let member = JsonPlace::at(text, blank(bytes, end));
+                    at = blank(bytes, member.bytes.end);
+                    // Of two members with one name, the last counts.
+                    members.extend(name.map(|name: String| (name, member)));
+                }
+                JsonInner::Members(members)
+            }
+            _ => {
+                let end = json_end(bytes, start);
+                return JsonPlace {
+                    bytes: start..end,
+                    inner: JsonInner::Nothing,
+                };
+            }
+        };
+        JsonPlace {
+            bytes: start..bytes.len().min(at + 1),
+            inner,
+        }
+    }
+
+    /// The bytes of the value at a path.
+    fn of(&self, path: &[Step]) -> Range<usize> {
+        let mut place = self;
+        for step in path {
+            let inner = match (&place.inner, step) {
+                (JsonInner::Elements(elements), Step::Index(at)) => elements.get(*at),
+                (JsonInner::Members(members), Step::Name(name)) => members.get(name),
+                _ => None,
+            };
+            let Some(inner) = inner else { break };
+            place = inner;
+        }
+        place.bytes.clone()
+    }
+}
+
+/// The next place that is neither white space nor a comma or a colon.
 fn blank(bytes: &[u8], mut at: usize) -> usize {
     while bytes
         .get(at)
@@ -164,40 +229,17 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Where the member or element begins that a step leads to.
-fn json_child(text: &str, open: usize, step: &Step) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let is_object = bytes.get(open) == Some(&b'{');
-    let mut at = blank(bytes, open + 1);
-    let mut found = None;
-    let mut turn = 0;
-    while bytes.get(at).is_some_and(|byte| !b"]}".contains(byte)) {
-        if is_object {
-            let end = string_end(bytes, at);
-            let name: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
-            at = blank(bytes, end);
-            // Of two members with one name, the last counts.
-            if matches!(step, Step::Name(wanted) if name.as_ref() == Some(wanted)) {
-                found = Some(at);
-            }
-        } else {
-            if *step == Step::Index(turn) {
-                return Some(at);
-            }
-            turn += 1;
-        }
-        at = blank(bytes, json_end(bytes, at));
-    }
-    found
-}
-
 /// The bytes of the value at a path of a YAML text, or of the nearest around it whose place is certain.
-fn yaml_span(text: &str, root: &Value, path: &[Step]) -> Range<usize> {
+fn yaml_span(text: &str, root: &Value, path: &[Step], looked: &mut usize) -> Range<usize> {
     let whole = text.trim_end().len();
     let mut certain = 0..whole;
     let mut region = 0..text.len();
     let mut value = root;
     for step in path {
+        *looked += region.len();
+        if *looked > MOST_LOOKED {
+            break;
+        }
         let inner = match step {
             Step::Name(name) => value.get(name),
             Step::Index(at) => value.get(at),

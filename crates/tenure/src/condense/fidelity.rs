@@ -52,6 +52,9 @@ pub struct Fidelity {
     /// of the condensed text, with all its numbers at the words that they belong to, its
     /// names in their order, and nothing negated or turned into its opposite that was not.
     pub claims: Share,
+    /// Words that stand alone, as the items of a list do, and sentences of scripts that part no words: nothing is claimed of
+    /// them, and they can be left out all the same.
+    pub alone: Share,
     /// Marks, such as brackets, beyond those that go with words: sixteen count as one.
     pub marks: Share,
     /// Numbers and negations that the original does not have.
@@ -64,7 +67,10 @@ impl Fidelity {
     pub fn score(&self) -> Score {
         let shares = [self.numbers, self.names, self.negations, self.identifiers];
         let twice = [self.claims, self.claims];
-        let all = shares.iter().chain(&twice).chain([&self.marks]);
+        let all = shares
+            .iter()
+            .chain(&twice)
+            .chain([&self.alone, &self.marks]);
         let (of, kept) = all.fold((self.foreign, 0u32), |(of, kept), share| {
             (of.saturating_add(share.of), kept.saturating_add(share.kept))
         });
@@ -155,6 +161,7 @@ impl<'t> Original<'t> {
                 of: claims.len() as u32,
                 kept: kept as u32,
             },
+            alone: Share::of(&alone(before), &after.words),
             marks: {
                 let (of, kept) = (marks(self.text), marks(condensed));
                 Share {
@@ -556,6 +563,20 @@ fn distinct(said: &Contents) -> Vec<&[Token]> {
     found
 }
 
+/// The words of clauses that have no other.
+fn alone(said: &Contents) -> BTreeSet<u32> {
+    let clauses = said
+        .clauses
+        .iter()
+        .map(|&(from, to)| &said.tokens[from..to]);
+    clauses
+        .filter_map(|clause| match clause {
+            [word] if word.sort == Sort::Plain || word.sort == Sort::Opener => Some(word.id),
+            _ => None,
+        })
+        .collect()
+}
+
 /// The words that more than one of the claims have; all, where only one is made.
 fn shared(claims: &[&[Token]]) -> BTreeSet<u32> {
     let mut once = BTreeSet::new();
@@ -829,6 +850,30 @@ mod tests {
         assert!(
             UNITS.is_sorted() && COUNTS.is_sorted() && MODALS.is_sorted() && NEGATIONS.is_sorted()
         );
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_list_of_words_is_lost() {
+        let list: String = ["alpha", "beta", "gamma", "delta"]
+            .map(|word| format!("- {word}\n"))
+            .concat();
+        for (original, condensed, least) in [
+            (list.as_str(), "- alpha\n", 0.25),
+            (
+                "水泵阀门电机。房子花园树木。窗户河流山林。",
+                "水泵阀门电机。",
+                0.34,
+            ),
+            (&"abcdefghij".repeat(50), "abc", 0.0),
+        ] {
+            let score = fidelity(original, condensed).score().to_f64();
+            assert!(score <= least, "{score} {original}");
+            assert_eq!(
+                fidelity(original, original).score(),
+                Score::ONE,
+                "{original}"
+            );
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod parser;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -12,6 +13,10 @@ use crate::base::error::Error;
 
 /// The most nodes that a query looks at. Queries whose filters ask whole documents for each node could go on for ever.
 const FUEL: u32 = 500_000;
+/// The bytes of text that count as one node, where a pattern looks through them.
+const BYTES: usize = 64;
+/// The most steps that the places of all found nodes have together.
+const STEPS: usize = 4_000_000;
 /// The most memory of a compiled pattern, in bytes.
 const PATTERN: usize = 1 << 20;
 /// The most patterns of one query that are kept compiled.
@@ -136,8 +141,70 @@ impl JsonPath {
             fuel: FUEL,
             patterns: BTreeMap::new(),
         };
-        search.follow(&self.segments, root)
+        let found = search.follow(&self.segments, root)?;
+        let steps: usize = found.iter().map(|node| depth(&node.trail)).sum();
+        if steps > STEPS {
+            return Err(too_much());
+        }
+        Ok(found
+            .into_iter()
+            .map(|node| (steps_to(&node.trail), node.value))
+            .collect())
     }
+}
+
+fn too_much() -> Error {
+    Error::input(format!("the JSONPath looks at more than {FUEL} nodes"))
+        .expected("a query that asks for less")
+}
+
+/// A value on the way, whose place is shared with those that it stands in.
+#[derive(Clone)]
+struct Node<'v> {
+    trail: Option<Rc<Trail<'v>>>,
+    value: &'v Value,
+}
+
+/// The last step to a value, and the way to what it stands in.
+struct Trail<'v> {
+    before: Option<Rc<Trail<'v>>>,
+    last: Last<'v>,
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Last<'v> {
+    Name(&'v str),
+    Index(usize),
+}
+
+impl<'v> Node<'v> {
+    fn at(&self, last: Last<'v>, value: &'v Value) -> Node<'v> {
+        let trail = Trail {
+            before: self.trail.clone(),
+            last,
+            depth: depth(&self.trail) + 1,
+        };
+        Node {
+            trail: Some(Rc::new(trail)),
+            value,
+        }
+    }
+}
+
+fn depth(trail: &Option<Rc<Trail<'_>>>) -> usize {
+    trail.as_ref().map_or(0, |trail| trail.depth)
+}
+
+fn steps_to(trail: &Option<Rc<Trail<'_>>>) -> Vec<Step> {
+    let mut steps: Vec<Step> = std::iter::successors(trail.as_ref(), |trail| trail.before.as_ref())
+        .map(|trail| match trail.last {
+            Last::Name(name) => Step::Name(name.to_owned()),
+            Last::Index(at) => Step::Index(at),
+        })
+        .collect();
+    steps.reverse();
+    steps
 }
 
 /// A value in a filter: nothing, one of the document's or a literal, or one that was counted.
@@ -165,17 +232,17 @@ struct Search<'v> {
 }
 
 impl<'v> Search<'v> {
-    fn spend(&mut self) -> Result<(), Error> {
-        let left = self.fuel.checked_sub(1);
-        self.fuel = left.ok_or_else(|| {
-            Error::input(format!("the JSONPath looks at more than {FUEL} nodes"))
-                .expected("a query that asks for less")
-        })?;
+    fn spend(&mut self, nodes: usize) -> Result<(), Error> {
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+        self.fuel = self.fuel.checked_sub(nodes).ok_or_else(too_much)?;
         Ok(())
     }
 
-    fn follow(&mut self, segments: &[Segment], from: &'v Value) -> Result<Vec<Located<'v>>, Error> {
-        let mut nodes: Vec<Located<'v>> = vec![(Vec::new(), from)];
+    fn follow(&mut self, segments: &[Segment], from: &'v Value) -> Result<Vec<Node<'v>>, Error> {
+        let mut nodes = vec![Node {
+            trail: None,
+            value: from,
+        }];
         for segment in segments {
             let mut next = Vec::new();
             for node in nodes {
@@ -193,9 +260,9 @@ impl<'v> Search<'v> {
     /// Selects in a node and in all below it, each before what is in it.
     fn below(
         &mut self,
-        node: Located<'v>,
+        node: Node<'v>,
         segment: &Segment,
-        found: &mut Vec<Located<'v>>,
+        found: &mut Vec<Node<'v>>,
     ) -> Result<(), Error> {
         let mut open = vec![node];
         while let Some(node) = open.pop() {
@@ -207,20 +274,17 @@ impl<'v> Search<'v> {
         Ok(())
     }
 
-    fn children(&mut self, node: &Located<'v>, found: &mut Vec<Located<'v>>) -> Result<(), Error> {
-        let (path, value) = (&node.0, node.1);
-        match value {
+    fn children(&mut self, node: &Node<'v>, found: &mut Vec<Node<'v>>) -> Result<(), Error> {
+        match node.value {
             Value::Array(values) => {
-                for (at, value) in values.iter().enumerate() {
-                    self.spend()?;
-                    found.push((with(path, Step::Index(at)), value));
-                }
+                self.spend(values.len())?;
+                let inner = values.iter().enumerate();
+                found.extend(inner.map(|(at, value)| node.at(Last::Index(at), value)));
             }
             Value::Object(fields) => {
-                for (name, value) in fields {
-                    self.spend()?;
-                    found.push((with(path, Step::Name(name.clone())), value));
-                }
+                self.spend(fields.len())?;
+                let inner = fields.iter();
+                found.extend(inner.map(|(name, value)| node.at(Last::Name(name), value)));
             }
             _ => {}
         }
@@ -229,17 +293,16 @@ impl<'v> Search<'v> {
 
     fn select(
         &mut self,
-        node: &Located<'v>,
+        node: &Node<'v>,
         segment: &Segment,
-        found: &mut Vec<Located<'v>>,
+        found: &mut Vec<Node<'v>>,
     ) -> Result<(), Error> {
-        let (path, value) = (&node.0, node.1);
         for selector in &segment.selectors {
-            self.spend()?;
-            match (selector, value) {
+            self.spend(1)?;
+            match (selector, node.value) {
                 (Selected::Name(name), Value::Object(fields)) => {
-                    if let Some(value) = fields.get(name) {
-                        found.push((with(path, Step::Name(name.clone())), value));
+                    if let Some((name, value)) = fields.get_key_value(name) {
+                        found.push(node.at(Last::Name(name), value));
                     }
                 }
                 (Selected::Wildcard, _) => self.children(node, found)?,
@@ -250,20 +313,20 @@ impl<'v> Search<'v> {
                         *index
                     };
                     if let Some(at) = usize::try_from(at).ok().filter(|at| *at < values.len()) {
-                        found.push((with(path, Step::Index(at)), &values[at]));
+                        found.push(node.at(Last::Index(at), &values[at]));
                     }
                 }
                 (Selected::Slice(start, end, step), Value::Array(values)) => {
                     for at in slice(*start, *end, *step, values.len() as i64) {
-                        self.spend()?;
-                        found.push((with(path, Step::Index(at)), &values[at]));
+                        self.spend(1)?;
+                        found.push(node.at(Last::Index(at), &values[at]));
                     }
                 }
                 (Selected::Filter(test), _) => {
                     let mut inner = Vec::new();
                     self.children(node, &mut inner)?;
                     for node in inner {
-                        if self.holds(test, node.1)? {
+                        if self.holds(test, node.value)? {
                             found.push(node);
                         }
                     }
@@ -300,12 +363,15 @@ impl<'v> Search<'v> {
             },
             Logical::Compare(left, operator, right) => {
                 let (left, right) = (self.worth(left, current)?, self.worth(right, current)?);
+                if let (Some(left), Some(right)) = (left.get(), right.get()) {
+                    self.spend(compared(left, right))?;
+                }
                 compare(left.get(), *operator, right.get())
             }
         })
     }
 
-    fn ask(&mut self, query: &Query, current: &'v Value) -> Result<Vec<Located<'v>>, Error> {
+    fn ask(&mut self, query: &Query, current: &'v Value) -> Result<Vec<Node<'v>>, Error> {
         let from = if query.is_absolute {
             self.root
         } else {
@@ -318,7 +384,7 @@ impl<'v> Search<'v> {
         Ok(match operand {
             Operand::Literal(value) => Worth::Made(value.clone()),
             Operand::Singular(query) => match self.ask(query, current)?.first() {
-                Some(&(_, value)) => Worth::Known(value),
+                Some(node) => Worth::Known(node.value),
                 None => Worth::Nothing,
             },
             Operand::Call(call) => self.call(call, current)?,
@@ -338,7 +404,7 @@ impl<'v> Search<'v> {
             }
             Call::Count(query) => Worth::Made(Value::from(self.ask(query, current)?.len())),
             Call::Value(query) => match self.ask(query, current)?.as_slice() {
-                &[(_, value)] => Worth::Known(value),
+                [node] => Worth::Known(node.value),
                 _ => Worth::Nothing,
             },
             Call::Match(text, pattern) => self.matches(text, pattern, true, current)?,
@@ -358,6 +424,7 @@ impl<'v> Search<'v> {
         else {
             return Ok(Worth::Made(Value::Bool(false)));
         };
+        self.spend(1 + (text.len() + pattern.len()) / BYTES)?;
         let key = (pattern.clone(), is_whole);
         if self.patterns.len() >= PATTERNS && !self.patterns.contains_key(&key) {
             self.patterns.clear();
@@ -369,12 +436,6 @@ impl<'v> Search<'v> {
         let holds = built.as_ref().is_some_and(|built| built.is_match(text));
         Ok(Worth::Made(Value::Bool(holds)))
     }
-}
-
-fn with(path: &[Step], step: Step) -> Vec<Step> {
-    let mut path = path.to_vec();
-    path.push(step);
-    path
 }
 
 /// The places that a slice takes of so many, as the RFC counts them.
@@ -453,6 +514,24 @@ fn equal(left: Option<&Value>, right: Option<&Value>) -> bool {
         (None, None) => true,
         (Some(left), Some(right)) => same(left, right),
         _ => false,
+    }
+}
+
+/// Returns about how many nodes a comparison looks at: none of values that are not of one kind and size.
+fn compared(left: &Value, right: &Value) -> usize {
+    match (left, right) {
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            let both = left.iter().zip(right);
+            both.map(|(left, right)| 1 + compared(left, right)).sum()
+        }
+        (Value::Object(left), Value::Object(right)) if left.len() == right.len() => {
+            let both = left
+                .iter()
+                .filter_map(|(name, value)| Some((value, right.get(name)?)));
+            both.map(|(left, right)| 1 + compared(left, right)).sum()
+        }
+        (Value::String(left), Value::String(right)) => left.len().min(right.len()) / BYTES,
+        _ => 0,
     }
 }
 

@@ -317,15 +317,16 @@ impl Normalized {
         layer.stance(at).is_some()
     }
 
-    /// Returns whether a row is a rule: it asks or forbids with the authority of a user or more. The body of a skill is none
-    /// until somebody asks for the skill.
+    /// Returns whether a row is a rule: it asks or forbids with the authority of a user or more, by its type, as the correction of
+    /// an outcome, or since it states a constraint. The body of a skill is none until somebody asks for the skill.
     pub(crate) fn is_rule(&self, at: u32) -> bool {
         let row = self.row(at);
-        let is_rule = matches!(
-            row.object_type,
-            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
-        );
-        row.authority <= Authority::User && !row.unasked && (is_rule || self.has_stance(at))
+        let is_rule = match row.object_type {
+            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint => true,
+            ObjectType::Outcome => self.has_stance(at),
+            _ => row.rare && self.object(at).revision().rare().constraint.is_some(),
+        };
+        row.authority <= Authority::User && !row.unasked && is_rule
     }
 
     /// The topic of a row that asks or forbids; none of any other.
