@@ -18,7 +18,7 @@ const store = `sqlite://${folder}/store.db`;
 const HOSTILE = "<script>alert(1)</script> \u202Egnp.exe";
 
 const tenure = (...args) => execFileSync(program, args, { env, cwd: folder, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });
-const firmware = [`${root}/examples/firmware`, "--task-file", `${root}/examples/firmware/task.json`, "--policy", `${root}/examples/firmware/policy.toml`, "--budget", "4500"];
+const firmware = ["--as", "guidance", `${root}/examples/firmware`, "--task-file", `${root}/examples/firmware/task.json`, "--policy", `${root}/examples/firmware/policy.toml`, "--budget", "4500"];
 let failures = 0;
 const expect = (holds, what) => {
   if (!holds) {
@@ -123,7 +123,7 @@ async function fill(address, key) {
   // A compile under another version of a policy.
   const policy = fs.readFileSync(`${root}/examples/firmware/policy.toml`, "utf8").replace(/^version = .*$/m, 'version = "2.0.0"').replace("max = 800", "max = 300");
   fs.writeFileSync(path.join(folder, "second.toml"), policy);
-  tenure("compile", ...firmware.slice(0, 3), "--policy", path.join(folder, "second.toml"), "--budget", "4500", "--store", store, "--tenant", "acme", "--record", "--target", "openai-chat");
+  tenure("compile", ...firmware.slice(0, 5), "--policy", path.join(folder, "second.toml"), "--budget", "4500", "--store", store, "--tenant", "acme", "--record", "--target", "openai-chat");
   return ids;
 }
 

@@ -17,13 +17,16 @@ CALLS = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 
 
+def environment(folder):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
+    return kept | {"XDG_STATE_HOME": f"{folder}/state", "XDG_CONFIG_HOME": f"{folder}/config"}
+
+
 class Server:
     def __init__(self, folder):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
-        environment = kept | {"XDG_STATE_HOME": f"{folder}/state", "XDG_CONFIG_HOME": f"{folder}/config"}
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [TENURE, "mcp"], cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [TENURE, "mcp"], cwd=folder, env=environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.id = 0
         self.ask("initialize", HELLO)
@@ -64,7 +67,8 @@ def main():
         folder = pathlib.Path(name)
         (folder / "manual.md").write_text("# Boiler\n\nThe boiler may get 95 degrees hot, no more.\n")
         first = Server(folder)
-        subprocess.run([TENURE, "store", "put", "manual.md"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        put = [TENURE, "store", "put", "manual.md"]
+        subprocess.run(put, cwd=folder, env=environment(folder), check=True, stdout=subprocess.DEVNULL)
         first.end()
         ready = []
         for _ in range(20):

@@ -22,6 +22,7 @@ mod session;
 mod setup;
 mod store;
 mod store_examples;
+mod trust;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +52,7 @@ pub(crate) use serve::*;
 pub(crate) use session::*;
 pub(crate) use setup::*;
 pub(crate) use store::*;
+pub(crate) use trust::*;
 
 /// A context compiler for LLM agents
 ///
@@ -215,6 +217,12 @@ pub(crate) enum Command {
     /// upstreams and the agents. Changes nothing, and uses no network without --online. The exit code is 2 if something is
     /// wrong.
     Doctor(DoctorArgs),
+    /// Believe what is found in a folder, or no longer
+    ///
+    /// A store, packages, an index, a table of labels and a tenure.toml that lie in a folder are believed where you made them
+    /// with this program, and nobody else may write them. This accepts others, once you have looked at them: a store,
+    /// packages and an index where they lie, a text until it changes. What a command is given by name needs no acceptance.
+    Trust(TrustArgs),
     /// Serve tools to an agent over MCP, by standard input and output
     ///
     /// An MCP client starts it, and ends it by closing its input. The tools compile, search and read back what the store

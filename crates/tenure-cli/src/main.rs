@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(*args),
         Command::Setup(args) => commands::setup::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Trust(args) => commands::trust::run(&args),
         Command::Mcp(args) => commands::mcp::run(&args),
         Command::Keys(args) => commands::serve::keys(&args),
         Command::Eval(args) => commands::eval::run(&args),

@@ -222,7 +222,7 @@ fn names_are_no_paths() {
         bench.ok(&["context", "activate", name, "--target", "thread:../../x"]);
     }
     let kept = fs::read_dir(bench.folder.path()).unwrap().count();
-    assert_eq!(kept, 2, "the tree and its .tenure");
+    assert_eq!(kept, 3, "the tree, its .tenure and the user's state");
     for bad in [
         "memory:package:../../x",
         "memory:package:",

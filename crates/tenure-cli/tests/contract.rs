@@ -599,6 +599,8 @@ fn the_example_compiles_as_the_readme_says() {
     let (folder, task, policy) = (path(""), path("task.json"), path("policy.toml"));
     let out = bench.json(&[
         "compile",
+        "--as",
+        "guidance",
         &folder,
         "--task-file",
         &task,

@@ -10,6 +10,8 @@ fn compiling(more: &[&str]) -> Vec<String> {
     let of = |name: &str| format!("{EXAMPLE}/{name}");
     let args = [
         "compile",
+        "--as",
+        "guidance",
         EXAMPLE,
         "--task-file",
         &of("task.json"),

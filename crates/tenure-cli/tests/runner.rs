@@ -56,3 +56,4 @@ mod session;
 mod setup;
 mod store;
 mod template;
+mod trust;

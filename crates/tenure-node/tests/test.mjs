@@ -74,7 +74,7 @@ test("documents, and why one is out", async () => {
 });
 
 test("files", async () => {
-  const compiled = await workspace.compile({ task: "Set up 500 Hz PWM on PB7.", files: join(ROOT, "examples/firmware"), budget: 4500 });
+  const compiled = await workspace.compile({ task: "Set up 500 Hz PWM on PB7.", files: join(ROOT, "examples/firmware"), readAs: "guidance", budget: 4500 });
   assert.ok(compiled.included.some((verdict) => verdict.name === "timer-channel-map"));
 });
 

@@ -7,6 +7,7 @@ use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
 use crate::engine::{Engine, Watch};
+use crate::mark::FileMark;
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
 use crate::resolution::KnownEntities;
@@ -74,7 +75,24 @@ impl Store {
     ///
     /// As [`Store::open`].
     pub fn sqlite_with(path: &Path, outside: Arc<dyn Outside>) -> Result<Store, Error> {
-        let engine = Sqlite::open(path, outside)?;
+        Store::in_file(path, outside, None)
+    }
+
+    /// The store in a file with this mark, which is made with it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`]; [`ErrorKind::Policy`] when the file has another mark: then nothing is written.
+    pub fn sqlite_marked(path: &Path, mark: FileMark) -> Result<Store, Error> {
+        Store::in_file(path, Arc::new(Machine), Some(mark))
+    }
+
+    fn in_file(
+        path: &Path,
+        outside: Arc<dyn Outside>,
+        mark: Option<FileMark>,
+    ) -> Result<Store, Error> {
+        let engine = Sqlite::open(path, outside, mark)?;
         let is_upgraded = engine.is_upgraded();
         let store = Store::over(Arc::new(engine));
         if is_upgraded {
@@ -99,12 +117,23 @@ impl Store {
     /// As [`Store::open`]; [`ErrorKind::Input`] when there is no such file.
     pub fn open_to_read(url: &str) -> Result<Store, Error> {
         match url.strip_prefix("sqlite://") {
-            Some(path) if !path.is_empty() => {
-                let engine = Sqlite::open_to_read(Path::new(path), Arc::new(Machine))?;
-                Ok(Store::over(Arc::new(engine)))
-            }
+            Some(path) if !path.is_empty() => Store::file_to_read(Path::new(path), None),
             _ => Store::open(url),
         }
+    }
+
+    /// The store in a file with this mark, to read it: nothing is made, brought up to date or written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open_to_read`]; [`ErrorKind::Policy`] when the file has another mark.
+    pub fn marked_to_read(path: &Path, mark: FileMark) -> Result<Store, Error> {
+        Store::file_to_read(path, Some(mark))
+    }
+
+    fn file_to_read(path: &Path, mark: Option<FileMark>) -> Result<Store, Error> {
+        let engine = Sqlite::open_to_read(path, Arc::new(Machine), mark)?;
+        Ok(Store::over(Arc::new(engine)))
     }
 
     pub(crate) fn engine(&self) -> &dyn Engine {
@@ -190,5 +219,41 @@ fn postgresql(_: &str) -> Result<Store, Error> {
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Store({})", self.shown())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // helpers of tests
+mod tests {
+    use super::*;
+    use crate::mark::Header;
+
+    #[test]
+    fn a_store_is_opened_by_its_mark_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (
+            folder.path().join("store.db"),
+            folder.path().join("other.db"),
+        );
+        let mark = FileMark::draw().unwrap();
+        let store = Store::sqlite_marked(&path, mark).unwrap();
+        // It is there while the store is open, too.
+        let file = std::fs::File::open(&path).unwrap();
+        assert_eq!(
+            FileMark::in_header(&file).unwrap(),
+            Header::Marked(Some(mark))
+        );
+        drop(store);
+        Store::sqlite_marked(&path, mark).unwrap();
+        Store::marked_to_read(&path, mark).unwrap();
+        drop(Store::sqlite(&other).unwrap());
+        let before = std::fs::read(&other).unwrap();
+        for error in [
+            Store::sqlite_marked(&other, mark).unwrap_err(),
+            Store::marked_to_read(&other, mark).unwrap_err(),
+        ] {
+            assert_eq!(error.kind, ErrorKind::Policy, "{error}");
+        }
+        assert_eq!(std::fs::read(&other).unwrap(), before);
     }
 }

@@ -16,6 +16,8 @@ use rusqlite::{
 use tenure::package::HeadingTest;
 use tenure::{Digest, Error, ErrorKind};
 
+use crate::mark::FileMark;
+
 /// The version of the file's layout.
 const VERSION: i64 = 1;
 /// The time that one process waits for another that writes.
@@ -150,8 +152,8 @@ impl TreeIndex {
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] when the file cannot be written, [`ErrorKind::Conflict`] when another process keeps it.
-    pub fn open(path: &Path) -> Result<TreeIndex, Error> {
-        match TreeIndex::ready(path) {
+    pub fn open(path: &Path, mark: Option<FileMark>) -> Result<TreeIndex, Error> {
+        match TreeIndex::ready(path, mark) {
             Ok(Some(index)) => return Ok(index),
             Err(error) if error.kind != ErrorKind::Damaged => return Err(error),
             Ok(None) | Err(_) => {}
@@ -167,16 +169,22 @@ impl TreeIndex {
                 _ => {}
             }
         }
-        TreeIndex::ready(path)?.ok_or_else(|| Error::damaged("the index cannot be made anew"))
+        TreeIndex::ready(path, mark)?.ok_or_else(|| Error::damaged("the index cannot be made anew"))
     }
 
     /// Opens or makes the file; nothing of one that has another version.
-    fn ready(path: &Path) -> Result<Option<TreeIndex>, Error> {
+    fn ready(path: &Path, mark: Option<FileMark>) -> Result<Option<TreeIndex>, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if let Some(mark) = mark {
+            mark.begin(path).map_err(failed)?;
+        }
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         set_up(&connection).map_err(failed)?;
+        if let Some(mark) = mark {
+            mark.check(&connection, path)?;
+        }
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
             .map_err(failed)?;
@@ -206,7 +214,7 @@ impl TreeIndex {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] when there is none, [`ErrorKind::Damaged`] when it has another version or is damaged.
-    pub fn open_existing(path: &Path) -> Result<TreeIndex, Error> {
+    pub fn open_existing(path: &Path, mark: Option<FileMark>) -> Result<TreeIndex, Error> {
         const MAKE: &str = "`tenure index PATH` makes one";
         if !path.is_file() {
             let what = format!("there is no index `{}`", path.display());
@@ -218,6 +226,9 @@ impl TreeIndex {
         connection
             .execute_batch("PRAGMA query_only = ON")
             .map_err(failed)?;
+        if let Some(mark) = mark {
+            mark.check(&connection, path)?;
+        }
         match version(&connection).map_err(failed)? {
             VERSION => {
                 // One transaction: each of its own would lock the file and ask for its state again.
@@ -859,7 +870,7 @@ mod tests {
     fn files_are_replaced_whole_and_headings_go_with_the_last_of_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.db");
-        let mut index = TreeIndex::open(&path).unwrap();
+        let mut index = TreeIndex::open(&path, None).unwrap();
         let first = entry("a.md", &["Access Policy", "Über uns"], "pump valve");
         let second = entry("b.md", &["Access Policy", "Notes"], "pump film");
         index.write(&[first, second], &[], &[]).unwrap();
@@ -888,27 +899,34 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.db");
         assert_eq!(
-            TreeIndex::open_existing(&path).err().unwrap().kind,
+            TreeIndex::open_existing(&path, None).err().unwrap().kind,
             ErrorKind::NotFound
         );
         std::fs::write(&path, "no database, whatever it says".repeat(100)).unwrap();
         assert_eq!(
-            TreeIndex::open_existing(&path).err().unwrap().kind,
+            TreeIndex::open_existing(&path, None).err().unwrap().kind,
             ErrorKind::Damaged
         );
-        drop(TreeIndex::open(&path).unwrap());
+        drop(TreeIndex::open(&path, None).unwrap());
         let raw = Connection::open(&path).unwrap();
         raw.pragma_update(None, "user_version", 99).unwrap();
         drop(raw);
-        let error = TreeIndex::open_existing(&path).err().unwrap();
+        let error = TreeIndex::open_existing(&path, None).err().unwrap();
         assert!(error.what.contains("version 99"), "{error}");
-        assert_eq!(TreeIndex::open(&path).unwrap().counts().unwrap().files, 0);
+        assert_eq!(
+            TreeIndex::open(&path, None)
+                .unwrap()
+                .counts()
+                .unwrap()
+                .files,
+            0
+        );
     }
 
     #[test]
     fn rare_words_weigh_more_and_headings_most() {
         let folder = tempfile::tempdir().unwrap();
-        let mut index = TreeIndex::open(&folder.path().join("index.db")).unwrap();
+        let mut index = TreeIndex::open(&folder.path().join("index.db"), None).unwrap();
         let many: Vec<FileEntry> = (0..40)
             .map(|at| entry(&format!("{at:02}.md"), &["Plain"], "pump"))
             .chain([

@@ -7,6 +7,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 use tenure::{Digest, Error, ErrorKind};
 
+use crate::mark::FileMark;
+
 /// The most vectors that are kept.
 const MOST: usize = 200_000;
 const BUSY: Duration = Duration::from_secs(10);
@@ -27,31 +29,41 @@ fn failed(error: rusqlite::Error) -> Error {
 }
 
 impl VectorCache {
-    /// Opens the file, or makes it.
+    /// Opens the file, or makes it. With a mark, a file that has another is made anew.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] when it can be neither read nor made.
-    pub fn open(path: &Path) -> Result<VectorCache, Error> {
-        match VectorCache::ready(path) {
-            Err(error) if is_damaged(&error) => {
+    pub fn open(path: &Path, mark: Option<FileMark>) -> Result<VectorCache, Error> {
+        match VectorCache::ready(path, mark) {
+            Err(error) if !is_damaged(&error) => Err(failed(error)),
+            Ok(Some(ready)) => Ok(ready),
+            Ok(None) | Err(_) => {
                 for ending in ["", "-wal", "-shm"] {
                     let mut name = path.as_os_str().to_owned();
                     name.push(ending);
                     let _ = std::fs::remove_file(name);
                 }
-                VectorCache::ready(path).map_err(failed)
+                let ready = VectorCache::ready(path, mark).map_err(failed)?;
+                ready.ok_or_else(|| Error::damaged("the kept vectors cannot be made anew"))
             }
-            ready => ready.map_err(failed),
         }
     }
 
-    fn ready(path: &Path) -> rusqlite::Result<VectorCache> {
+    /// Opens or makes the file; nothing of one that has another mark, or that a link leads to.
+    fn ready(path: &Path, mark: Option<FileMark>) -> rusqlite::Result<Option<VectorCache>> {
+        if mark.is_some() && path.is_symlink() {
+            return Ok(None);
+        }
+        mark.map_or(Ok(()), |mark| mark.begin(path))?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
+        if mark.is_some() && FileMark::of(&connection)? != mark {
+            return Ok(None);
+        }
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")?;
         connection.execute_batch(SCHEMA)?;
-        Ok(VectorCache { connection })
+        Ok(Some(VectorCache { connection }))
     }
 
     /// The vectors of these texts by a model, as far as they are kept and have so many components.
@@ -121,13 +133,13 @@ mod tests {
         let path = folder.path().join("vectors.db");
         let [one, other] = [b"one", b"two"].map(|model| Digest::of(model));
         let texts = [b"a", b"b", b"c"].map(|text| Digest::of(text));
-        let mut cache = VectorCache::open(&path).unwrap();
+        let mut cache = VectorCache::open(&path, None).unwrap();
         cache
             .keep(&one, &[(texts[0], &[1, -128, 127]), (texts[1], &[0, 0, 0])])
             .unwrap();
         cache.keep(&one, &[(texts[0], &[1, -2, 3])]).unwrap();
         drop(cache);
-        let cache = VectorCache::open(&path).unwrap();
+        let cache = VectorCache::open(&path, None).unwrap();
         let known = cache.known(&one, 3, &texts).unwrap();
         assert_eq!(known, [Some(vec![1, -2, 3]), Some(vec![0, 0, 0]), None]);
         assert_eq!(cache.known(&other, 3, &texts).unwrap(), [None, None, None]);
@@ -140,10 +152,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vectors.db");
         std::fs::write(&path, "no database at all, but some text".repeat(100)).unwrap();
-        let mut cache = VectorCache::open(&path).unwrap();
+        let mut cache = VectorCache::open(&path, None).unwrap();
         let (model, text) = (Digest::of(b"m"), Digest::of(b"t"));
         cache.keep(&model, &[(text, &[7])]).unwrap();
         assert_eq!(cache.known(&model, 1, &[text]).unwrap(), [Some(vec![7])]);
-        assert!(VectorCache::open(folder.path()).is_err());
+        assert!(VectorCache::open(folder.path(), None).is_err());
     }
 }

@@ -6,7 +6,7 @@ mod options;
 mod read_as;
 
 pub use options::{Collect, Mandatory, Progress, Warning, WarningKind};
-pub(crate) use read_as::{Declared, file_named};
+pub(crate) use read_as::{Declared, claims_guidance, file_named};
 pub use read_as::{MANIFEST, ReadAs};
 
 use std::collections::BTreeMap;

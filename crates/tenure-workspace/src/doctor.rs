@@ -14,8 +14,10 @@ use tenure::{COMPILER, Error, ErrorKind};
 use tenure_store::Store;
 
 use crate::clients::{Client, Places, Use};
+use crate::collect::claims_guidance;
 use crate::frame_key::load_frame_key;
 use crate::keys::{KeySet, Keys};
+use crate::trust::{Believed, Kind, Thing, Trust, said_of_named};
 use crate::workspace::Workspace;
 
 /// The days after which facts about models deserve a look.
@@ -36,6 +38,9 @@ const VARIABLES: [&str; 9] = [
     "TENURE_SCORER",
     "TENURE_STORE",
 ];
+
+/// What to do about something that others can change.
+const LOOK: &str = "look at it before it is used; `tenure trust --list` shows what is trusted";
 
 /// How something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -119,14 +124,24 @@ impl Finding {
     }
 }
 
+/// The store that commands use.
+pub enum Chosen {
+    /// This URL was named, so that the store has to be there.
+    Named(String),
+    /// The store of the project, which is found.
+    Project(Thing),
+}
+
 /// The things to look at.
 pub struct Doctor {
     /// The user's places.
     pub places: Places,
-    /// The URL of the store.
-    pub store: String,
-    /// Whether the store was named, so that it has to be there.
-    pub store_is_named: bool,
+    /// The store.
+    pub store: Chosen,
+    /// The folder in which commands look for what is found.
+    pub here: PathBuf,
+    /// What the user made or accepted.
+    pub trust: Trust,
     /// The file with the user's models, where there is one.
     pub catalogue: Option<PathBuf>,
     /// The file of the frame key.
@@ -145,6 +160,7 @@ impl Doctor {
         found.push(self.frame_key());
         found.extend(self.models());
         found.extend(self.store());
+        found.extend(self.trusted());
         found.extend(Client::ALL.into_iter().map(|client| self.client(client)));
         let home = &self.places.home;
         let found = found.into_iter();
@@ -305,8 +321,18 @@ impl Doctor {
 
     fn store(&self) -> Vec<Finding> {
         let part = "store";
-        let is_file = self.store.starts_with("sqlite://");
-        if !is_file && !self.online && self.store.contains("://") {
+        let (url, believed) = match &self.store {
+            Chosen::Named(url) => (url.clone(), None),
+            Chosen::Project(thing) => {
+                let url = format!("sqlite://{}", thing.path().display());
+                match self.trust.check(thing) {
+                    Ok(believed) => (url, believed),
+                    Err(error) => return vec![Finding::of(part, &error, LOOK)],
+                }
+            }
+        };
+        let is_file = url.starts_with("sqlite://");
+        if !is_file && !self.online && url.contains("://") {
             let hint = "--online asks it";
             return vec![Finding::note(
                 part,
@@ -314,16 +340,31 @@ impl Doctor {
                 hint,
             )];
         }
-        let path = self.store.strip_prefix("sqlite://").map(PathBuf::from);
-        if let Some(path) = path.filter(|path| !path.exists()) {
+        let path = url.strip_prefix("sqlite://").map(PathBuf::from);
+        if let Some(path) = path.as_ref().filter(|path| !path.exists()) {
             let what = format!("there is no store {}", path.display());
-            return vec![if self.store_is_named {
+            return vec![if matches!(self.store, Chosen::Named(_)) {
                 Finding::wrong(part, what, "`tenure store migrate --store URL` makes one")
             } else {
                 Finding::ok(part, format!("{what} yet: the first write makes it"))
             }];
         }
-        let opened = Store::open_to_read(&self.store);
+        let mut found = Vec::new();
+        let opened = match (&believed, &path) {
+            (Some(Believed { mark, note, .. }), Some(path)) => {
+                found.extend(note.iter().map(|said| Finding::note(part, said, LOOK)));
+                mark.map_or_else(
+                    || Store::open_to_read(&url),
+                    |mark| Store::marked_to_read(path, mark),
+                )
+            }
+            _ => {
+                let said = path.as_deref().and_then(said_of_named);
+                let hint = "it was named, and so it is used";
+                found.extend(said.map(|said| Finding::note(part, said, hint)));
+                Store::open_to_read(&url)
+            }
+        };
         let store = match opened.and_then(|store| store.probe().map(|()| store)) {
             Ok(store) => store,
             Err(error) => {
@@ -333,10 +374,12 @@ impl Doctor {
                         "`tenure store check` says more; `tenure store migrate` brings it up to date"
                     }
                 };
-                return vec![Finding::of(part, &error, hint)];
+                found.push(Finding::of(part, &error, hint));
+                return found;
             }
         };
-        let mut found = vec![Finding::ok(part, store.shown())];
+        let by = believed.map_or("", |_| ", which you made or accepted");
+        found.push(Finding::ok(part, format!("{}{by}", store.shown())));
         match Keys::of(&store).and_then(|keys| keys.load()) {
             Ok(keys) => {
                 found.extend(self.keys(&keys));
@@ -347,6 +390,37 @@ impl Doctor {
                 &error,
                 "`tenure store check` says more",
             )),
+        }
+        found
+    }
+
+    /// Looks at what else is found here, and whether it is believed.
+    fn trusted(&self) -> Vec<Finding> {
+        let part = "trust";
+        let packages = Thing::near(&self.here, Kind::Packages);
+        let mut found = Vec::new();
+        for thing in [
+            Thing::of(packages.base(), Kind::Labels),
+            packages,
+            Thing::of(&self.here, Kind::Index),
+            Thing::of(&self.here, Kind::Manifest),
+        ] {
+            // That documents are data is believed unasked.
+            if thing.kind() == Kind::Manifest && !claims_guidance(&thing.path()) {
+                continue;
+            }
+            let path = thing.path();
+            found.extend(match self.trust.check(&thing) {
+                Ok(None) => None,
+                Ok(Some(Believed {
+                    note: Some(said), ..
+                })) => Some(Finding::note(part, said, LOOK)),
+                Ok(Some(_)) => {
+                    let what = format!("{}, which you made or accepted", path.display());
+                    Some(Finding::ok(part, what))
+                }
+                Err(error) => Some(Finding::of(part, &error, LOOK)),
+            });
         }
         found
     }

@@ -16,8 +16,9 @@ use tenure::ranker::{Ranker, Terms, Unit as Ranked, Weights};
 use tenure::{Digest, Error};
 use tenure_adapters::embed::Embedder;
 use tenure_adapters::read::text_of;
-use tenure_store::{FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
+use tenure_store::{FileMark, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
 
+use crate::trust::{Kind, Making, Thing, Trust};
 use crate::units::{Cut, Fineness, Reading, cut, values_in};
 use changed::write_changed;
 use scan::{Scan, Scanned, read_inside, scan, within};
@@ -48,6 +49,8 @@ pub struct Skipped {
 pub struct Indexing<'p> {
     /// Also what ignore files name.
     pub include_ignored: bool,
+    /// What the user accepted; without it, the root was named as that of an index to believe.
+    pub trust: Option<&'p Trust>,
     /// Told how many files of how many are done.
     pub progress: Option<&'p dyn Fn(usize, usize)>,
 }
@@ -262,18 +265,43 @@ pub(crate) fn root_of(root: &Path) -> Result<PathBuf, Error> {
 pub struct Index {
     root: PathBuf,
     rows: TreeIndex,
+    mark: Option<FileMark>,
+}
+
+/// The mark that an index which is found has to have.
+fn mark_of(root: &Path, trust: Option<&Trust>) -> Result<Option<FileMark>, Error> {
+    let thing = Thing::of(root, Kind::Index);
+    let Some(trust) = trust else {
+        return thing.follows_no_link().map(|()| None);
+    };
+    let believed = trust.check(&thing)?;
+    Ok(believed.and_then(|believed| believed.mark))
 }
 
 impl Index {
-    /// Opens the index of this root.
+    /// Opens the index of this root, which is believed.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when it has none.
     pub fn open(root: &Path) -> Result<Index, Error> {
+        Index::at(root, None)
+    }
+
+    /// Opens the index that is found at this root, where the user made or accepted it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Index::open`]; [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when it is not trusted.
+    pub fn found(root: &Path, trust: &Trust) -> Result<Index, Error> {
+        Index::at(root, Some(trust))
+    }
+
+    pub(crate) fn at(root: &Path, trust: Option<&Trust>) -> Result<Index, Error> {
         let root = root_of(root)?;
-        let rows = TreeIndex::open_existing(&root.join(TREE_FOLDER).join(INDEX_FILE))?;
-        Ok(Index { root, rows })
+        let mark = mark_of(&root, trust)?;
+        let rows = TreeIndex::open_existing(&root.join(TREE_FOLDER).join(INDEX_FILE), mark)?;
+        Ok(Index { root, rows, mark })
     }
 
     /// Brings the index up to date with what lies below these paths, and makes it where there is none.
@@ -299,12 +327,20 @@ impl Index {
         }
         found.files.sort_by(|a, b| a.path.cmp(&b.path));
         found.files.dedup_by(|a, b| a.path == b.path);
+        let mark = mark_of(&root, options.trust)?;
+        let thing = Thing::of(&root, Kind::Index);
+        let making = match options.trust {
+            Some(trust) if mark.is_none() => Some(trust.making(&thing)?),
+            _ => None,
+        };
+        let mark = mark.or(making.as_ref().map(|Making { mark, .. }| *mark));
         let folder = root.join(TREE_FOLDER);
         fs::create_dir_all(&folder).map_err(|error| {
             let what = format!("cannot make `{}`: {error}", folder.display());
             Error::new(tenure::ErrorKind::Unavailable, what).caused_by(error)
         })?;
-        let mut rows = TreeIndex::open(&folder.join(INDEX_FILE))?;
+        let mut rows = TreeIndex::open(&folder.join(INDEX_FILE), mark)?;
+        drop(making);
         let known = rows.stamps()?;
         let is_known = |file: &&Scanned| {
             let stamp = known.get(&file.path).map(|(stamp, _)| stamp);
@@ -725,7 +761,8 @@ impl Index {
             Some(embedder) => {
                 let texts: Vec<&str> = texts.iter().map(|(_, text)| &**text).collect();
                 let kept_in = self.root.join(TREE_FOLDER).join(VECTORS_FILE);
-                Some(nearness::similarities(&kept_in, embedder, words, &texts)?)
+                let kept_in = (kept_in.as_path(), self.mark);
+                Some(nearness::similarities(kept_in, embedder, words, &texts)?)
             }
             None => None,
         };

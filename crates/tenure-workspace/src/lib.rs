@@ -9,11 +9,12 @@
 //!
 //! ```no_run
 //! use tenure::{Budget, Policy, Request};
-//! use tenure_workspace::{Collect, Workspace};
+//! use tenure_workspace::{Collect, ReadAs, Workspace};
 //!
 //! let workspace = Workspace::open_default()?;
 //! let world = workspace.world("gpt-4o")?;
-//! let collected = workspace.collect(&["examples/firmware".into()], &Collect::default())?;
+//! let collect = Collect { read_as: ReadAs::Guidance, ..Collect::default() };
+//! let collected = workspace.collect(&["examples/firmware".into()], &collect)?;
 //! let request = Request::new("Set up 500 Hz PWM on PB7.", Budget::tokens(4_000));
 //! let outcome = workspace.compile(&world, &Policy::preset("standard")?, &request, &collected.candidates)?;
 //! # Ok::<(), tenure::Error>(())
@@ -67,6 +68,7 @@ mod snapshot;
 pub mod sources;
 mod stored;
 mod template;
+pub mod trust;
 mod units;
 mod views;
 mod walk;
@@ -90,11 +92,11 @@ pub use policies::Policies;
 pub use prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
 pub use refresh::{Refresh, RefreshOutcome, Refreshed};
 pub use snapshot::{KeptRegistries, only_label};
-pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store, project_store};
+pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store};
 pub use template::load_template;
 pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of};
 pub use tenure_adapters::{
     Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };
 pub use views::{Belief, KnownModel, as_named, object_id};
-pub use workspace::{Workspace, default_catalogue_path};
+pub use workspace::{Workspace, default_catalogue_path, is_policy_file};

@@ -24,6 +24,7 @@ use tenure_adapters::read::read_text;
 
 use crate::index::root_of;
 use crate::sources::frontmatter;
+use crate::trust::{Kind, Thing, Trust};
 use files::{Files, Happened, Recorded};
 use gather::gather;
 use reading::{Readable, activation_id, namespace_of, readable, rules_now};
@@ -158,33 +159,51 @@ enum Assent<'a> {
 }
 
 impl Packages {
-    /// The registry of this root. Nothing is made until something is kept.
+    /// The registry of this root, which is named and so believed. Nothing is made until something is kept.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] when there is no such folder.
+    /// [`ErrorKind::NotFound`] when there is no such folder, [`ErrorKind::Policy`] when a link leads to its packages.
     pub fn of(root: &Path) -> Result<Packages, Error> {
+        Packages::opened(root, None)
+    }
+
+    /// The registry that is found at this root, where the user made or accepted it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packages::of`]; [`ErrorKind::Policy`] when it is not trusted.
+    pub fn found(root: &Path, trust: &Trust) -> Result<Packages, Error> {
+        Packages::opened(root, Some(trust.clone()))
+    }
+
+    fn opened(root: &Path, trust: Option<Trust>) -> Result<Packages, Error> {
         let root = root_of(root)?;
-        Ok(Packages {
-            files: Files::of(&root),
+        let packages = Packages {
+            files: Files::of(&root, trust),
             root,
-        })
+        };
+        packages.files.believed()?;
+        Ok(packages)
     }
 
     /// The registry that `folder` is in: that of the nearest folder above it that has one, or else its own.
     ///
     /// # Errors
     ///
-    /// As [`Packages::of`].
-    pub fn near(folder: &Path) -> Result<Packages, Error> {
+    /// As [`Packages::found`].
+    pub fn near(folder: &Path, trust: &Trust) -> Result<Packages, Error> {
         let real = root_of(folder)?;
-        let has = |above: &&Path| {
-            above
-                .join(crate::index::TREE_FOLDER)
-                .join("context")
-                .is_dir()
-        };
-        Packages::of(real.ancestors().find(has).unwrap_or(&real))
+        Packages::found(Thing::near(&real, Kind::Packages).base(), trust)
+    }
+
+    /// Something that the user of a registry that was found should know.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packages::found`].
+    pub fn note(&self) -> Result<Option<&str>, Error> {
+        self.files.believed()
     }
 
     /// The root, with its links resolved.
@@ -218,7 +237,7 @@ impl Packages {
         plan: Plan,
         bearing: &Bearing<'_>,
     ) -> Result<(ContextPackage, Vec<Filtered>), Error> {
-        let found = gather(&self.root, &plan.recipes, bearing)?;
+        let found = gather((&self.root, self.files.trust()), &plan.recipes, bearing)?;
         let package = pack(plan, found.drafts, found.diagnostics, bearing.tokenizer)?;
         if package.items.is_empty() {
             let least = package.cut.iter().map(|cut| cut.tokens).min().unwrap_or(0);

@@ -12,6 +12,7 @@ use tenure::{ContextObject, Error, ObjectDocument};
 use tenure_store::{Expect, Put, StoredObject, Tenant, Writing, Written, believed_first};
 
 use crate::collect::{Collect, ReadAs, file_named, files_of, read_again};
+use crate::trust::Trust;
 use crate::walk::Source;
 use crate::workspace::Workspace;
 
@@ -118,6 +119,7 @@ impl Workspace {
         let options = Collect {
             tenant: Some(tenant.name().to_owned()),
             typed_objects: true,
+            trust: Trust::of_user(),
             ..Collect::default()
         };
         let files = files_of(&real, &options)?;

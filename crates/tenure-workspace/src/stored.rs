@@ -1,7 +1,7 @@
 //! Candidates of a store together with those of files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,16 +14,6 @@ use tenure_store::{Resident, Store, Tenant};
 
 use crate::identities::identities;
 use crate::logs::{blocks_at, labels};
-
-/// The path of a project's store below its folder.
-const PROJECT_STORE: &str = ".tenure/store.db";
-
-/// The store of the project that `folder` is in: the nearest above it, or else where one would be made.
-pub fn project_store(folder: &Path) -> PathBuf {
-    let known = folder.ancestors().map(|above| above.join(PROJECT_STORE));
-    let mut known = known.filter(|path| path.is_file());
-    known.next().unwrap_or_else(|| folder.join(PROJECT_STORE))
-}
 
 /// Opens a store that is there: a file that is missing is not made.
 ///

@@ -230,7 +230,8 @@ impl Finder<'_> {
         if metadata.is_dir() {
             let root = Root::new(path)?;
             self.entries = 0;
-            self.declared.read_manifest(path, &root.real)?;
+            self.declared
+                .read_manifest(path, &root.real, &self.options.trust)?;
             self.ignored = Ignored::above(&root.real);
             self.folder(&root, &root.real, 0, Search::All)?;
             return Ok(root);

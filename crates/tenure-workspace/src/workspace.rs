@@ -33,6 +33,11 @@ pub fn default_catalogue_path() -> Option<PathBuf> {
     path.symlink_metadata().is_ok().then_some(path)
 }
 
+/// Returns whether a text names a policy by its file: who lays a file with the name of a preset into a folder has named nothing.
+pub fn is_policy_file(text: &str) -> bool {
+    text.ends_with(".toml") || text.contains(std::path::is_separator)
+}
+
 /// The source of the frame key.
 enum KeySource {
     Key(FrameKey),
@@ -214,14 +219,14 @@ impl Workspace {
         World::unknown(&self.catalogue, self.frame_key()?)
     }
 
-    /// The policy of this name, or in this TOML file.
+    /// The policy of this name, or in this TOML file. A file is meant where the text is a path: with a `/`, or with the ending
+    /// `.toml`. One that merely has the name of a policy is not.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
     pub fn policy(&self, name_or_path: &str) -> Result<Policy, Error> {
-        let is_path = name_or_path.ends_with(".toml") || Path::new(name_or_path).exists();
-        if !is_path {
+        if !is_policy_file(name_or_path) {
             return Policy::preset(name_or_path);
         }
         let text = read_text(Path::new(name_or_path))?;

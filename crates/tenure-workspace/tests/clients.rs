@@ -479,6 +479,56 @@ fn what_is_broken_is_left_alone_with_its_line() {
 
 #[test]
 #[cfg(unix)]
+fn an_undo_gives_the_mode_back_that_a_key_took() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let path = home.places.file(Client::ClaudeCode, Way::Gateway);
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    let keyed = Wanted {
+        key: Some("tk-1".into()),
+        ..wanted()
+    };
+    let setup = |wanted: &Wanted| {
+        Plan::setup(&home.places, Client::ClaudeCode, &[Way::Gateway], wanted)
+            .unwrap()
+            .apply(&home.places)
+            .unwrap()
+    };
+    let undo = || {
+        Plan::undo(&home.places, Client::ClaudeCode)
+            .unwrap()
+            .apply(&home.places)
+            .unwrap()
+    };
+    home.write(&path, "{}\n");
+    set(0o644);
+    setup(&keyed);
+    assert_eq!(mode(), 0o600);
+    undo();
+    assert_eq!(mode(), 0o644);
+    // Set up twice, it is what it was before the first.
+    setup(&keyed);
+    setup(&Wanted {
+        key: Some("tk-2".into()),
+        ..wanted()
+    });
+    undo();
+    assert_eq!(mode(), 0o644);
+    // A mode that somebody chose since stays.
+    setup(&keyed);
+    set(0o640);
+    undo();
+    assert_eq!(mode(), 0o640);
+    // Without a key nothing was taken.
+    setup(&wanted());
+    assert_eq!(mode(), 0o640);
+    undo();
+    assert_eq!(mode(), 0o640);
+}
+
+#[test]
+#[cfg(unix)]
 fn links_are_followed_and_what_is_read_only_is_not_written() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let home = Home::new();

@@ -12,6 +12,7 @@ use tenure::{Budget, ContextObject, Error, FrameKey, Policy, Request};
 use tenure_workspace::sources::Sourced;
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
+use tenure_workspace::trust::{Thing, Trust};
 use tenure_workspace::{Collect, Collected, Encoder, Mandatory, ReadAs, WarningKind, Workspace};
 
 use crate::support::seeds;
@@ -893,11 +894,24 @@ fn who_names_a_document_decides_what_it_is() {
     let page = object(&read, "notes/page").revision().provenance().unwrap();
     assert_eq!(page.source_id.as_deref(), Some("notes/page.md"));
     assert!(page.digest.is_some() && page.retrieved_at.is_none());
-    // Of a folder that is named it holds, unless the caller says otherwise of a part.
-    let [(_, level, kind)] = standings(&bench.with("b", &Collect::default()))[..] else {
+    // Of a folder that is named it holds where the user accepted it, unless the caller says otherwise of a part.
+    let error = bench.try_with("b", &Collect::default()).unwrap_err();
+    assert_eq!(error.kind, tenure::ErrorKind::Policy, "{error}");
+    let manifest = Thing::at(&bench.path("b/tenure.toml")).unwrap();
+    let trust = Trust::at(bench.path("state/trusted"));
+    assert!(trust.accept(&manifest[0]).unwrap().is_some());
+    let trusting = || Collect {
+        trust: trust.clone(),
+        ..Collect::default()
+    };
+    let [(_, level, kind)] = standings(&bench.with("b", &trusting()))[..] else {
         panic!("one object");
     };
     assert_eq!((level, kind), RULE);
+    let declared = Collect {
+        trust: trust.clone(),
+        ..declared
+    };
     let [(_, level, kind)] = standings(&bench.with("b", &declared))[..1] else {
         panic!("one object");
     };

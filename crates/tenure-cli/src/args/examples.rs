@@ -621,6 +621,14 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "trust",
+        &[
+            ("tenure trust .", "what is found in this folder"),
+            ("tenure trust --list", ""),
+            ("tenure trust --untrust .tenure/store.db", ""),
+        ],
+    ),
+    (
         "mcp",
         &[
             ("tenure mcp", "what an MCP client starts"),

@@ -13,11 +13,13 @@ use tenure::{Digest, Error, ErrorKind, Principal};
 use tenure_workspace::decide::{self, Decider};
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::packages::{Bearing, Filtered, Packages, Packed, manifest_of};
+use tenure_workspace::trust::{Kind, Thing, Trust};
 use tenure_workspace::{Clock, read_text, write_whole};
 
 use super::models::grouped;
 use super::{
-    instant, print, print_bytes, print_json, read_or_stdin, search_embedder, speak, without_key,
+    instant, note, print, print_bytes, print_json, read_or_stdin, search_embedder, speak,
+    without_key,
 };
 use crate::args::*;
 use crate::failure::{Failure, cell, printable, warning};
@@ -51,15 +53,27 @@ fn caller(args: &CallerArgs) -> Result<Principal, Error> {
     Ok(caller)
 }
 
-/// The table of labels that the arguments name, else the root's.
+/// The table of labels that the arguments name, else the one that is found at the root.
 pub(super) fn labels(named: Option<&Path>, root: &Path) -> Result<LabelTable, Error> {
-    let own = root.join(".tenure/labels.toml");
-    let path = match named {
-        Some(path) => path,
-        None if own.is_file() => &own,
-        None => return Ok(LabelTable::default()),
-    };
-    labels_of(path)
+    if let Some(path) = named {
+        return labels_of(path);
+    }
+    // Of a root that is not there, what asks for its packages says so.
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let thing = Thing::of(&root, Kind::Labels);
+    let believed = Trust::of_user().check(&thing)?;
+    let text = believed.and_then(|believed| believed.text);
+    text.map_or_else(
+        || Ok(LabelTable::default()),
+        |text| LabelTable::from_toml(&text, &thing.path().display().to_string()),
+    )
+}
+
+/// The packages that are found at a root.
+fn packages_at(root: &RootArgs) -> Result<Packages, Error> {
+    let packages = Packages::found(&root.root, &Trust::of_user())?;
+    packages.note()?.into_iter().for_each(note);
+    Ok(packages)
 }
 
 /// The table of labels in a file.
@@ -194,7 +208,7 @@ fn name_encoder(plan: &mut Plan, embedder: Option<&dyn Embedder>) -> Result<(), 
 }
 
 fn pack(args: &ContextPackArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let mut plan = plan(args, &packages)?;
     let embedder = search_embedder(&args.embedder)?;
     name_encoder(&mut plan, embedder.as_deref())?;
@@ -272,7 +286,7 @@ fn kept_out(filtered: &[Filtered]) {
 }
 
 fn activate(args: &ContextActivateArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let found = packages.find(&args.package)?;
     let world = without_key(&args.catalogue)?.world(&found.package.budget.model)?;
     let shown = if args.raw { Shown::Raw } else { Shown::Framed };
@@ -312,7 +326,7 @@ fn activate(args: &ContextActivateArgs) -> Result<(), Failure> {
 }
 
 fn deactivate(args: &ContextDeactivateArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let ended = packages.deactivate(&args.activation, Clock::machine().now())?;
     if args.format == Format::Json {
         return print_json(&ended);
@@ -322,7 +336,7 @@ fn deactivate(args: &ContextDeactivateArgs) -> Result<(), Failure> {
 }
 
 fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let found = packages.find(&args.package)?;
     let explained = packages.explain(&found.package);
     if args.format == Format::Json {
@@ -362,7 +376,7 @@ fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
 }
 
 fn refresh(args: &ContextRefreshArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let found = packages.find(&args.package)?;
     let world = without_key(&args.catalogue)?.world(&found.package.budget.model)?;
     let embedder = search_embedder(&args.embedder)?;
@@ -417,7 +431,7 @@ fn shown(diff: &PackageDiff) -> String {
 }
 
 fn list(args: &ContextListArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     if args.activations {
         let activations = packages.activations(true)?;
         if args.format == Format::Json {
@@ -471,7 +485,7 @@ fn list(args: &ContextListArgs) -> Result<(), Failure> {
 }
 
 fn show(args: &ContextOneArgs) -> Result<(), Failure> {
-    let found = Packages::of(&args.root.root)?.find(&args.package)?;
+    let found = packages_at(&args.root)?.find(&args.package)?;
     if args.format == Format::Json {
         return print_json(&found);
     }
@@ -537,7 +551,7 @@ fn described(id: &str, package: &ContextPackage) -> String {
 }
 
 fn compare(args: &ContextDiffArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let diff = diff(
         &packages.find(&args.before)?.package,
         &packages.find(&args.after)?.package,
@@ -549,7 +563,7 @@ fn compare(args: &ContextDiffArgs) -> Result<(), Failure> {
 }
 
 fn merge(args: &ContextMergeArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let first = args
         .packages
         .first()
@@ -578,7 +592,7 @@ fn merge(args: &ContextMergeArgs) -> Result<(), Failure> {
 }
 
 fn export(args: &ContextExportArgs) -> Result<(), Failure> {
-    let found = Packages::of(&args.root.root)?.find(&args.package)?;
+    let found = packages_at(&args.root)?.find(&args.package)?;
     let value =
         serde_json::to_value(&found).map_err(|error| Error::assertion(error.to_string()))?;
     let text = format!("{value}\n");
@@ -589,20 +603,20 @@ fn export(args: &ContextExportArgs) -> Result<(), Failure> {
 }
 
 fn import(args: &ContextImportArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let source = args.file.display().to_string();
     let packed = packages.import(&read_or_stdin(&args.file)?, &source, Clock::machine().now())?;
     told(&packed, args.format)
 }
 
 fn accept(args: &ContextAcceptArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let packed = packages.accept(&args.package, &args.by, Clock::machine().now())?;
     told(&packed, args.format)
 }
 
 fn sweep(args: &ContextSweepArgs) -> Result<(), Failure> {
-    let packages = Packages::of(&args.root.root)?;
+    let packages = packages_at(&args.root)?;
     let swept = packages.sweep(Clock::machine().now(), args.dry_run)?;
     if args.format == Format::Json {
         return print_json(&swept);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::Error;
 use tenure_workspace::clients::Places;
-use tenure_workspace::doctor::{Doctor, Finding, Health};
+use tenure_workspace::doctor::{Chosen, Doctor, Finding, Health};
+use tenure_workspace::trust::Trust;
 use tenure_workspace::{Clock, default_catalogue_path, default_frame_key_path};
 
 use super::{flagged, print, print_json, stores};
@@ -42,8 +43,12 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let home = places.home.clone();
     let doctor = Doctor {
         places,
-        store: stores::meant(&args.url)?,
-        store_is_named: args.url.store.is_some(),
+        store: match &args.url.store {
+            Some(url) => Chosen::Named(url.clone()),
+            None => Chosen::Project(stores::project()?),
+        },
+        here: std::env::current_dir().unwrap_or_default(),
+        trust: Trust::of_user(),
         catalogue: args
             .catalogue
             .catalogue

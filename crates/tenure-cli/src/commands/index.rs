@@ -6,6 +6,7 @@ use serde::Serialize;
 use tenure::package::{JsonPath, Selector};
 use tenure::{Error, ErrorKind};
 use tenure_workspace::index::{FoundUnit, FoundUnits, Index, Indexing, Skipped};
+use tenure_workspace::trust::Trust;
 
 use super::models::grouped;
 use super::{print, print_json, search_embedder};
@@ -36,6 +37,7 @@ fn update(args: &IndexArgs) -> Result<(), Failure> {
         &args.paths,
         Indexing {
             include_ignored: args.no_ignore,
+            trust: Some(&Trust::of_user()),
             progress: Some(&progress),
         },
     );
@@ -82,7 +84,7 @@ struct WithText {
 }
 
 fn query(args: &IndexQueryArgs) -> Result<(), Failure> {
-    let index = Index::open(&args.root.root)?;
+    let index = Index::found(&args.root.root, &Trust::of_user())?;
     let embedder = search_embedder(&args.embedder)?;
     if embedder.is_some() && !args.search {
         let error = Error::new(
@@ -176,7 +178,7 @@ fn line(unit: &FoundUnit) -> String {
 }
 
 fn list(args: &IndexListArgs) -> Result<(), Failure> {
-    let files = Index::open(&args.root.root)?.list()?;
+    let files = Index::found(&args.root.root, &Trust::of_user())?.list()?;
     if args.format == Format::Json {
         let files: Vec<_> = files
             .iter()
@@ -205,7 +207,7 @@ fn list(args: &IndexListArgs) -> Result<(), Failure> {
 }
 
 fn status(args: &IndexStatusArgs) -> Result<(), Failure> {
-    let status = Index::open(&args.root.root)?.status()?;
+    let status = Index::found(&args.root.root, &Trust::of_user())?.status()?;
     if args.format == Format::Json {
         return print_json(&status);
     }

@@ -9,10 +9,11 @@ use tenure::{Error, ErrorKind, Principal};
 use tenure_server::{McpOptions, McpTool, Options, serve_mcp};
 use tenure_workspace::clients::Handle;
 use tenure_workspace::packages::Packages;
+use tenure_workspace::trust::Trust;
 use tenure_workspace::{DEFAULT_MODEL, Workspace, default_frame_key_path, load_frame_key};
 
 use super::context::labels;
-use super::{flagged, print, print_json, speak, stores, with_models, without_key};
+use super::{flagged, note, print, print_json, speak, stores, with_models, without_key};
 use crate::args::{CallerArgs, Format, McpArgs};
 use crate::failure::Failure;
 
@@ -47,7 +48,8 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
             format!("there is no current folder: {error}"),
         )
     })?;
-    let packages = Packages::near(&here)?;
+    let packages = Packages::near(&here, &Trust::of_user())?;
+    packages.note()?.into_iter().for_each(note);
     let mut principal = Principal::owner();
     speak(&mut principal, &args.caller)?;
     let options = McpOptions {

@@ -38,9 +38,12 @@ pub(crate) mod skills;
 pub(crate) mod store;
 mod stores;
 pub(crate) mod tokens;
+pub(crate) mod trust;
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tenure::policy::{PolicyDocument, Scorer};
 use tenure::time::Instant;
@@ -57,7 +60,16 @@ use crate::args::{
     CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs, SearchEmbedderArgs,
     StoreUrl,
 };
-use crate::failure::{Failure, printable};
+use crate::failure::{Failure, printable, warning};
+
+/// Prints what somebody should know, once however often it is come upon.
+fn note(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(text.to_owned()) {
+        warning(text);
+    }
+}
 
 /// The workspace with the models that the arguments name, or else the user's own.
 fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, Error> {

@@ -15,9 +15,11 @@ use tenure::{
     World,
 };
 use tenure_workspace::packages::{Bearing, Packages};
+use tenure_workspace::trust::Trust;
 use tenure_workspace::{
     Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
-    Workspace, default_frame_key_path, load_template, read_text, symbols_in, write_whole,
+    Workspace, default_frame_key_path, is_policy_file, load_template, read_text, symbols_in,
+    write_whole,
 };
 
 use super::cache::Read;
@@ -161,7 +163,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
     request.model = Some(model.clone());
     let window = request.budget.window;
-    let policy = if is_file(&args.policy) {
+    let policy = if is_policy_file(&args.policy) {
         Choice::Given(Box::new(workspace.policy(&args.policy)?))
     } else {
         Choice::Named(&args.policy)
@@ -203,11 +205,6 @@ fn name_symbols(request: &mut Request) {
     request.entities.extend(new);
 }
 
-/// Returns whether a policy is named by its file.
-fn is_file(policy: &str) -> bool {
-    policy.ends_with(".toml") || Path::new(policy).exists()
-}
-
 /// The reads from the store that the arguments name, if there is one.
 fn store<'a>(args: &'a CompileArgs, tenant: &str) -> Result<Option<StoreAsk<'a>>, Error> {
     let store = if args.stored.no_store {
@@ -247,7 +244,8 @@ fn activated(
     if args.activations.is_empty() {
         return Ok(sources);
     }
-    let packages = Packages::near(Path::new("."))?;
+    let packages = Packages::near(Path::new("."), &Trust::of_user())?;
+    packages.note()?.into_iter().for_each(super::note);
     let world = workspace.world(model)?;
     let decider = super::context::decider(args.decisions.as_deref())?;
     let bearing = Bearing {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tenure::{Candidates, Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
+use tenure_workspace::trust::Trust;
 use tenure_workspace::{
     Collect, Collected, Encoder, Progress, ReadAs, Warning, WarningKind, Workspace,
 };
@@ -59,6 +60,7 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
         code: args.code.clone(),
         strict: args.strict,
         encoder,
+        trust: Trust::of_user(),
         ..Collect::default()
     })
 }

@@ -1,5 +1,7 @@
 //! `tenure serve`, and the keys that a server asks for.
 
+#[cfg(feature = "server")]
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,9 +16,13 @@ use tenure_server::{Jwt, Limits, Mode, Options, Server, Sweeping, Upstream};
 use tenure_store::HardDelete;
 use tenure_workspace::clients::Handle;
 use tenure_workspace::keys::{Grant, Key, Keys};
+#[cfg(feature = "server")]
+use tenure_workspace::trust::{Kind, Thing, said_of_named};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
 use super::instant;
+#[cfg(feature = "server")]
+use super::note;
 use super::stores;
 use super::{flagged, print, print_json, with_models, with_relevance};
 use crate::args::{
@@ -123,13 +129,23 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
             (None, Some(folder)) => super::context::labels(None, folder)?,
             (None, None) => LabelTable::default(),
         },
-        packages: args.packages.clone(),
+        packages: args.packages.as_deref().map(named_packages),
         own_key: beside.own_key,
         conversation: beside.conversation,
         ..Options::new(workspace)
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);
     Ok((Server::bind(options)?, store))
+}
+
+/// The folder of packages that was named; what its user should know is said.
+#[cfg(feature = "server")]
+fn named_packages(folder: &Path) -> PathBuf {
+    let said = said_of_named(&Thing::of(folder, Kind::Packages).path());
+    if let Some(said) = said {
+        note(&format!("the packages: {said}"));
+    }
+    folder.to_owned()
 }
 
 /// The schedule of sweeps that the arguments name.

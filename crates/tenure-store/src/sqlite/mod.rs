@@ -22,6 +22,7 @@ use tenure::{Error, ErrorKind};
 use self::file::{FileAccess, FileId};
 use self::rows::Rows;
 use crate::engine::{Damage, Engine, Read, WriteJob};
+use crate::mark::FileMark;
 
 /// The migrations, in order; the version of a schema is how many of them it has.
 const MIGRATIONS: &[&str] = &[
@@ -82,6 +83,8 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     file: FileId,
     access: FileAccess,
+    /// The mark that every connection has to find.
+    mark: Option<FileMark>,
     outside: Arc<dyn Outside>,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
@@ -101,8 +104,12 @@ fn tables(connection: &Connection) -> rusqlite::Result<i64> {
 
 impl Sqlite {
     /// Opens the file, which is made where there is none, and brings its schema up to date. A file that cannot be
-    /// written is opened to be read.
-    pub(crate) fn open(path: &Path, outside: Arc<dyn Outside>) -> Result<Sqlite, Error> {
+    /// written is opened to be read. With a mark, it is made so, or has it.
+    pub(crate) fn open(
+        path: &Path,
+        outside: Arc<dyn Outside>,
+        mark: Option<FileMark>,
+    ) -> Result<Sqlite, Error> {
         let shown = || path.display().to_string();
         if let Some(folder) = path
             .parent()
@@ -117,30 +124,38 @@ impl Sqlite {
         }
         match file::make_private(path) {
             Err(error) if file::is_denied(&error) && path.is_file() => {
-                return Sqlite::open_to_read(path, outside);
+                return Sqlite::open_to_read(path, outside, mark);
             }
             made => made.map_err(|error| {
                 Error::input(format!("cannot create the store `{}`: {error}", shown()))
                     .hint("name a file that can be written")
             })?,
         }
+        if let Some(mark) = mark {
+            mark.begin(path).map_err(|error| no_store(path, error))?;
+        }
         let found = FileId::of(path)?;
         let writer = file::connect(path, FileAccess::Write)
             .and_then(|writer| file::probe(&writer).map(|()| writer));
         let writer = match writer {
             Err(error) if file::cannot_be_written(&error) => {
-                return Sqlite::open_to_read(path, outside);
+                return Sqlite::open_to_read(path, outside, mark);
             }
             opened => opened.map_err(|error| no_store(path, error))?,
         };
-        let sqlite = Sqlite::over(path, found, FileAccess::Write, outside, writer)?;
+        let sqlite = Sqlite::over(path, found, (FileAccess::Write, mark), outside, writer)?;
+        sqlite.is_marked(&lock(&sqlite.writer))?;
         let applied = sqlite.bring_up_to_date()?;
         *lock(&sqlite.applied) = applied;
         Ok(sqlite)
     }
 
     /// Opens a file that is there to read it; nothing is written.
-    pub(crate) fn open_to_read(path: &Path, outside: Arc<dyn Outside>) -> Result<Sqlite, Error> {
+    pub(crate) fn open_to_read(
+        path: &Path,
+        outside: Arc<dyn Outside>,
+        mark: Option<FileMark>,
+    ) -> Result<Sqlite, Error> {
         if !path.is_file() {
             let what = format!("there is no store `{}`", path.display());
             return Err(Error::input(what));
@@ -168,13 +183,15 @@ impl Sqlite {
                 error.hint("it was written by a newer version of tenure; use that one")
             });
         }
-        Sqlite::over(path, found, access, outside, reader)
+        let sqlite = Sqlite::over(path, found, (access, mark), outside, reader)?;
+        sqlite.is_marked(&lock(&sqlite.writer))?;
+        Ok(sqlite)
     }
 
     fn over(
         path: &Path,
         file: FileId,
-        access: FileAccess,
+        (access, mark): (FileAccess, Option<FileMark>),
         outside: Arc<dyn Outside>,
         writer: Connection,
     ) -> Result<Sqlite, Error> {
@@ -184,6 +201,7 @@ impl Sqlite {
             path: path.to_owned(),
             file,
             access,
+            mark,
             outside,
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
@@ -237,6 +255,12 @@ impl Sqlite {
         Ok((from + 1..=known).collect())
     }
 
+    /// Checks that a connection has opened the file that has this store's mark.
+    fn is_marked(&self, connection: &Connection) -> Result<(), Error> {
+        self.mark
+            .map_or(Ok(()), |mark| mark.check(connection, &self.path))
+    }
+
     /// Returns whether opening it brought its schema up to date.
     pub(crate) fn is_upgraded(&self) -> bool {
         !lock(&self.applied).is_empty()
@@ -279,7 +303,9 @@ impl Sqlite {
             FileAccess::Unchanging => file::to_read(&self.path).map(|(reader, _)| reader),
             access => file::connect(&self.path, access),
         };
-        opened.map_err(|error| self.failed(error))
+        let reader = opened.map_err(|error| self.failed(error))?;
+        self.is_marked(&reader)?;
+        Ok(reader)
     }
 
     fn keep_reader(&self, connection: Connection) {

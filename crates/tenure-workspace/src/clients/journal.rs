@@ -40,6 +40,9 @@ pub(super) struct KeptFile {
     pub(super) before: Option<Digest>,
     /// The digest of what was written.
     pub(super) after: Digest,
+    /// The mode that it had, where another was written with its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<u32>,
     /// The folders that were made for it, the uppermost first.
     pub(super) folders: Vec<PathBuf>,
     pub(super) entries: Vec<SetEntry>,

@@ -25,6 +25,8 @@ pub struct Change {
     pub after: Option<Vec<u8>>,
     /// The original that is kept.
     original: Option<Vec<u8>>,
+    /// The mode that it gets back, where a setup took rights of others away.
+    mode: Option<u32>,
     /// The folders that are made for it, or go with it; the uppermost first.
     folders: Vec<PathBuf>,
     entries: Vec<SetEntry>,
@@ -178,6 +180,7 @@ impl Plan {
             },
             before,
             original,
+            mode: None,
             entries: set,
         }))
     }
@@ -198,6 +201,7 @@ impl Plan {
             before: Some(before),
             after,
             original: None,
+            mode: kept.mode,
             folders: kept.folders.clone(),
             entries: Vec::new(),
         }))
@@ -232,12 +236,15 @@ impl Plan {
                 None => None,
             };
             copies.extend(copy.clone());
+            let earlier = old.iter().find(|file| file.path == change.path);
+            let mode = earlier.and_then(|file| file.mode).or(narrowed(change));
             self.journal.files.retain(|file| file.path != change.path);
             self.journal.files.push(KeptFile {
                 path: change.path.clone(),
                 copy,
                 before: change.original.as_deref().map(Digest::of),
                 after: Digest::of(change.after.as_deref().unwrap_or_default()),
+                mode,
                 folders: change.folders.clone(),
                 entries: change.entries.clone(),
             });
@@ -394,19 +401,53 @@ fn write(change: &Change) -> Result<(), Error> {
     let written = match (&change.before, &change.after) {
         (_, None) => fs::remove_file(path),
         (Some(_), Some(after)) => File::open(path).and_then(|there| {
-            let holds_key = after
-                .windows(KEY_HEADER.len())
-                .any(|part| part == KEY_HEADER.as_bytes());
-            let over = if holds_key {
-                Over::Private(&there)
-            } else {
-                Over::This(&there)
-            };
-            put(path, after, over)
+            if holds_key(after) {
+                return put(path, after, Over::Private(&there));
+            }
+            put(path, after, Over::This(&there))?;
+            change.mode.map_or(Ok(()), |mode| widen(path, mode))
         }),
         (None, Some(after)) => put(path, after, Over::Nothing),
     };
     written.map_err(|error| unwritten(&change.path, &error))
+}
+
+fn holds_key(content: &[u8]) -> bool {
+    let mut parts = content.windows(KEY_HEADER.len());
+    parts.any(|part| part == KEY_HEADER.as_bytes())
+}
+
+/// The mode of a file before a change that takes rights of others away, since it puts a key there.
+fn narrowed(change: &Change) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        change.before.as_ref()?;
+        let path = change.leads_to.as_deref().unwrap_or(&change.path);
+        let mode = fs::metadata(path).ok()?.permissions().mode() & 0o7777;
+        let after = change.after.as_deref().unwrap_or_default();
+        (holds_key(after) && mode & 0o077 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = change;
+        None
+    }
+}
+
+/// Gives a file the mode back that it had, unless somebody has given it another since.
+fn widen(path: &Path, mode: u32) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let now = fs::metadata(path)?.permissions().mode() & 0o7777;
+        if now == mode & 0o700 {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+    Ok(())
 }
 
 /// The same error, with the file that it is about.

@@ -9,6 +9,7 @@ use super::ReadAs;
 use crate::sources::Formats;
 use crate::sources::markdown::Split;
 use crate::sources::skill::Disclosure;
+use crate::trust::Trust;
 use tenure_adapters::Encoder;
 
 /// Options of collecting.
@@ -45,10 +46,12 @@ pub struct Collect<'a> {
     /// The kind of the sources' documents. Instruction files and skills are guidance all the same. Default: evidence.
     pub read_as: ReadAs,
     /// The kind of the documents of these files and folders, where it is another. The `tenure.toml` of a folder that is
-    /// named says it, too. Default: none.
+    /// named says it, too: guidance where the user accepted it. Default: none.
     pub declared: Vec<(PathBuf, ReadAs)>,
     /// The choice of instructions that are mandatory in a compile. Default: none; all of them are ranked.
     pub mandatory: Option<Mandatory<'a>>,
+    /// What the user accepted. Default: nothing.
+    pub trust: Trust,
     /// Takes objects of a JSON file that is named, or of its lines, at their word where they state their type, as the API
     /// does. Default: they are documents.
     pub typed_objects: bool,

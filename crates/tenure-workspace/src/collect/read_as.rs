@@ -10,6 +10,8 @@ use tenure::{Error, ObjectDocument};
 use tenure_adapters::read::read_text;
 use tenure_adapters::settings::from_toml;
 
+use crate::trust::{Kind, Thing, Trust};
+
 /// The file in which a folder that is named states the kind of its documents.
 pub const MANIFEST: &str = "tenure.toml";
 
@@ -67,22 +69,30 @@ impl Declared {
         Ok(Declared { by_path, otherwise })
     }
 
-    /// Reads the manifest of a folder that was named, unless the caller declares that folder.
+    /// Reads the manifest of a folder that was named, unless the caller declares that folder. That the documents are data
+    /// it may say unasked; that they command it says where the user accepted it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] with its line when it cannot be read.
-    pub(crate) fn read_manifest(&mut self, shown: &Path, real: &Path) -> Result<(), Error> {
+    /// [`ErrorKind::Input`] with its line when it cannot be read; [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when it
+    /// is not trusted.
+    pub(crate) fn read_manifest(
+        &mut self,
+        shown: &Path,
+        real: &Path,
+        trust: &Trust,
+    ) -> Result<(), Error> {
         if self.by_path.iter().any(|(path, _)| path == real) || !real.join(MANIFEST).is_file() {
             return Ok(());
         }
         let path = shown.join(MANIFEST);
-        let text = read_text(&path)?;
-        let manifest: Manifest =
-            from_toml(&text, &path.display().to_string()).map_err(|error| {
-                error.hint("`as = \"guidance\"`, `\"evidence\"` or `\"corpus\"` says what the folder's documents are")
-            })?;
-        self.by_path.push((real.to_owned(), manifest.read_as));
+        let mut read_as = kind_in(&read_text(&path)?, &path)?;
+        if read_as == ReadAs::Guidance && self.of(real) != ReadAs::Guidance {
+            let accepted = trust.check(&Thing::of(real, Kind::Manifest))?;
+            let text = accepted.and_then(|accepted| accepted.text);
+            read_as = kind_in(text.as_deref().unwrap_or_default(), &path)?;
+        }
+        self.by_path.push((real.to_owned(), read_as));
         Ok(())
     }
 
@@ -95,6 +105,21 @@ impl Declared {
         let nearest = above.max_by_key(|(path, _)| path.components().count());
         nearest.map_or(self.otherwise, |(_, read_as)| *read_as)
     }
+}
+
+/// Returns whether a file is a manifest that says its documents are guidance.
+pub(crate) fn claims_guidance(path: &Path) -> bool {
+    let text = path.is_file().then(|| read_text(path).unwrap_or_default());
+    let kind = text.map(|text| kind_in(&text, path));
+    matches!(kind, Some(Ok(ReadAs::Guidance)))
+}
+
+/// The kind that the text of a manifest states.
+fn kind_in(text: &str, path: &Path) -> Result<ReadAs, Error> {
+    let manifest: Manifest = from_toml(text, &path.display().to_string()).map_err(|error| {
+        error.hint("`as = \"guidance\"`, `\"evidence\"` or `\"corpus\"` says what the folder's documents are")
+    })?;
+    Ok(manifest.read_as)
 }
 
 /// The path within a project that an update path names; none where it names no file, or leads out.

@@ -30,6 +30,7 @@ use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
 use crate::sessions::Session;
+use crate::trust::Trust;
 use crate::workspace::Workspace;
 
 /// The fields of a compile besides messages and kept objects.
@@ -333,6 +334,7 @@ impl Embedded {
                 count: &count,
                 window: &window,
             }),
+            trust: Trust::of_user(),
             ..Collect::default()
         };
         Ok(self.workspace.collect(&files.paths, &options)?.candidates)

@@ -5,12 +5,12 @@ use std::path::Path;
 use tenure::vectors::Vectors;
 use tenure::{Digest, Error};
 use tenure_adapters::embed::Embedder;
-use tenure_store::VectorCache;
+use tenure_store::{FileMark, VectorCache};
 
 /// The similarity of each text to the words, nought where it is less than unrelated texts have. The vectors of texts are
-/// kept in this file, so that each text is asked about once; those of words are not.
+/// kept in this file, with the mark of its index, so that each text is asked about once; those of words are not.
 pub(super) fn similarities(
-    kept_in: &Path,
+    (kept_in, mark): (&Path, Option<FileMark>),
     embedder: &dyn Embedder,
     words: &str,
     texts: &[&str],
@@ -20,7 +20,7 @@ pub(super) fn similarities(
         .iter()
         .map(|text| Digest::of(text.as_bytes()))
         .collect();
-    let mut cache = VectorCache::open(kept_in)?;
+    let mut cache = VectorCache::open(kept_in, mark)?;
     let mut vectors = Vectors::new(model.clone());
     let mut unknown: Vec<(Digest, &str)> = Vec::new();
     let known = cache.known(&model.digest, model.dimensions, &digests)?;

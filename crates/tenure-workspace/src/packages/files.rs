@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,9 +17,8 @@ use tenure::{Digest, Error, ErrorKind, Principal};
 use tenure_adapters::read::read_text;
 
 use crate::files::{Over, put};
+use crate::trust::{Kind, Thing, Trust};
 
-/// The folder of packages, within that of the tree.
-const CONTEXT: &str = "context";
 /// The fewest digits of an id that stand for it.
 const FEWEST: usize = 6;
 
@@ -89,17 +89,47 @@ impl Recorded {
 
 /// The files of a registry.
 pub(super) struct Files {
+    thing: Thing,
     folder: PathBuf,
+    /// What the user accepted; none where the registry was named, and so is believed.
+    trust: Option<Trust>,
+    /// What its user should know of a registry that was looked at and is believed.
+    believed: OnceLock<Option<String>>,
 }
 
 /// The right to change the registry, until it is dropped.
 pub(super) struct Held(#[allow(dead_code, reason = "held, not read")] File);
 
 impl Files {
-    pub(super) fn of(root: &Path) -> Files {
+    pub(super) fn of(root: &Path, trust: Option<Trust>) -> Files {
+        let thing = Thing::of(root, Kind::Packages);
         Files {
-            folder: root.join(crate::index::TREE_FOLDER).join(CONTEXT),
+            folder: thing.path(),
+            thing,
+            trust,
+            believed: OnceLock::new(),
         }
+    }
+
+    pub(super) fn trust(&self) -> Option<&Trust> {
+        self.trust.as_ref()
+    }
+
+    /// Checks that what lies there is believed, once; what its user should know.
+    pub(super) fn believed(&self) -> Result<Option<&str>, Error> {
+        match (&self.trust, self.believed.get()) {
+            (_, Some(_)) => {}
+            (None, None) => {
+                self.thing.follows_no_link()?;
+                self.believed.set(None).ok();
+            }
+            (Some(trust), None) => {
+                if let Some(believed) = trust.check(&self.thing)? {
+                    self.believed.set(believed.note).ok();
+                }
+            }
+        }
+        Ok(self.believed.get().and_then(Option::as_deref))
     }
 
     fn failed(&self, what: &str, error: io::Error) -> Error {
@@ -113,6 +143,10 @@ impl Files {
 
     /// Waits until no other process changes the registry.
     pub(super) fn hold(&self) -> Result<Held, Error> {
+        self.believed()?;
+        if let (Some(trust), None) = (&self.trust, self.believed.get()) {
+            trust.make_packages(&self.thing)?;
+        }
         for kind in ["packages", "names", "activations"] {
             let folder = self.folder.join(kind);
             fs::create_dir_all(folder).map_err(|error| self.failed("make folders", error))?;
@@ -144,7 +178,8 @@ impl Files {
         written.map_err(|error| self.failed("write", error))
     }
 
-    fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    fn json<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>, Error> {
+        self.believed()?;
         if !path.exists() {
             return Ok(None);
         }
@@ -171,6 +206,7 @@ impl Files {
     /// Reads a package and checks it.
     pub(super) fn package(&self, id: &str) -> Result<PackageEnvelope, Error> {
         let path = self.path("packages", hex_of(id, PACKAGE_ID)?);
+        self.believed()?;
         if !path.exists() {
             return Err(
                 Error::not_found(format!("there is no package `{}`", clip(id)))
@@ -199,7 +235,7 @@ impl Files {
     }
 
     pub(super) fn named(&self, name: &str) -> Result<Named, Error> {
-        let found = Files::json(&self.name_path(name))?;
+        let found = self.json(&self.name_path(name))?;
         Ok(found.unwrap_or_else(|| Named {
             name: name.to_owned(),
             ..Named::default()
@@ -212,6 +248,7 @@ impl Files {
     }
 
     fn hexes(&self, kind: &str) -> Result<Vec<String>, Error> {
+        self.believed()?;
         let entries = match fs::read_dir(self.folder.join(kind)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -232,7 +269,7 @@ impl Files {
     pub(super) fn names(&self) -> Result<Vec<Named>, Error> {
         let mut named = Vec::new();
         for hex in self.hexes("names")? {
-            named.extend(Files::json::<Named>(&self.path("names", &hex))?);
+            named.extend(self.json::<Named>(&self.path("names", &hex))?);
         }
         named.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(named)
@@ -293,13 +330,13 @@ impl Files {
     }
 
     pub(super) fn activation(&self, id: &str) -> Result<Option<Recorded>, Error> {
-        Files::json(&self.path("activations", hex_of(id, ACTIVATION_ID)?))
+        self.json(&self.path("activations", hex_of(id, ACTIVATION_ID)?))
     }
 
     pub(super) fn activations(&self) -> Result<Vec<Recorded>, Error> {
         let mut found = Vec::new();
         for hex in self.hexes("activations")? {
-            found.extend(Files::json::<Recorded>(&self.path("activations", &hex))?);
+            found.extend(self.json::<Recorded>(&self.path("activations", &hex))?);
         }
         Ok(found)
     }

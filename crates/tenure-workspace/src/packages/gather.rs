@@ -16,6 +16,7 @@ use tenure_adapters::embed::Embedder;
 use super::Bearing;
 use crate::index::scan::{scan, within};
 use crate::index::{Index, Loaded, load};
+use crate::trust::Trust;
 use crate::units::Fineness;
 
 /// The most units that a recipe without a limit finds.
@@ -45,6 +46,7 @@ pub(super) struct Gathered {
 /// The files that were read, each once.
 struct Gatherer<'a> {
     root: &'a Path,
+    trust: Option<&'a Trust>,
     labels: &'a LabelTable,
     embedder: Option<&'a dyn Embedder>,
     summaries: &'a BTreeMap<Digest, String>,
@@ -60,12 +62,13 @@ struct Gatherer<'a> {
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) for a query that cannot be read, and when nothing at all is found: it
 /// says what is nearest. [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when the caller may pack nothing of it.
 pub(super) fn gather(
-    root: &Path,
+    (root, trust): (&Path, Option<&Trust>),
     recipes: &[RetrievalRecipe],
     bearing: &Bearing<'_>,
 ) -> Result<Gathered, Error> {
     let mut gatherer = Gatherer {
         root,
+        trust,
         labels: bearing.labels,
         embedder: bearing.embedder,
         summaries: bearing.summaries,
@@ -170,7 +173,7 @@ impl<'a> Gatherer<'a> {
         };
         let before = self.found.drafts.len();
         let index = if recipe.sources.is_empty() {
-            Some(Index::open(self.root)?)
+            Some(Index::at(self.root, self.trust)?)
         } else {
             None
         };
@@ -248,7 +251,7 @@ impl<'a> Gatherer<'a> {
         let query = JsonPath::new(&recipe.query)?;
         let limit = recipe.limit.map_or(MOST, |limit| limit as usize);
         let names = if recipe.sources.is_empty() {
-            Index::open(self.root)?.structured(&scopes(&recipe.paths))?
+            Index::at(self.root, self.trust)?.structured(&scopes(&recipe.paths))?
         } else {
             sources(self.root, &recipe.sources)?
         };
@@ -339,7 +342,7 @@ impl<'a> Gatherer<'a> {
                     .expected("`paths` of the index, or the kind selector"),
             );
         }
-        let index = Index::open(self.root)?;
+        let index = Index::at(self.root, self.trust)?;
         let limit = recipe.limit.unwrap_or(MOST_FOUND) as usize;
         let embedder = self.encoder_of(recipe)?;
         let found = index.search(&recipe.query, &recipe.paths, limit, embedder)?;

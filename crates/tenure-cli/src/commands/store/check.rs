@@ -5,14 +5,13 @@ use tenure::object::Authority;
 use tenure::{Error, ErrorKind};
 use tenure_store::engine::Damage;
 use tenure_store::{Store, Writing};
-use tenure_workspace::project_store;
 
-use crate::args::{CheckStoreArgs, Format, StoreUrl};
+use crate::args::{CheckStoreArgs, Format};
 use crate::commands::{print, print_json};
 use crate::failure::{Failure, cell};
 
 pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
-    let read = to_read(&args.url)?;
+    let read = crate::commands::stores::to_read(&args.url)?;
     let mut found = look(&read, args)?;
     let web = trusted(&read, args)?;
     let claims = unparsed(&read, args)?;
@@ -99,16 +98,6 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
         ),
     ))
     }
-}
-
-/// The store, which is neither made nor brought up to date nor written.
-fn to_read(url: &StoreUrl) -> Result<Store, Error> {
-    if let Some(url) = &url.store {
-        return Store::open_to_read(url);
-    }
-    let here = std::env::current_dir()
-        .map_err(|error| Error::input(format!("there is no current folder: {error}")))?;
-    Store::open_to_read(&format!("sqlite://{}", project_store(&here).display()))
 }
 
 fn tenants(store: &Store, args: &CheckStoreArgs) -> Result<Vec<String>, Error> {

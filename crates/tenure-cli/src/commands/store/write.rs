@@ -7,7 +7,9 @@ use std::path::Path;
 use tenure::Error;
 use tenure::object::RetirementRule;
 use tenure_store::{Expect, HardDelete, Import, Outcome, Put, Retention, Weakening, Written};
-use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
+use tenure_workspace::{
+    Clock, Collect, Erase, Policies, Workspace, is_policy_file, object_id, text_of,
+};
 
 use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
@@ -219,7 +221,12 @@ pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
 pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {
     let workspace = Workspace::without_key()?;
     let path = args.file.to_str().unwrap_or_default();
-    let policy = workspace.policy(path)?;
+    // What is named here is a file, whatever it is called.
+    let policy = if is_policy_file(path) {
+        workspace.policy(path)?
+    } else {
+        workspace.policy(&format!("./{path}"))?
+    };
     let tenant = tenant_to_write(&args.tenant)?;
     let at = Policies::of(&tenant).keep(&policy)?;
     let document = policy.document();
