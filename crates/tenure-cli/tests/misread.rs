@@ -33,7 +33,8 @@ fn salary(more: Value) -> Value {
 
 /// The outcome of a compile for the contractor: the exit code and all that was printed.
 fn compiled(bench: &Bench, sources: &[&str]) -> (Option<i32>, String) {
-    let out = bench.run(&[&["compile"], sources, &ASK, &["--format", "json"]].concat());
+    let args = [&["compile"][..], sources, &ASK, &["--format", "json"]].concat();
+    let out = bench.run(&args);
     let told = text(&out.stderr);
     (out.status.code(), format!("{}{told}", text(&out.stdout)))
 }
@@ -101,13 +102,9 @@ fn lines_and_lists_of_objects_are_objects_with_their_restrictions() {
         let (code, shown) = compiled(&bench, &[path]);
         assert_eq!(code, Some(0), "{shown}");
         assert!(!shown.contains("kestrel"), "{shown}");
-        let owner = bench.ok(&[
-            "compile",
-            path,
-            "--task",
-            "What does the chief earn?",
-            "--payload",
-        ]);
+        let ask = ["--task", "What does the chief earn?", "--context", "full"];
+        let args = [&["compile", path, "--payload"][..], &ask].concat();
+        let owner = bench.ok(&args);
         assert!(owner.contains("kestrel"), "{owner}");
     }
 }
