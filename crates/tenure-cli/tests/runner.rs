@@ -38,6 +38,7 @@ mod interrupt;
 mod least;
 mod log;
 mod mcp;
+mod misread;
 mod models;
 mod nodes;
 mod outcomes;

@@ -268,11 +268,18 @@ fn a_package_that_was_tampered_with_is_refused() {
     });
     let mut newer = decisions();
     newer["package"]["version"] = json!(2);
+    let mut unknown = decisions();
+    unknown["package"]["public"] = json!(true);
+    let hidden = resealed(decisions(), |package| {
+        package["name"] = json!("deci\u{200b}sions");
+    });
     for (package, says) in [
         (&tampered, "not the one that its id names"),
         (&forged, "not the one that its digest names"),
         (&outside, "names the path"),
         (&newer, "version 2"),
+        (&unknown, "unknown field `public`"),
+        (&hidden, "hidden character"),
     ] {
         let good = decisions();
         for (path, body, field) in [

@@ -17,6 +17,7 @@ use tenure::{Digest, Error, ObjectDocument, Unfetched};
 
 use crate::collect::{Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel, name_of_path};
+use crate::sources::check_text;
 use tenure_adapters::read::{begins_as_text, read_up_to};
 
 /// The most entries that a tree may have.
@@ -145,6 +146,9 @@ impl Tree {
             .replace("\r\n", "\n");
         if text.trim().is_empty() {
             return self.skip(name, "empty");
+        }
+        if let Err(error) = check_text(path, &text) {
+            return self.warn(name, &error.what, path);
         }
         if let Some(digest) = digest {
             self.large += size;

@@ -370,7 +370,8 @@ impl About {
     /// as a retriever's passages, is its own; a page that is walked over cannot say where it is from.
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
         let said = document.provenance.clone();
-        let said = said.filter(|_| self.is_named && is_json(&self.path));
+        let is_typed = is_json(&self.path) || is_json_lines(&self.path);
+        let said = said.filter(|_| self.is_named && is_typed);
         let said = said.unwrap_or_default();
         Provenance {
             source_id: said.source_id.or_else(|| Some(self.origin.clone())),

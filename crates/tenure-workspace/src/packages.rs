@@ -4,6 +4,7 @@
 mod files;
 mod gather;
 mod reading;
+mod restricted;
 mod sent;
 mod standing;
 
@@ -237,6 +238,7 @@ impl Packages {
         plan: Plan,
         bearing: &Bearing<'_>,
     ) -> Result<(ContextPackage, Vec<Filtered>), Error> {
+        ContextPackage::check_name(&plan.name)?;
         let found = gather((&self.root, self.files.trust()), &plan.recipes, bearing)?;
         let package = pack(plan, found.drafts, found.diagnostics, bearing.tokenizer)?;
         if package.items.is_empty() {
@@ -427,6 +429,8 @@ impl Packages {
     /// [`ErrorKind::Damaged`] when it is not what its id names, [`ErrorKind::Input`] for another version.
     pub fn import(&self, text: &str, source: &str, now: Instant) -> Result<Packed, Error> {
         let read = PackageEnvelope::read(text, source)?;
+        ContextPackage::check_name(&read.package.name)
+            .map_err(|error| error.or_at(source, None))?;
         self.keep(read.package, now, Assent::Open)
     }
 
@@ -442,6 +446,7 @@ impl Packages {
         tokenizer: &dyn Tokenizer,
         now: Instant,
     ) -> Result<(Packed, Vec<Conflict>), Error> {
+        ContextPackage::check_name(name)?;
         let found = references.iter().map(|reference| self.find(reference));
         let found = found.map(|read| read.map(|read| (read.id, read.package)));
         let found: Vec<(String, ContextPackage)> = found.collect::<Result<_, _>>()?;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tenure::package::{DocumentUnits, Unit, UnitKind};
 
 use crate::sources::frontmatter;
+use crate::sources::seed::opens_section;
 
 pub(crate) use values::values_in;
 
@@ -156,7 +157,8 @@ fn mark(text: &str) -> usize {
     if text.starts_with('\u{FEFF}') { 3 } else { 0 }
 }
 
-/// The labels that fields give: `labels`, `label`, and `trust_zone` as `zone:…`.
+/// The labels that fields give: `labels`, `label`, and `trust_zone` as `zone:…`. A key that may mean one of these is a label
+/// that no table has, so that a slip opens nothing.
 pub(crate) fn labels_of(fields: &Map<String, Value>) -> Vec<String> {
     let mut labels = Vec::new();
     for key in ["labels", "label"] {
@@ -173,11 +175,24 @@ pub(crate) fn labels_of(fields: &Map<String, Value>) -> Vec<String> {
     if let Some(zone) = fields.get("trust_zone").filter(|zone| !zone.is_null()) {
         labels.push(format!("zone:{}", frontmatter::word(zone)));
     }
+    let slips = fields.keys().filter(|key| is_slip(key));
+    labels.extend(slips.map(|key| format!("{key}?")));
     labels.retain(|label| !label.is_empty());
     labels.sort();
     labels.dedup();
     labels
 }
+
+/// Returns whether somebody who wrote a key may have meant one of the three of labels.
+fn is_slip(key: &str) -> bool {
+    const KEYS: [&str; 3] = ["label", "labels", "trust_zone"];
+    let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");
+    let near = |known: &&str| strsim::osa_distance(&plain(known), &plain(key)) <= 1;
+    !KEYS.contains(&key) && key.len() < 20 && KEYS.iter().any(near)
+}
+
+/// The label of a document whose frontmatter cannot be read: no table has it.
+const UNREAD: &str = "frontmatter?";
 
 /// The units of a text while it is cut.
 struct Cutter<'t> {
@@ -234,6 +249,10 @@ impl Cutter<'_> {
             Ok(None) => return start,
             Err(error) => {
                 cut.note = error.what;
+                let lines: Vec<&str> = text.trim_start().lines().take(64).collect();
+                if opens_section(&lines, 0) {
+                    cut.document.labels = vec![UNREAD.to_owned()];
+                }
                 return start;
             }
         };
@@ -243,7 +262,10 @@ impl Cutter<'_> {
                 cut.document.labels = labels_of(&mapping.fields);
                 cut.document.frontmatter = mapping.fields;
             }
-            Err(error) => cut.note = error.what,
+            Err(error) => {
+                cut.note = error.what;
+                cut.document.labels = vec![UNREAD.to_owned()];
+            }
         }
         cut.front = body as u64;
         let blank = text.len() - text.trim_start().len();

@@ -71,6 +71,7 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFile
         options,
         near: near.as_ref(),
         found: FoundFiles::default(),
+        is_named: false,
         entries: 0,
         read: BTreeMap::new(),
         skills: BTreeMap::new(),
@@ -171,6 +172,8 @@ struct Finder<'w> {
     ignored: Ignored,
     near: Option<&'w Near>,
     found: FoundFiles,
+    /// Set where a file was named, and not a folder.
+    is_named: bool,
     entries: usize,
     /// The files that were found, by their real path.
     read: BTreeMap<PathBuf, Seen>,
@@ -227,6 +230,7 @@ impl Finder<'_> {
             let what = format!("`{}` lies in {KERNEL}", path.display());
             return Err(Error::input(what).expected("a file or a folder on a disk"));
         }
+        self.is_named = !metadata.is_dir();
         if metadata.is_dir() {
             let root = Root::new(path)?;
             self.entries = 0;

@@ -39,6 +39,7 @@ mod instructions;
 mod judged;
 mod late_results;
 mod memory_files;
+mod misread;
 mod onnx;
 mod prepare;
 mod records;

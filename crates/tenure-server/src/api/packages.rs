@@ -8,9 +8,9 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::object::{MAX_NAME, Sealer};
+use tenure::object::Sealer;
 use tenure::package::{
-    Conflict, ContextActivation, LabelTable, PackageDiff, PackageEnvelope, Shown,
+    Conflict, ContextActivation, ContextPackage, LabelTable, PackageDiff, PackageEnvelope, Shown,
     diff as difference, merge as merged,
 };
 use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Principal};
@@ -134,8 +134,10 @@ pub(super) struct Merged {
 
 /// A package that stands in a field of a call, once all of it was checked.
 fn envelope(value: Value, field: &str) -> Result<PackageEnvelope, Error> {
-    PackageEnvelope::check_version(&value, field)?;
+    PackageEnvelope::check_outline(&value, field)?;
     let read: PackageEnvelope = read_field(value, field)?;
+    ContextPackage::check_name(&read.package.name)
+        .map_err(|error| error.at(field, None))?;
     // What is damaged is what was sent, and nothing of the server's.
     read.verified(field).map_err(|error| Error {
         kind: match error.kind {
@@ -267,15 +269,7 @@ pub(super) async fn merge(
 ) -> Result<Said<Merged>, Refusal> {
     let done = crate::blocking(move || {
         check_count(asked.packages.len())?;
-        if asked.name.trim().is_empty()
-            || asked.name.len() > MAX_NAME
-            || asked.name.contains(char::is_control)
-        {
-            return Err(Error::input("the result needs a name")
-                .at("name", None)
-                .expected(format!("1 to {MAX_NAME} bytes without control characters"))
-                .into());
-        }
+        ContextPackage::check_name(&asked.name).map_err(|error| error.at("name", None))?;
         let mut found = Vec::with_capacity(asked.packages.len());
         for (at, package) in asked.packages.into_iter().enumerate() {
             let envelope = envelope(package, &format!("packages[{at}]"))?;

@@ -6,14 +6,15 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tenure::object::clip;
 use tenure::package::{
-    Action, DocumentUnits, Draft, Engine, ItemPolicy, JsonPath, LabelTable, RetrievalRecipe,
-    Selector, SourceSpan, Unit, UnitKind, allowed,
+    Action, DocumentUnits, Draft, Engine, ItemPolicy, JsonPath, LabelRule, LabelTable,
+    RetrievalRecipe, Selector, SourceSpan, Unit, UnitKind, allowed,
 };
 use tenure::{Digest, Error};
 use tenure_adapters::decide::AskedItem;
 use tenure_adapters::embed::Embedder;
 
 use super::Bearing;
+use super::restricted::restrictions;
 use crate::index::scan::{scan, within};
 use crate::index::{Index, Loaded, load};
 use crate::trust::Trust;
@@ -52,6 +53,8 @@ struct Gatherer<'a> {
     summaries: &'a BTreeMap<Digest, String>,
     /// The documents that were read, each as fine as it was needed.
     loaded: BTreeMap<String, (Fineness, Loaded)>,
+    /// The rules that they lay down themselves.
+    restrictions: BTreeMap<String, Vec<LabelRule>>,
     found: Gathered,
 }
 
@@ -73,6 +76,7 @@ pub(super) fn gather(
         embedder: bearing.embedder,
         summaries: bearing.summaries,
         loaded: BTreeMap::new(),
+        restrictions: BTreeMap::new(),
         found: Gathered::default(),
     };
     let mut nearest = None;
@@ -93,7 +97,18 @@ pub(super) fn gather(
             nearest.get_or_insert(missed);
         }
     }
-    let mut found = gatherer.found;
+    let Gatherer {
+        mut found,
+        restrictions,
+        ..
+    } = gatherer;
+    for draft in &mut found.drafts {
+        let own = restrictions.get(&draft.provenance.path);
+        draft
+            .policy
+            .rules
+            .extend(own.into_iter().flatten().cloned());
+    }
     if found.drafts.is_empty() {
         let error = Error::input("nothing was found to pack");
         return Err(match nearest {
@@ -399,6 +414,8 @@ impl<'a> Gatherer<'a> {
                     .diagnostics
                     .push(format!("{name}: {}", loaded.note));
             }
+            let own = restrictions(name, loaded.text.trim_start_matches('\u{FEFF}'));
+            self.restrictions.insert(loaded.document.path.clone(), own);
             self.loaded.insert(name.to_owned(), (fineness, loaded));
         }
         Ok(())

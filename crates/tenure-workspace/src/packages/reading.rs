@@ -29,17 +29,20 @@ pub(super) fn activation_id(package: &str, target: &str, caller: &Principal) -> 
     format!("{ACTIVATION_ID}{}", digest.trim_start_matches("sha256:"))
 }
 
-/// The rules of the labels that an item had and that its source has now, as the table says now.
+/// The rules of the labels that an item had and that its source has now, as the table says now, and those that its source
+/// lays down itself.
 pub(super) fn rules_now(
     sources: &mut Sources<'_>,
     table: &LabelTable,
     then: &[String],
     path: &str,
 ) -> Vec<LabelRule> {
+    let own = sources.restrictions(path);
     if *table == LabelTable::default() {
-        return Vec::new();
+        return own;
     }
     let mut rules = table.rules(then);
+    rules.extend(own);
     if let Some(loaded) = sources.load(path)
         && loaded.document.labels != then
     {

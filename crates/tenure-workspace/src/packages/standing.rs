@@ -5,9 +5,13 @@ use std::path::Path;
 
 use serde::Serialize;
 use tenure::Digest;
-use tenure::package::{ContextPackage, Engine, JsonPath, SourceSpan, Standing, UnitKind};
+use tenure::package::{
+    ContextPackage, Engine, JsonPath, LabelRule, SourceSpan, Standing, UnitKind,
+};
+use tenure_adapters::read::text_of;
 
 use super::gather::full_name;
+use super::restricted::restrictions;
 use crate::index::scan::read_inside;
 use crate::index::{Loaded, load, load_bytes, snapshot_id};
 use crate::units::Fineness;
@@ -69,6 +73,7 @@ pub(super) struct Sources<'r> {
     place: Place<'r>,
     snapshots: BTreeMap<String, Option<String>>,
     loaded: BTreeMap<String, Option<Loaded>>,
+    restrictions: BTreeMap<String, Vec<LabelRule>>,
 }
 
 impl<'r> Sources<'r> {
@@ -87,6 +92,7 @@ impl<'r> Sources<'r> {
             place,
             snapshots: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            restrictions: BTreeMap::new(),
         }
     }
 
@@ -106,6 +112,20 @@ impl<'r> Sources<'r> {
     /// Returns whether the file of an item is as it was.
     pub(super) fn is_same(&mut self, span: &SourceSpan) -> bool {
         self.snapshot(&span.path) == Some(&span.snapshot_id)
+    }
+
+    /// The rules that a file lays down itself for who may read it; none of one that is not there.
+    pub(super) fn restrictions(&mut self, path: &str) -> Vec<LabelRule> {
+        let place = self.place;
+        let known = self.restrictions.entry(path.to_owned());
+        let rules = known.or_insert_with(|| {
+            let bytes = match place {
+                Place::Root(root) => read_inside(root, path).unwrap_or_default(),
+                Place::Sent(texts) => texts.get(path).cloned().unwrap_or_default().into_bytes(),
+            };
+            text_of(&bytes).map_or_else(|_| Vec::new(), |text| restrictions(path, text))
+        });
+        rules.clone()
     }
 
     pub(super) fn load(&mut self, path: &str) -> Option<&Loaded> {

@@ -8,6 +8,7 @@ use tenure::{Error, ObjectDocument};
 use super::Sourced;
 use super::frontmatter::{Cut, Mapping, cut, mapping, tags, word};
 use super::markdown::{self, Split};
+use super::shape::{check_body, in_fields};
 
 /// The fields of a document that others use in their frontmatter, too.
 const COMMON: [&str; 9] = [
@@ -128,6 +129,9 @@ fn is_ours(read: &Mapping, yaml: &str) -> bool {
         return !is_empty;
     }
     let mut keys = read.fields.keys();
+    if in_fields(&read.fields).is_some() {
+        return true;
+    }
     let says_ours = |key: &String| OWN.iter().any(|own| is_nearly(key, own));
     let is_common = |key: &String| COMMON.contains(&&**key);
     keys.clone().any(says_ours) || read.repaired.is_some() && keys.all(is_common)
@@ -143,6 +147,7 @@ impl Page<'_> {
     /// Its documents, each with the tags.
     pub(super) fn documents(&self, stem: &str, split: Split) -> Result<Vec<Sourced>, Error> {
         let above = self.cut.body_line - 1;
+        check_body(self.cut.body, above)?;
         let mut documents = markdown::documents(self.cut.body, stem, split).map_err(|error| {
             let line = error.at.as_ref().and_then(|at| at.line);
             error.at("", line.map(|line| line + above))

@@ -1,22 +1,76 @@
-//! JSON: one object in its published form, an array of them, or one in each line.
+//! JSON: one object in its published form, an array of them, `{"objects": […]}` as the API takes it, or one in each line.
+//! What holds an object is objects or an error (`super::shape`); any other JSON is data.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tenure::request::from_json;
 use tenure::{Error, ObjectDocument};
 
-use super::Sourced;
+use super::{Sourced, shape};
 
-/// Reads one document or an array of documents.
+/// Objects as the API takes them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body<'t> {
+    #[serde(borrow)]
+    objects: Vec<&'t RawValue>,
+}
+
+/// Reads one document, an array of documents, or the same in `{"objects": […]}`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
 pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-    if !text.trim_start().starts_with('[') {
-        let document: ObjectDocument = from_json(text, stem)?;
-        return Ok(vec![Sourced::new(named(document, stem), 1)]);
+    if text.trim_start().starts_with('[') {
+        return each(from_json(text, stem)?, text, stem);
     }
-    let parts: Vec<&RawValue> = from_json(text, stem)?;
+    if has_objects(text) {
+        let body: Body<'_> = from_json(text, stem)?;
+        return each(body.objects, text, stem);
+    }
+    let document: ObjectDocument = from_json(text, stem)?;
+    Ok(vec![Sourced::new(named(document, stem), 1)])
+}
+
+/// Reads what [`parse`] does; none of JSON that is data, and of what is no JSON.
+///
+/// # Errors
+///
+/// As [`parse`], for a text that holds an object: none of it is read where one cannot be.
+pub(super) fn parse_or_data(text: &str, stem: &str) -> Result<Option<Vec<Sourced>>, Error> {
+    let error = match parse(text, stem) {
+        Ok(read) => return Ok(Some(read)),
+        Err(error) => error,
+    };
+    shape::in_json(text).map_or(Ok(None), |sign| Err(sign.explain(error)))
+}
+
+/// Reads a document in each line; none of lines that are data.
+///
+/// # Errors
+///
+/// As [`parse_or_data`].
+pub(super) fn parse_lines_or_data(text: &str, stem: &str) -> Result<Option<Vec<Sourced>>, Error> {
+    let Some(sign) = shape::in_lines(text) else {
+        return Ok(None);
+    };
+    let read = parse_lines(text, stem).map_err(|error| sign.explain(error))?;
+    Ok(Some(read))
+}
+
+fn has_objects(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Mark {
+        #[serde(rename = "objects")]
+        _objects: IgnoredAny,
+    }
+    serde_json::from_str::<Mark>(text).is_ok()
+}
+
+/// Reads the documents of a list, each with its line in the whole text.
+fn each(parts: Vec<&RawValue>, text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
     let (mut line, mut counted) = (1, 0);
     parts
         .into_iter()
@@ -41,7 +95,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
 /// Returns whether the first line of JSON Lines is an object in its published form: it has a name or an id, and a
 /// content.
 pub(super) fn begins_with_object(text: &str) -> bool {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct Mark {
         name: Option<String>,
         object_id: Option<String>,

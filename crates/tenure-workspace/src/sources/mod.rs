@@ -10,6 +10,7 @@ pub mod json;
 pub mod markdown;
 mod notebook;
 pub mod seed;
+pub(crate) mod shape;
 pub mod skill;
 mod text;
 
@@ -24,6 +25,7 @@ use tenure_adapters::read::MAX_FILE;
 
 use crate::collect::ReadAs;
 use markdown::Split;
+use shape::{Blocks, check_page};
 use text::Markup;
 
 /// The most sections of one file.
@@ -203,23 +205,40 @@ impl Formats {
     ) -> Result<Vec<Sourced>, Error> {
         match self.of(path) {
             Some(Format::Markdown) => seed::parse_split(text, name, split),
-            Some(Format::Json) => json::parse(text, name),
+            Some(Format::Json) => {
+                json::parse(text, name).map_err(|error| match shape::in_json(text) {
+                    Some(sign) => sign.explain(error),
+                    None => error,
+                })
+            }
             Some(Format::Html) => {
+                check_page(text, Blocks::Plain)?;
                 let read = html::to_markdown(text);
                 converted(&read, name, split)
             }
             Some(Format::Notebook) => {
+                shape::in_json(text).map_or(Ok(()), |sign| Err(sign.error()))?;
                 let read = notebook::to_markdown(text, name)?;
                 converted(&read, name, split)
             }
-            Some(Format::Text(markup)) => text::documents(text, name, split, *markup),
+            Some(Format::Text(Markup::Lines)) => match json::parse_lines_or_data(text, name)? {
+                Some(read) => Ok(read),
+                None => text::documents(text, name, split, Markup::Lines),
+            },
+            Some(Format::Text(Markup::Table)) => {
+                shape::in_columns(text).map_or(Ok(()), |sign| Err(sign.error()))?;
+                text::documents(text, name, split, Markup::Table)
+            }
+            Some(Format::Text(markup)) => {
+                check_page(text, Blocks::Plain)?;
+                text::documents(text, name, split, *markup)
+            }
             Some(Format::Registered(parser)) => parser(text, stem_of(path)),
             None => Err(self.unknown(path)),
         }
     }
 
-    /// Returns the documents of a file that is data: as [`parse`](Self::parse) does, but JSON that holds no objects in
-    /// their published form is text.
+    /// Returns the documents of a file that is data: as [`parse`](Self::parse) does, but JSON that holds no objects is text.
     pub(crate) fn parse_data(
         &self,
         path: &Path,
@@ -227,9 +246,12 @@ impl Formats {
         text: &str,
         split: Split,
     ) -> Result<Vec<Sourced>, Error> {
-        match (self.of(path), self.parse(path, name, text, split)) {
-            (Some(Format::Json), Err(_)) => text::documents(text, name, split, Markup::Lines),
-            (_, read) => read,
+        if !matches!(self.of(path), Some(Format::Json)) {
+            return self.parse(path, name, text, split);
+        }
+        match json::parse_or_data(text, name)? {
+            Some(read) => Ok(read),
+            None => text::documents(text, name, split, Markup::Lines),
         }
     }
 
@@ -274,6 +296,29 @@ impl fmt::Debug for Formats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.extensions()).finish()
     }
+}
+
+/// Refuses a text that is about to be read as words, whatever its file is named, where it says who may see it: an object in JSON or in
+/// lines of it, a page with such a frontmatter. Of source code, only what stands in a document is looked at.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line and the field that is meant.
+pub(crate) fn check_text(path: &Path, text: &str) -> Result<(), Error> {
+    let sign = match extension(path).as_deref() {
+        Some("json" | "json5" | "jsonc" | "ipynb") => shape::in_json(text),
+        Some("jsonl" | "ndjson") => shape::in_lines(text),
+        Some("csv" | "tsv") => shape::in_columns(text),
+        Some("md" | "markdown" | "mdown" | "mdx") => return check_page(text, Blocks::Fenced),
+        Some(
+            "adoc" | "asciidoc" | "cfg" | "htm" | "html" | "ini" | "rst" | "text" | "toml" | "txt"
+            | "yaml" | "yml",
+        ) => {
+            return check_page(text, Blocks::Plain);
+        }
+        _ => None,
+    };
+    sign.map_or(Ok(()), |sign| Err(sign.error()))
 }
 
 /// The documents of Markdown that another form was converted to: its lines are not the file's.

@@ -14,13 +14,16 @@
 //! unless it is long. A line `---` opens a section when a line `key:` follows; any other `---` is a thematic break of the body, and so is one in a code
 //! fence.
 
+use serde_json::Map;
 use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
 use super::foreign;
 pub use super::frontmatter::MAX_FRONTMATTER;
-use super::frontmatter::{check_depth, is_rule};
+use super::frontmatter::{check_depth, is_rule, mapping};
 use super::markdown::{self, Split};
+use super::shape::{Blocks, check_body, check_page, misspelt, without_value};
+use super::skill::line_of;
 
 pub use super::MAX_SECTIONS;
 
@@ -48,6 +51,7 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
         return page.documents(stem, split);
     }
     if !opens_section(&lines, first) {
+        check_page(text, Blocks::Fenced)?;
         return markdown::documents(text, stem, split);
     }
     let mut sections = Vec::new();
@@ -62,7 +66,9 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
             ));
         }
         let mut document = frontmatter(&lines, open, close)?;
-        document.content = lines[close + 1..next].join("\n").trim().to_owned();
+        let body = lines[close + 1..next].join("\n");
+        check_body(&body, close + 1)?;
+        document.content = body.trim().to_owned();
         sections.push(Sourced::new(document, open + 1));
         open = next;
     }
@@ -158,6 +164,12 @@ fn frontmatter(lines: &[&str], open: usize, close: usize) -> Result<ObjectDocume
         let line = error.at.as_ref().and_then(|at| at.line);
         at(open + line.unwrap_or(1), error)
     })?;
+    let fields = mapping(&yaml).map_or_else(|_| Map::new(), |read| read.fields);
+    if let Some(field) = without_value(&fields) {
+        let line = open + line_of(&yaml, field);
+        let error = Error::input(format!("`{field}` has no value"));
+        return Err(at(line, error).expected("a value, or leave the line out"));
+    }
     serde_norway::from_str::<ObjectDocument>(&yaml).map_err(|error| {
         let text = error.to_string();
         let line = match error.location() {
@@ -167,7 +179,13 @@ fn frontmatter(lines: &[&str], open: usize, close: usize) -> Result<ObjectDocume
         };
         let message = text.split(" at line ").next().unwrap_or(&text);
         let mut ours = tenure::error::parse_error(message);
-        if ours.hint.is_none() && message.contains("unknown field") {
+        let is_unknown = message.contains("unknown field");
+        let meant = |key: &String| Some((line_of(&yaml, key), misspelt(key)?));
+        // What may restrict is told first.
+        if is_unknown && let Some((line, error)) = fields.keys().find_map(meant) {
+            return at(open + line, error);
+        }
+        if ours.hint.is_none() && is_unknown {
             ours = ours.hint(
                 "a `---` with a `key:` after it opens a section; write a thematic break as `***`",
             );

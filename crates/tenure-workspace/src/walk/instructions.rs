@@ -13,7 +13,7 @@ use crate::sources::agents::priority;
 use crate::sources::claude::{self, Kind, MAX_HOPS, Mention, Target};
 use crate::sources::frontmatter::{cut, mapping, tags};
 use crate::sources::seed::opens_section;
-use crate::sources::{GUIDANCE, Sourced, markdown, skill};
+use crate::sources::{GUIDANCE, Sourced, check_text, markdown, skill};
 
 /// The most different `@` mentions of one file that are looked up.
 const MAX_MENTIONS: usize = 10_000;
@@ -43,15 +43,31 @@ impl Finder<'_> {
         let text = match read_text(&shown) {
             Ok(text) => text,
             Err(error) if imported => {
-                let name = root.relative(real);
-                let line = error.at.as_ref().and_then(|at| at.line);
-                let what = format!("not imported: {}", error.what);
-                self.warn(WarningKind::Instructions, &name, what, &shown, line);
-                self.unfetched(name, error.what);
+                self.not_read(root, real, "imported", error);
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
+        // An instruction file is read by everyone who works in the project.
+        if let Err(error) = check_text(real, &text) {
+            let line = error.at.as_ref().and_then(|at| at.line);
+            let error = error.at(shown.display().to_string(), line);
+            if self.options.strict || self.is_named && !imported {
+                return Err(error);
+            }
+            let seen = Seen {
+                instructions: true,
+                followed: true,
+            };
+            self.read.insert(real.to_owned(), seen);
+            self.not_read(
+                root,
+                real,
+                if imported { "imported" } else { "read" },
+                error,
+            );
+            return Ok(());
+        }
         let head = self.head(&text, &shown);
         if let (Kind::Rule, Some(near), false) = (kind, self.near, imported)
             && !head.globs.is_empty()
@@ -78,6 +94,21 @@ impl Finder<'_> {
             followed?;
         }
         Ok(())
+    }
+
+    /// Reports an instruction file that is left out.
+    fn not_read(&mut self, root: &Root, real: &Path, verb: &str, error: Error) {
+        let name = root.relative(real);
+        let line = error.at.as_ref().and_then(|at| at.line);
+        let what = format!("not {verb}: {}", error.what);
+        self.warn(
+            WarningKind::Instructions,
+            &name,
+            what,
+            &root.show(real),
+            line,
+        );
+        self.unfetched(name, error.what);
     }
 
     /// Returns whether an instruction file applies to the path that is worked on.

@@ -10,9 +10,9 @@ use tenure_adapters::read::read_text;
 use super::{Entry, Finder, Root, Seen, Source, Standing};
 use crate::collect::{ReadAs, WarningKind};
 use crate::read::{name_of_file, name_of_path};
-use crate::sources::Sourced;
 use crate::sources::claude::MAX_IMPORT;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
+use crate::sources::{Sourced, check_text};
 
 /// A skill whose resources are looked for, and its folder.
 #[derive(Clone, Copy)]
@@ -36,7 +36,19 @@ impl Finder<'_> {
         }
         let name = folder.file_name().map(name_of_file);
         let name = name.unwrap_or_default();
-        let read = read_text(&shown).and_then(|text| Skill::parse(&text, &name));
+        let text = read_text(&shown);
+        // A skill is read by everyone who works in the project.
+        if let Ok(text) = &text
+            && let Err(error) = check_text(&real, text)
+            && (self.options.strict || self.is_named)
+        {
+            let line = error.at.as_ref().and_then(|at| at.line);
+            return Err(error.at(shown.display().to_string(), line));
+        }
+        let read = text.and_then(|text| {
+            check_text(&real, &text)?;
+            Skill::parse(&text, &name)
+        });
         let skill = match read {
             Ok(skill) => skill,
             Err(error) => {
@@ -183,6 +195,7 @@ impl Finder<'_> {
             }
             _ => match read_text(&shown) {
                 Ok(text) if text.trim().is_empty() => "empty".to_owned(),
+                Ok(text) if let Err(error) = check_text(path, &text) => error.what,
                 Ok(text) => {
                     self.found.sources.push(Source {
                         path: shown,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,8 +11,11 @@ use super::labels::LabelRule;
 use super::unit::UnitKind;
 use crate::base::digest::Digest;
 use crate::base::error::Error;
+use crate::base::json::from_json;
 use crate::base::num::Score;
+use crate::base::text::examine;
 use crate::base::time::Instant;
+use crate::object::check_name;
 use crate::object::vocabulary::vocabulary;
 
 /// The version of a package's form.
@@ -406,6 +410,37 @@ impl ContextPackage {
             .fold(0, |sum, item| item.tokens.saturating_add(sum))
     }
 
+    /// Checks the name, as names of objects are checked, and further that nothing in it is hidden and that it is no path and no id: it is typed
+    /// where these are, too. A package that is kept under another name can still be read.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) with what the name must not have.
+    pub fn check_name(name: &str) -> Result<(), Error> {
+        const EXPECTED: &str = "1 to 256 bytes that are seen, without `/` and `\\`, and no id";
+        let refused = |what: &str| {
+            let shown: String = super::clip(name).escape_debug().collect();
+            let what = format!("`{shown}` is no name of a package: {what}");
+            Err(Error::input(what).expected(EXPECTED))
+        };
+        if name.trim().is_empty() {
+            return Err(Error::input("a package needs a name").expected(EXPECTED));
+        }
+        if examine(name).is_some() {
+            return refused("it holds a hidden character");
+        }
+        if name.trim() != name {
+            return refused("it begins or ends with a space");
+        }
+        if name.contains(['/', '\\']) || name == "." || name == ".." {
+            return refused("it is a path");
+        }
+        if name.starts_with(PACKAGE_ID) || name.starts_with(ACTIVATION_ID) {
+            return refused("it begins as an id does");
+        }
+        check_name(name).map_err(|error| error.expected(EXPECTED))
+    }
+
     /// Checks what came from outside: its version, its size, its paths, and that each text is the one that its place says.
     ///
     /// # Errors
@@ -482,35 +517,28 @@ impl PackageEnvelope {
         })
     }
 
-    /// Reads an envelope and checks all of it.
+    /// Reads an envelope and checks all of it. One of another version, or with a field that this one does not have, is refused before
+    /// its items are looked at.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) when it is not what its id names; as [`ContextPackage::check`].
     pub fn read(text: &str, source: &str) -> Result<PackageEnvelope, Error> {
-        let known: Value = serde_json::from_str(text)
-            .map_err(|error| crate::base::error::json_error(&error, source))?;
-        PackageEnvelope::check_version(&known, source)?;
-        let read: PackageEnvelope = serde_json::from_value(known)
-            .map_err(|error| crate::base::error::json_error(&error, source))?;
-        read.verified(source)
+        check_version(from_json::<Versioned>(text, source)?, source)?;
+        from_json::<Outline>(text, source)?;
+        from_json::<PackageEnvelope>(text, source)?.verified(source)
     }
 
-    /// Refuses an envelope of another version: what it holds is not for this one to judge.
+    /// Refuses an envelope of another version, and one with a field that this version does not have, without a look at its items.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input), with both versions.
-    pub fn check_version(known: &Value, source: &str) -> Result<(), Error> {
-        let version = known.pointer("/package/version").and_then(Value::as_u64);
-        match version {
-            Some(version) if version != u64::from(PACKAGE_VERSION) => {
-                Err(Error::input(format!("the package has version {version}"))
-                    .at(source, None)
-                    .expected(format!("version {PACKAGE_VERSION}")))
-            }
-            _ => Ok(()),
-        }
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) with both versions, or with the field.
+    pub fn check_outline(known: &Value, source: &str) -> Result<(), Error> {
+        // What is no package at all is told by whoever reads it whole.
+        check_version(Versioned::deserialize(known).unwrap_or_default(), source)?;
+        let read = Outline::deserialize(known).map(|_| ());
+        read.map_err(|error| crate::base::error::json_error(&error, source))
     }
 
     /// The same, once all of it was checked.
@@ -534,6 +562,62 @@ impl PackageEnvelope {
             .map_err(|error| error.or_at(source, None))?;
         Ok(self)
     }
+}
+
+/// The version of an envelope, whatever else it holds.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Versioned {
+    package: Option<VersionedPackage>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct VersionedPackage {
+    version: Value,
+}
+
+fn check_version(read: Versioned, source: &str) -> Result<(), Error> {
+    match read.package.and_then(|package| package.version.as_u64()) {
+        Some(version) if version != u64::from(PACKAGE_VERSION) => {
+            Err(Error::input(format!("the package has version {version}"))
+                .at(source, None)
+                .expected(format!("version {PACKAGE_VERSION}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The fields of an envelope without their values. A test holds it to be those of [`PackageEnvelope`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outline {
+    #[serde(rename = "id")]
+    _id: IgnoredAny,
+    #[serde(rename = "package")]
+    _package: PackageOutline,
+}
+
+/// The fields of [`ContextPackage`] without their values.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+#[allow(dead_code, reason = "their names are read, and nothing else")]
+struct PackageOutline {
+    budget: IgnoredAny,
+    capabilities: IgnoredAny,
+    cut: IgnoredAny,
+    diagnostics: IgnoredAny,
+    intent: IgnoredAny,
+    items: IgnoredAny,
+    merged_from: IgnoredAny,
+    name: IgnoredAny,
+    namespace: IgnoredAny,
+    retrieval_recipes: IgnoredAny,
+    retention: IgnoredAny,
+    reviewed: IgnoredAny,
+    summary_layers: IgnoredAny,
+    title: IgnoredAny,
+    version: IgnoredAny,
 }
 
 /// The result of the policy checks of an activation, as its caller may see it.
@@ -574,4 +658,92 @@ pub struct ContextActivation {
     /// Remarks for its reader, such as that sources have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_packages_are_checked_as_names_are() {
+        for good in ["decisions", "Größe 2", "a.b", "a:b", "日本語"] {
+            assert!(ContextPackage::check_name(good).is_ok(), "{good}");
+        }
+        for (bad, what) in [
+            ("", "needs a name"),
+            ("  ", "needs a name"),
+            ("a\u{200b}b", "hidden character"),
+            ("a\u{202e}b", "hidden character"),
+            ("a\u{e0041}", "hidden character"),
+            ("a\nb", "control character"),
+            ("a/b", "is a path"),
+            ("..", "is a path"),
+            ("a\\b", "is a path"),
+            (" a", "a space"),
+            ("memory:package:00", "an id does"),
+        ] {
+            let error = ContextPackage::check_name(bad).unwrap_err().to_string();
+            assert!(
+                error.contains(what) && error.contains("expected"),
+                "{bad:?}: {error}"
+            );
+        }
+        assert!(ContextPackage::check_name(&"n".repeat(257)).is_err());
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused_before_the_items_are_parsed() {
+        // The items are none: whoever parses them says so.
+        let package = |more: &str| {
+            format!(
+                r#"{{"id":"x","package":{{"items":[{{"no":"item"}}],"name":"n",{more}"version":1}}}}"#
+            )
+        };
+        let told = |text: &str| {
+            PackageEnvelope::read(text, "p.json")
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            told(&package("")).contains("items[0]"),
+            "{}",
+            told(&package(""))
+        );
+        let text = package(r#""expired":false,"#);
+        assert!(
+            told(&text).contains("unknown field `expired`"),
+            "{}",
+            told(&text)
+        );
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let error = PackageEnvelope::check_outline(&value, "package").unwrap_err();
+        assert!(error.what.contains("unknown field `expired`"), "{error}");
+        // Another version may have other fields.
+        assert!(told(&text.replace(r#""version":1"#, r#""version":2"#)).contains("version 2"));
+        // A field that stands twice says two things.
+        assert!(told(&package(r#""name":"m","#)).contains("duplicate"));
+    }
+
+    #[test]
+    fn the_outline_has_the_fields_of_a_package() {
+        let fields = |schema: &Value, of: &str| -> Vec<String> {
+            let found = schema.pointer(of).and_then(Value::as_object).unwrap();
+            found.keys().cloned().collect()
+        };
+        let schema = serde_json::to_value(schemars::schema_for!(PackageEnvelope)).unwrap();
+        let known = fields(&schema, "/$defs/ContextPackage/properties");
+        let whole: Map<String, Value> = known
+            .iter()
+            .map(|field| (field.clone(), Value::Null))
+            .collect();
+        let read = PackageOutline::deserialize(Value::Object(whole)).map(|_| ());
+        assert!(read.is_ok(), "{read:?}");
+        assert_eq!(fields(&schema, "/properties"), ["id", "package"]);
+        let unknown = serde_json::json!({"none_of_ours": 1});
+        let told = PackageOutline::deserialize(unknown)
+            .map(|_| ())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(told.matches('`').count() / 2 - 1, known.len(), "{told}");
+    }
 }

@@ -41,6 +41,16 @@ pub struct LabelRule {
     pub deny_roles: Vec<String>,
 }
 
+impl LabelRule {
+    /// The rule of what cannot be read or carried: nobody may do anything.
+    pub fn shut() -> LabelRule {
+        LabelRule {
+            actions: Some(Vec::new()),
+            ..LabelRule::default()
+        }
+    }
+}
+
 /// The meaning of labels and of trust zones, as their owner lays it down.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
