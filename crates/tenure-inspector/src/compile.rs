@@ -129,11 +129,11 @@ fn tile(name: &str, tokens: u32, href: Option<String>) -> Tile {
 pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     let trace = compile.trace;
     let count = |ruling: Ruling| {
-        trace
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.verdict == ruling)
-            .count() as u64
+        let verdicts = trace.verdicts.iter();
+        let here = verdicts.filter(|verdict| verdict.verdict == ruling).count() as u64;
+        let rest = trace.rest.iter().flat_map(|rest| rest.reasons.values());
+        let rest = rest.filter(|left| left.verdict == ruling);
+        here + rest.map(|left| u64::from(left.candidates)).sum::<u64>()
     };
     let missed = trace
         .quality
@@ -143,7 +143,7 @@ pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     html! {
         ul.figures aria-label="Figures" {
             li { b { (grouped(u64::from(trace.total_tokens))) } span { "tokens of " (grouped(u64::from(trace.budget))) " (" (percent(u64::from(trace.total_tokens), u64::from(trace.budget))) ")" } }
-            li { b { (grouped(count(Ruling::Included))) } span { "of " (grouped(trace.verdicts.len() as u64)) " candidates are in" } }
+            li { b { (grouped(count(Ruling::Included))) } span { "of " (grouped(trace.candidates() as u64)) " candidates are in" } }
             li { b { (grouped(count(Ruling::Omitted))) } span { "stayed out" } }
             @if trace.view == Seen::Operator { li { b { (grouped(count(Ruling::Denied))) } span { "were denied to the caller" } } }
             @if !trace.quality.is_empty() {
@@ -484,7 +484,15 @@ pub(crate) fn parts(record: &str, current: &str) -> Markup {
 
 /// A page of the candidates of a compile.
 pub(crate) fn candidates(compile: &Compile<'_>, filter: &Filter) -> Markup {
-    let href = |at: usize| item_href(Links::Server, &compile.named, at);
+    let whole = if filter.whole.is_empty() {
+        ""
+    } else {
+        "&whole=1"
+    };
+    let href = |at: usize| {
+        let href = item_href(Links::Server, &compile.named, at);
+        href.map(|href| format!("{href}{whole}"))
+    };
     html! {
         h1 { "Candidates of " span.mono { (name(&compile.named)) } }
         nav.toc aria-label="Of this compile" { (parts(&compile.named, "items")) }

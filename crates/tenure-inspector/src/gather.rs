@@ -38,6 +38,8 @@ pub enum Depth {
     Account,
     /// The payload, too, for which the compile is made again.
     Payload,
+    /// The account with the verdict on every candidate, for which the compile is made again where the record has a brief one.
+    Whole,
 }
 
 impl Gathered {
@@ -56,6 +58,7 @@ impl Gathered {
         let look = match depth {
             Depth::Account => records.account(id, view)?,
             Depth::Payload => records.look(id, view)?,
+            Depth::Whole => records.look_whole(id, view)?,
         };
         let mut gathered = Gathered {
             look,

@@ -34,6 +34,8 @@ pub struct Filter {
     pub sort: String,
     /// The page, from 1.
     pub page: String,
+    /// Set where every candidate is asked for, also of a record with a brief account: the compile is made again.
+    pub whole: String,
 }
 
 impl Filter {
@@ -65,6 +67,15 @@ impl Filter {
         found
     }
 
+    /// The query that asks for every candidate.
+    fn with_all(&self) -> String {
+        let whole = Filter {
+            whole: "1".into(),
+            ..self.clone()
+        };
+        whole.query(0)
+    }
+
     /// The query that asks for another page of the same.
     fn query(&self, page: usize) -> String {
         let page = (page + 1).to_string();
@@ -75,6 +86,7 @@ impl Filter {
             ("q", &self.q),
             ("sort", &self.sort),
             ("page", &page),
+            ("whole", &self.whole),
         ];
         let set = fields.iter().filter(|(_, value)| !value.is_empty());
         let set: Vec<String> = set
@@ -245,9 +257,14 @@ pub(crate) fn reasons(trace: &Trace, link: impl Fn(&str) -> Option<String>) -> M
         entry.1 += 1;
         entry.2 += u64::from(verdict.tokens);
     }
+    for (code, left) in trace.rest.iter().flat_map(|rest| &rest.reasons) {
+        let entry = counted.entry(code).or_insert((left.verdict, 0, 0));
+        entry.1 += u64::from(left.candidates);
+        entry.2 += left.tokens;
+    }
     let mut counted: Vec<_> = counted.into_iter().collect();
     counted.sort_by_key(|(code, (_, count, _))| (std::cmp::Reverse(*count), *code));
-    let all = trace.verdicts.len() as u64;
+    let all = trace.candidates() as u64;
     let head = html! {
         th scope="col" { "Reason" } th scope="col" { "Verdict" } th.n scope="col" { "Candidates" } th.n scope="col" { "Share" }
         th.n scope="col" { "Tokens" }
@@ -286,6 +303,14 @@ pub(crate) fn paged(
                 @if found.len() < trace.verdicts.len() { " (of " (grouped(trace.verdicts.len() as u64)) " in all)" }
             }
         }
+        @if trace.rest.is_some() {
+            p.hint {
+                "The record has the verdicts on what went in, on what was near and on some others. The other "
+                (grouped((trace.candidates() - trace.verdicts.len()) as u64)) " are counted by their reasons"
+                @if filter.whole.is_empty() { "; " a href=(filter.with_all()) { "make the compile again to see them all" } }
+                "."
+            }
+        }
         (rows(trace, places, beside, href))
         @if pages > 1 {
             nav.pages aria-label="Pages" {
@@ -312,6 +337,7 @@ fn form(filter: &Filter) -> Markup {
     let sections = std::iter::once("").chain(Section::ALL.iter().map(|section| section.term()));
     html! {
         form.filter method="get" role="search" {
+            @if !filter.whole.is_empty() { input type="hidden" name="whole" value="1"; }
             label { "Name" input type="search" name="q" value=(filter.q); }
             label { "Verdict" select name="verdict" { (options(verdicts.into_iter(), &filter.verdict)) } }
             label { "Section" select name="section" {

@@ -77,6 +77,8 @@ pub struct Options {
     pub thresholds: Vec<Threshold>,
     /// The schedule by which what has become too old in the store is retired; none for no such sweeps.
     pub sweeps: Option<Sweeping>,
+    /// How long records of compiles and requests are kept; none for as long as the store is.
+    pub keep_records: Option<Duration>,
     /// The handle by which the tools of the agent beside it find the conversation that the gateway is at.
     pub conversation: Option<Handle>,
     /// A key that opens this server alone, and is in no store: that of an agent which is started with it.
@@ -109,6 +111,7 @@ impl Options {
             otlp: None,
             thresholds: Vec::new(),
             sweeps: None,
+            keep_records: None,
             conversation: None,
             own_key: None,
             packages: None,

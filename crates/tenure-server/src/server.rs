@@ -55,6 +55,8 @@ pub struct Server {
     pub(crate) gateway: Arc<Gateway>,
     /// The schedule of sweeps, and the tenant while there are no keys.
     sweeps: Option<(Sweeping, String)>,
+    /// How long records are kept, and the tenant while there are no keys.
+    keep_records: Option<(Duration, String)>,
 }
 
 impl Server {
@@ -78,6 +80,8 @@ impl Server {
         let upstreams = std::mem::take(&mut options.upstreams);
         let sweeps = options.sweeps.filter(|_| options.store.is_some());
         let sweeps = sweeps.map(|schedule| (schedule, options.tenant.clone()));
+        let keep_records = options.keep_records.filter(|_| options.store.is_some());
+        let keep_records = keep_records.map(|time| (time, options.tenant.clone()));
         let app = Arc::new(App::new(options)?);
         let gateway = Arc::new(Gateway::new(Arc::clone(&app), upstreams)?);
         if !address.ip().is_loopback() && !app.access.is_locked() {
@@ -98,6 +102,7 @@ impl Server {
             listener,
             gateway,
             sweeps,
+            keep_records,
         })
     }
 
@@ -164,6 +169,11 @@ impl Server {
             let swept = sweeps::run(Arc::clone(&app), schedule, tenant, stopped);
             tokio::spawn(swept)
         });
+        let (stop_dropping, stopped) = tokio::sync::oneshot::channel();
+        let dropping = self.keep_records.map(|(time, tenant)| {
+            let dropped = sweeps::keep_records(Arc::clone(&app), time, tenant, stopped);
+            tokio::spawn(dropped)
+        });
         let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
         let exporter = exporter.map(Exporter::run).map(tokio::spawn);
         let started =
@@ -216,14 +226,14 @@ impl Server {
         telemetry.log.note(LogLevel::Info, "stopping", json!({}));
         drop(listener);
         watcher.abort();
-        drop(stop_sweeps);
+        drop((stop_sweeps, stop_dropping));
         // What is not done by then is cut off, and hands in its record before the last are stored.
         let until = Instant::now() + app.settings.limits.drain;
         let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
         tasks::finish(served, until).await;
         app.requests.finish(until).await;
-        if let Some(sweeps) = sweeps {
-            let _ = tokio::time::timeout_at(until, sweeps).await;
+        for background in sweeps.into_iter().chain(dropping) {
+            let _ = tokio::time::timeout_at(until, background).await;
         }
         let _ = tokio::task::spawn_blocking(move || gateway.finish()).await;
         if let Some(spans) = &telemetry.spans {

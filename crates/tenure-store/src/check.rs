@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure::object::{Authority, ObjectId, ObjectType, RevisionId, Sealer};
+use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind};
 
 use crate::beside::head_after;
@@ -18,6 +19,9 @@ use crate::written::{Writing, Written};
 
 /// The number of objects whose heads are read at once.
 const HEADS: usize = 500;
+
+/// The number of records that are listed at once.
+const RECORDS: u32 = 1_000;
 
 /// The findings of a look through everything that is kept of a tenant.
 #[derive(Default)]
@@ -441,14 +445,22 @@ fn logs<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), E
 }
 
 fn records<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
-    for (id, _) in rows.records(None, u32::MAX)? {
-        match rows.record(&id) {
-            Ok(Some(_)) => {}
-            Ok(None) => findings.add("record", format!("`{id}` is not found"), false),
-            Err(error) => findings.add("record", format!("`{id}`: {}", error.what), false),
+    let mut last: Option<(String, Instant)> = None;
+    loop {
+        let after = last.as_ref().map(|(id, at)| (id.as_str(), *at));
+        let listed = rows.records(after, RECORDS)?;
+        for (id, _) in &listed {
+            match rows.record(id) {
+                Ok(Some(_)) => {}
+                Ok(None) => findings.add("record", format!("`{id}` is not found"), false),
+                Err(error) => findings.add("record", format!("`{id}`: {}", error.what), false),
+            }
         }
+        if listed.len() < RECORDS as usize {
+            return Ok(());
+        }
+        last = listed.into_iter().last();
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -349,7 +349,13 @@ pub trait Read {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error>;
-    /// The same of the records of requests of this session alone. A name that JSON writes with escapes is not looked for.
+    /// The same records, each without the objects that it speaks of.
+    fn records_whole(
+        &mut self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<RecordRow>, Error>;
+    /// The same ids of the records of requests of this session alone. A name that JSON writes with escapes is not looked for.
     fn records_of(
         &mut self,
         session: &str,
@@ -435,9 +441,15 @@ pub trait Write: Read {
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error>;
     /// Puts in records, or replaces those of the same id.
     fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error>;
-    /// Removes records compiled before this instant, and all but the `keep` newest; returns how many.
-    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error>;
-    /// Removes these records: only an erasure does.
+    /// At most `most` records that were compiled before this instant or, where there is none such, that stand behind the
+    /// `keep` newest.
+    fn old_records(
+        &mut self,
+        before: Option<Instant>,
+        keep: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<String>, Error>;
+    /// Removes these records.
     fn erase_records(&mut self, ids: &[String]) -> Result<(), Error>;
     /// Keeps a text by its digest.
     fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error>;

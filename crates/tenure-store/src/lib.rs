@@ -128,4 +128,8 @@ pub use tenant::Tenant;
 pub use tenure::belief::entity::ResolvedMention;
 pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
 pub use vector_cache::VectorCache;
+
+#[cfg(feature = "postgres")]
+#[doc(hidden)]
+pub use postgres::asked::ASKED as POSTGRES_LOOKUPS;
 pub use written::{Expect, Outcome, Put, Writing, Written, WrittenObject};

@@ -12,6 +12,9 @@ use crate::buried::{buried, refuse_buried_log};
 use crate::engine::RecordRow;
 use crate::tenant::Tenant;
 
+/// The most records that one write drops.
+const DROPPED_AT_ONCE: u32 = 256;
+
 /// A compile record to be kept with the texts that it refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptRecord {
@@ -107,6 +110,40 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn record(&self, id: &str) -> Result<Option<RecordRow>, Error> {
         self.read(|rows| rows.record(id))
+    }
+
+    /// Drops the records that were compiled before an instant, and all but the newest `keep`; returns how many. Each write
+    /// drops some of them, so that others come in between.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn drop_records(&self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error> {
+        let mut dropped = 0;
+        loop {
+            let done = self.write(move |rows| {
+                let old = rows.old_records(before, keep, DROPPED_AT_ONCE)?;
+                rows.erase_records(&old)?;
+                Ok(old.len() as u64)
+            })?;
+            dropped += done;
+            if done == 0 {
+                return Ok(dropped);
+            }
+        }
+    }
+
+    /// The newest records behind this one, or all, without the objects that they speak of.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::records`].
+    pub fn records_whole(
+        &self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<RecordRow>, Error> {
+        self.read(|rows| rows.records_whole(after, most))
     }
 
     /// The newest records: id, and when the compile was made.

@@ -129,6 +129,11 @@ impl Resident {
         })
     }
 
+    /// The place of an object among all that the tenant ever had: no other has it, whatever is erased.
+    pub fn place_of(&self, id: ObjectId) -> Option<u64> {
+        self.state.places.get(&id).copied()
+    }
+
     /// The damaged revisions of which no more is known than who might see them.
     pub fn damaged(&self) -> impl Iterator<Item = RevisionId> {
         self.state.damaged.values().copied()

@@ -210,9 +210,7 @@ impl Tenant {
                 before: None,
                 most: None,
             } => 0,
-            Retention { before, most } => {
-                self.write(move |rows| rows.drop_records(before, most))?
-            }
+            Retention { before, most } => self.drop_records(before, most)?,
         };
         Ok(Sweep {
             retired,

@@ -30,7 +30,7 @@ fn a_store_is_made_by_a_migration_only() {
         ErrorKind::Input
     );
     // The same store works as soon as it is there.
-    assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(store.migrate().unwrap().is_empty());
     put_one(&acme, "limit", "1");
     put_one(&acme, "lost", "2");
@@ -41,7 +41,9 @@ fn a_store_is_made_by_a_migration_only() {
         .batch_execute(
              "DROP FUNCTION tenure.matching; DROP TABLE tenure.search, tenure.unsearched, tenure.set_aside, \
               tenure.claims, tenure.pairs; \
-             DROP INDEX tenure.records_by_session; \
+             ALTER TABLE tenure.records DROP COLUMN session; \
+             DROP INDEX tenure.record_objects_of; \
+             CREATE INDEX record_objects_by_record ON tenure.record_objects (tenant, record); \
              ALTER TABLE tenure.beliefs DROP CONSTRAINT IF EXISTS waiting_never_overlap; \
              ALTER TABLE tenure.objects DROP COLUMN labels; \
              ALTER TABLE tenure.beliefs DROP COLUMN labels CASCADE; \
@@ -54,7 +56,7 @@ fn a_store_is_made_by_a_migration_only() {
     let older = open("bare");
     let error = older.tenants().unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("run `tenure store migrate`"));
-    assert_eq!(older.migrate().unwrap(), [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(older.migrate().unwrap(), [2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(older.tenants().unwrap(), ["acme"]);
     // The index of what was there before is made, too.
     let rows = |client: &mut postgres::Client, table: &str| -> i64 {
@@ -110,7 +112,7 @@ fn nodes_that_migrate_at_once_wait_for_each_other() {
     assert_eq!(
         applied
             .iter()
-            .filter(|applied| **applied == [1, 2, 3, 4, 5, 6, 7, 8])
+            .filter(|applied| **applied == [1, 2, 3, 4, 5, 6, 7, 8, 9])
             .count(),
         1
     );
@@ -125,7 +127,7 @@ fn a_schema_of_another_name_is_another_store() {
     let home = Home::postgresql();
     put_one(&home.tenant("acme"), "limit", "1");
     let other = Store::open(&format!("{}&schema=select", home.url)).unwrap();
-    assert_eq!(other.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(other.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(other.tenants().unwrap().is_empty());
     let acme = other.tenant("acme").unwrap();
     put_one(&acme, "limit", "2");
@@ -156,7 +158,7 @@ fn where_the_extension_is_not_to_be_had_a_trigger_stands_in() {
     Home::postgresql(); // makes the role `tenure_app`
     client.batch_execute(&sql).unwrap();
     let store = Store::open(&server.url_as("modest", "plain")).unwrap();
-    assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let extension = client.query("SELECT FROM pg_extension WHERE extname = 'btree_gist'", &[]);
     assert!(extension.unwrap().is_empty());
 

@@ -10,6 +10,7 @@
 #[macro_use]
 mod common;
 
+mod asked;
 mod called;
 mod claims;
 mod copies;

@@ -56,7 +56,7 @@ use windows::{Windows, window_log};
 pub use windows::{said_window, stated};
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
-const HELD: usize = 256 << 20;
+const HELD: usize = 64 << 20;
 /// The most memory that chains of messages are remembered in, about, in bytes; others are looked up in the store.
 const CHAINS: usize = 16 << 20;
 /// The most memory in which it is remembered what messages mean, about, in bytes.

@@ -9,7 +9,7 @@ use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
     Candidates, Catalogue, CompileRecord, Compiled, Error, ErrorKind, Fact, Facts, FrameKey, Model,
-    Need, Outcome, PointerId, Policy, Request, World,
+    Need, Outcome, PointerId, Policy, Request, Without, World,
 };
 
 use tenure_adapters::code::outline;
@@ -290,13 +290,7 @@ impl Workspace {
         }
         if points {
             let asked = needs.as_ref().filter(|_| outside);
-            let query = request.query_text();
-            let parts: Vec<String> = facts.subqueries(&query).to_vec();
-            let query = std::iter::once(Cow::Owned(query));
-            let further = request
-                .further_texts()
-                .chain(parts.into_iter().map(Cow::Owned));
-            let texts: Vec<Cow<'_, str>> = query.chain(further).collect();
+            let texts = asked_texts(request, &facts);
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             self.vectorizer
                 .answer(&mut facts, &texts, candidates, asked)?;
@@ -318,6 +312,28 @@ impl Workspace {
                     facts.insert(&asked.need, Fact::Outline { parts });
                 }
             }
+        }
+        Ok(facts)
+    }
+
+    /// The facts of a recorded compile, with the vectors of the built-in table that its record is without.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Internal`](tenure::ErrorKind::Internal) when the table was altered.
+    pub(crate) fn answer_again(
+        &self,
+        facts: &Facts,
+        without: Option<Without>,
+        request: &Request,
+        candidates: &Candidates,
+    ) -> Result<Facts, Error> {
+        let mut facts = facts.clone();
+        if let Some(without) = without {
+            let texts = asked_texts(request, &facts);
+            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+            let table = &self.vectorizer;
+            table.answer_again(&mut facts, without, &texts, candidates)?;
         }
         Ok(facts)
     }
@@ -455,6 +471,18 @@ impl Workspace {
         }
         Err(told)
     }
+}
+
+/// The texts of a request whose vectors are wanted: its query, what else it asks, and the questions that the query asks.
+fn asked_texts<'r>(request: &'r Request, facts: &Facts) -> Vec<Cow<'r, str>> {
+    let query = request.query_text();
+    let parts: Vec<String> = facts.subqueries(&query).to_vec();
+    let query = std::iter::once(Cow::Owned(query));
+    let further = request.further_texts();
+    query
+        .chain(further)
+        .chain(parts.into_iter().map(Cow::Owned))
+        .collect()
 }
 
 #[cfg(test)]

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tenure::inspect::Remedy;
 use tenure::time::Instant;
+use tenure::trace::{Ruling, View};
 use tenure::{
-    AsOf, Budget, COMPILER, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, compile,
+    AsOf, Budget, COMPILER, Candidates, Facts, FrameKey, ObjectDocument, Policy, Principal,
+    Request, compile,
 };
-use tenure_store::{Store, Tenant};
+use tenure_store::{Put, Store, Tenant, Writing};
 use tenure_workspace::records::{Proof, Recording};
-use tenure_workspace::{Gathered, Workspace};
+use tenure_workspace::{Ask, Choice, Done, Gathered, Reach, StoreAsk, Workspace};
 
 struct Bench {
     _folder: tempfile::TempDir,
@@ -59,6 +62,62 @@ impl Bench {
             .keep(&recording)
             .unwrap();
         kept.remove(0)
+    }
+
+    /// Writes so many notes to the store, of which every fifth is secret.
+    fn write(&self, count: usize) {
+        let document = |at: usize| ObjectDocument {
+            security_classification: Some(if at.is_multiple_of(5) {
+                tenure::object::Classification::HighlyRestricted
+            } else {
+                tenure::object::Classification::Public
+            }),
+            ..ObjectDocument::named(
+                format!("note-{at}"),
+                format!(
+                    "Pump {at} stands at {} bar. {}",
+                    at % 61,
+                    "It was looked at by the shift before and by the crew of the northern hall. "
+                        .repeat(4)
+                ),
+            )
+        };
+        let all: Vec<usize> = (0..count).collect();
+        for part in all.chunks(1_000) {
+            let puts = part.iter().map(|at| Put::new(document(*at))).collect();
+            self.tenant.put(puts, &Writing::default()).unwrap();
+        }
+    }
+
+    /// Compiles over the store and keeps a record.
+    fn compiled(&self, tokens: u32) -> (Done, String) {
+        let mut request = Request::new(
+            "At which pressure does pump 7 stand?",
+            Budget::tokens(tokens),
+        );
+        request.principal = Principal {
+            tenant: "acme".into(),
+            ..Principal::default()
+        };
+        let ask = Ask {
+            request,
+            policy: Choice::Named("standard"),
+            sources: Box::new(|| Ok(Candidates::new(Vec::new()))),
+            store: Some(StoreAsk {
+                tenant: self.tenant.clone(),
+                objects: Some(Reach::Resident),
+                version: 0,
+                registry: None,
+                names_registries: true,
+                record: true,
+            }),
+            originals: None,
+            view: View::Operator,
+        };
+        let job = self.workspace.prepare(ask, &self.workspace).unwrap();
+        let mut done = self.workspace.run(&job).unwrap();
+        let id = done.record_ids.remove(0);
+        (done, id)
     }
 
     /// Changes the body of a record behind the workspace's back.
@@ -240,4 +299,194 @@ fn what_higher_authority_overrides_is_quarantined_where_the_policy_says_so() {
         };
         assert_eq!(out["contradiction_status"], status);
     }
+}
+
+/// The most bytes of a record, however many candidates there were.
+const MOST: usize = 30_000;
+
+#[test]
+fn a_record_has_the_size_of_what_was_asked_and_not_of_what_there_was() {
+    let bench = Bench::new();
+    bench.write(10_000);
+    // Some have been used before, which a compile depends on.
+    bench.compiled(600);
+    let (done, id) = bench.compiled(1_000);
+    let row = bench.tenant.record(&id).unwrap().unwrap();
+    assert!(row.body.len() <= MOST, "{} bytes", row.body.len());
+    assert!(row.objects.len() <= 100, "{} objects", row.objects.len());
+    let records = bench.workspace.records(&bench.tenant);
+    let record = records.get(&id).unwrap();
+    let whole = &done.outcome.single().unwrap().trace;
+    let brief = &record.record.trace;
+    assert_eq!((whole.candidates(), brief.candidates()), (10_000, 10_000));
+    assert!(brief.verdicts.len() < 100);
+    let is_in = |verdict: &&tenure::Verdict| verdict.verdict == Ruling::Included;
+    let included = whole.verdicts.iter().filter(is_in).count();
+    assert_eq!(brief.verdicts.iter().filter(is_in).count(), included);
+    let replay = records.replay(&id).unwrap();
+    assert_eq!(replay.proof, Proof::Whole);
+    assert_eq!(replay.compiled.unwrap().trace, *whole);
+}
+
+#[test]
+fn what_a_record_only_counts_is_found_again() {
+    let bench = Bench::new();
+    bench.write(400);
+    bench.compiled(300);
+    let (done, id) = bench.compiled(500);
+    let records = bench.workspace.records(&bench.tenant);
+    let record = records.get(&id).unwrap();
+    let whole = &done.outcome.single().unwrap().trace;
+    let brief = &record.record.trace;
+    let rest = brief.rest.as_ref().unwrap();
+    assert!(rest.whole == whole.digest() && whole.brief() == *brief);
+    // Each verdict is that of its place, and the rest adds up by reason.
+    for (verdict, place) in brief.verdicts.iter().zip(&rest.places) {
+        assert_eq!(*verdict, whole.verdicts[*place as usize]);
+    }
+    for (code, left) in &rest.reasons {
+        let of = |trace: &tenure::Trace| {
+            let all = trace.verdicts.iter();
+            all.filter(|verdict| verdict.reason.code() == code).count()
+        };
+        assert_eq!(of(whole), of(brief) + left.candidates as usize, "{code}");
+    }
+    assert_eq!(*records.whole(&record).unwrap(), *whole);
+    let kept = |name: &str| brief.verdict(name).is_some();
+    let lost = |ruling: Ruling| {
+        let all = whole.verdicts.iter();
+        let mut lost = all.filter(|one| one.verdict == ruling && !kept(&one.name));
+        lost.next().unwrap().name.to_string()
+    };
+    let denied = records.why_not(&record, &lost(Ruling::Denied)).unwrap();
+    assert!(matches!(denied.remedy, Remedy::Change { .. }));
+    let far = records.why_not(&record, &lost(Ruling::Omitted)).unwrap();
+    assert_eq!(far.verdict.verdict, Ruling::Omitted);
+    assert!(records.why_not(&record, "nothing-is-called-so").is_err());
+    // Pages show each verdict with its own object, to an operator and to the caller.
+    for (look, candidates) in [
+        (records.look(&id, View::Operator).unwrap(), 400),
+        (records.look_whole(&id, View::Operator).unwrap(), 400),
+        (records.look(&id, View::Caller).unwrap(), 320),
+        (records.look_whole(&id, View::Caller).unwrap(), 320),
+    ] {
+        assert_eq!(look.trace.candidates(), candidates);
+        assert_eq!(look.objects.len(), look.trace.verdicts.len());
+        for (at, object) in &look.objects {
+            assert_eq!(object.name(), &*look.trace.verdicts[*at].name);
+        }
+    }
+    let caller = records.look(&id, View::Caller).unwrap().trace;
+    assert!(!serde_json::to_string(&caller).unwrap().contains("denied"));
+    let shown = records.principle(&record).unwrap();
+    let count = "/state_compilation_metadata/retrieval_metadata/retrieved_candidate_count";
+    assert_eq!(shown.pointer(count).unwrap(), 400);
+    // What mattered and was only counted has its verdict from then on.
+    let name = lost(Ruling::Omitted);
+    let choice = records
+        .label(&id, vec![name.clone()], Instant::from_micros(9))
+        .unwrap();
+    assert_eq!(choice.context_recall.map(|share| share.to_f64()), Some(0.0));
+    let labelled = records.get(&id).unwrap();
+    assert!(labelled.record.trace.verdict(&name).is_some() && labelled.choice() == Some(choice));
+    assert_eq!(records.replay(&id).unwrap().proof, Proof::Whole);
+    assert!(
+        records
+            .label(&id, vec!["none".into()], Instant::from_micros(9))
+            .is_err()
+    );
+}
+
+#[test]
+fn a_brief_record_survives_erasures_and_says_what_it_cannot() {
+    let bench = Bench::new();
+    bench.write(400);
+    let (done, id) = bench.compiled(500);
+    let records = bench.workspace.records(&bench.tenant);
+    let record = records.get(&id).unwrap();
+    let whole = &done.outcome.single().unwrap().trace;
+    let kept = |name: &str| record.record.trace.verdict(name).is_some();
+    let lost = whole
+        .verdicts
+        .iter()
+        .find(|one| one.verdict == Ruling::Omitted && !kept(&one.name));
+    let erase = |name: &str| {
+        let id = bench.tenant.named(name).unwrap()[0];
+        bench.tenant.erase(vec![id], &Writing::default()).unwrap();
+    };
+    erase(&lost.unwrap().name);
+    let replay = records.replay(&id).unwrap();
+    assert_eq!((replay.proof, replay.erased), (Proof::Payload, 1));
+    let look = records.look(&id, View::Operator).unwrap();
+    assert_eq!(look.objects.len(), look.trace.verdicts.len());
+    for (at, object) in &look.objects {
+        assert_eq!(object.name(), &*look.trace.verdicts[*at].name);
+    }
+    // The whole account had what is gone in it.
+    let error = records.whole(&record).unwrap_err();
+    assert!(error.what.contains("brief account"), "{error}");
+    // One that the record names leaves it.
+    let named = record
+        .record
+        .trace
+        .verdicts
+        .iter()
+        .find(|one| one.verdict == Ruling::Included);
+    let name = named.unwrap().name.to_string();
+    erase(&name);
+    let row = bench.tenant.record(&id).unwrap().unwrap();
+    assert!(!row.body.contains(&format!("\"{name}\"")), "{name}");
+    assert_eq!(records.replay(&id).unwrap().erased, 2);
+}
+
+#[test]
+fn a_record_of_before_accounts_were_brief_is_read_and_made_again() {
+    let bench = Bench::new();
+    bench.write(200);
+    bench.compiled(300);
+    let (done, id) = bench.compiled(500);
+    let whole = done.outcome.single().unwrap().trace.clone();
+    let used = bench.workspace.records(&bench.tenant).get(&id).unwrap();
+    let used = used.inputs.store.unwrap().used;
+    assert!(used.contains('B'), "{used}");
+    let objects: Vec<(usize, String)> = (0..200)
+        .map(|at| {
+            (
+                at,
+                bench.tenant.named(&format!("note-{at}")).unwrap()[0].to_string(),
+            )
+        })
+        .collect();
+    let trace = whole.clone();
+    bench.alter(&id, move |body| {
+        body["record"]["trace"] = serde_json::to_value(&trace).unwrap();
+        let store = body["inputs"]["store"].as_object_mut().unwrap();
+        // Each letter stands for the places that follow.
+        let used = store.remove("used").unwrap();
+        let mut places = Vec::new();
+        let mut letters = used.as_str().unwrap().chars().peekable();
+        while let Some(letter) = letters.next() {
+            let mut digits = String::new();
+            while let Some(digit) = letters.next_if(char::is_ascii_digit) {
+                digits.push(digit);
+            }
+            let count = digits.parse().unwrap_or(1);
+            places.extend(std::iter::repeat_n(letter as u8 - b'A', count));
+        }
+        let buckets = places
+            .iter()
+            .zip(&objects)
+            .filter(|(bucket, _)| **bucket > 0);
+        let buckets: serde_json::Map<String, Value> = buckets
+            .map(|(bucket, (_, id))| (id.clone(), json!(bucket)))
+            .collect();
+        store.insert("buckets".into(), buckets.into());
+    });
+    let records = bench.workspace.records(&bench.tenant);
+    assert_eq!(records.get(&id).unwrap().record.trace, whole);
+    assert_eq!(records.replay(&id).unwrap().proof, Proof::Whole);
+    assert_eq!(
+        records.look(&id, View::Caller).unwrap().trace.candidates(),
+        160
+    );
 }

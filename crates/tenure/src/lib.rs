@@ -68,7 +68,7 @@ pub use compile::trace::{CompileRecord, Reason, Ruling, Trace, Verdict};
 pub use compile::{COMPILER, admitted, compile, gate, needs, outline_needs, stale, visible};
 pub use condense::pointer::{PointerId, pointer_id, pointer_line};
 pub use input::candidates::{Candidates, Nearest, Passage, PassageLayer, Passages, Unfetched};
-pub use input::facts::{Fact, Facts, Need, Needs};
+pub use input::facts::{Fact, Facts, Need, Needs, Without};
 pub use input::policy::Policy;
 pub use input::request::{AsOf, Budget, Principal, Request, Target, TaskState};
 pub use object::{ContextObject, ObjectDocument};

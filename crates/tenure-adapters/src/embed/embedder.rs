@@ -7,7 +7,7 @@ use std::thread;
 use tenure::object::ObjectType;
 use tenure::ranker::Question;
 use tenure::vectors::{VectorModel, Vectors};
-use tenure::{Candidates, Digest, Error, Facts, Needs, PassageLayer, Passages};
+use tenure::{Candidates, Digest, Error, Facts, Needs, PassageLayer, Passages, Without};
 
 use super::{DIMENSIONS, NearWords, StaticTable};
 use crate::encoder::Encoder;
@@ -59,8 +59,11 @@ enum Role {
 /// How many layers of candidates are remembered besides those that were used last: of some sessions, and of
 /// what stands beside them.
 const REMEMBERED: usize = 512;
-/// The most texts in them: some 200 bytes each.
+/// The most texts in them: some 400 bytes each.
 const MOST_TEXTS: usize = 1 << 18;
+/// The texts by which layers are known to be versions of one: this many of the older one, of which so many stand in the newer.
+const LOOKED_AT: usize = 16;
+const SAME: usize = 12;
 /// Below this many texts, threads cost more than they save.
 const WORTH_THREADS: usize = 512;
 
@@ -110,6 +113,45 @@ impl Vectorizer {
     /// is asked about.
     pub fn asks_outside(&self) -> bool {
         matches!(self.source, Source::Own(_))
+    }
+
+    /// Adds the built-in table's vectors of these texts and candidates to facts that are without them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Internal`](tenure::ErrorKind::Internal) when the table was altered.
+    pub fn answer_again(
+        &self,
+        facts: &mut Facts,
+        without: Without,
+        texts: &[&str],
+        candidates: &Candidates,
+    ) -> Result<(), Error> {
+        let made = match (&self.source, &self.beside) {
+            (Source::Builtin, _) => return self.add_again(facts, without, texts, candidates),
+            (_, Some(table)) => return table.add_again(facts, without, texts, candidates),
+            _ => Vectorizer::default(),
+        };
+        made.add_again(facts, without, texts, candidates)
+    }
+
+    fn add_again(
+        &self,
+        facts: &mut Facts,
+        without: Without,
+        texts: &[&str],
+        candidates: &Candidates,
+    ) -> Result<(), Error> {
+        let mut made = Facts::none();
+        self.answer(&mut made, texts, candidates, None)?;
+        for vectors in made.vectors() {
+            let vectors = Arc::clone(vectors);
+            match without {
+                Without::Vectors => facts.add_vectors(vectors)?,
+                Without::Beside => facts.add_beside(vectors)?,
+            }
+        }
+        Ok(())
     }
 
     /// Adds the vectors of these texts, of which the query is one, and of these candidates; of one's own
@@ -402,10 +444,24 @@ impl Vectorizer {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let others = std::mem::replace(&mut *recent, used);
         let known: BTreeSet<Digest> = recent.iter().map(|known| known.of).collect();
+        let before: BTreeSet<Digest> = others.iter().map(|other| other.of).collect();
+        let fresh = recent.iter().filter(|used| !before.contains(&used.of));
+        let fresh = fresh.map(|used| (Arc::clone(&used.vectors), 0));
+        let mut fresh: Vec<(Arc<Vectors>, usize)> = fresh.collect();
         let mut texts: usize = recent.iter().map(|known| known.vectors.len()).sum();
         for other in others
             .into_iter()
             .filter(|other| !known.contains(&other.of))
+            // A layer in which a text has changed takes the place of what it was, or each write would leave a layer behind. Two
+            // may be in use by turns: with an agent's tools and without.
+            .filter(|other| {
+                let newer = fresh.iter_mut();
+                let mut newer = newer.filter(|(new, _)| is_older(&other.vectors, new));
+                newer.next().is_none_or(|(_, older)| {
+                    *older += 1;
+                    *older <= 1
+                })
+            })
         {
             texts += other.vectors.len();
             if recent.len() >= REMEMBERED || texts > MOST_TEXTS {
@@ -414,6 +470,16 @@ impl Vectorizer {
             recent.push(other);
         }
     }
+}
+
+/// Returns whether most of what a layer says stands in another, by a few of its texts.
+fn is_older(old: &Vectors, new: &Vectors) -> bool {
+    if old.len() < LOOKED_AT || old.model() != new.model() {
+        return false;
+    }
+    let step = old.len() / LOOKED_AT;
+    let looked_at = old.texts().step_by(step).take(LOOKED_AT);
+    looked_at.filter(|text| new.get(text).is_some()).count() >= SAME
 }
 
 /// The texts of these objects whose vectors a compile may use: what they say, and why a preference matters.
@@ -554,5 +620,42 @@ mod tests {
         ] {
             assert_eq!(&all[at], table.embed(texts[at]).components());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::ObjectDocument;
+
+    use super::*;
+
+    #[test]
+    fn old_versions_of_a_layer_are_let_go() {
+        let vectorizer = Vectorizer::default();
+        let layer = |changed: usize| {
+            let text = |at: usize| match at {
+                0 => format!("Note 0, for the {changed}th time."),
+                at => format!("Note {at} is about pump {at}."),
+            };
+            let objects = (0..40).map(|at| ObjectDocument::named(format!("note-{at}"), text(at)));
+            let objects = objects.map(|object| object.seal().unwrap());
+            Arc::new(Candidates::new(objects.collect()))
+        };
+        let other = Candidates::new(vec![ObjectDocument::named("a", "Apart.").seal().unwrap()]);
+        let other = Arc::new(other);
+        for changed in 0..20 {
+            let candidates = Candidates::layered([Arc::clone(&other), layer(changed)]);
+            let mut facts = Facts::none();
+            vectorizer
+                .answer(&mut facts, &["pump"], &candidates, None)
+                .unwrap();
+            assert_eq!(facts.vectors().len(), 3);
+        }
+        let held: Vec<usize> = vectorizer
+            .remembered()
+            .iter()
+            .map(|known| known.vectors.len())
+            .collect();
+        assert_eq!(held, [1, 40, 40]);
     }
 }

@@ -590,6 +590,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure serve --sweep-every 3600",
                 "what is too old is archived within an hour",
             ),
+            (
+                "tenure serve --keep-records 7",
+                "records of compiles and requests are kept for a week",
+            ),
         ],
     ),
     (

@@ -278,7 +278,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Reports", &["audit", "log", "otlp", "thresholds"]),
-    ("Sweeps", &["sweep_every", "sweep_hard_delete"]),
+    (
+        "Sweeps",
+        &["sweep_every", "sweep_hard_delete", "keep_records"],
+    ),
     (
         "Output",
         &[

@@ -91,6 +91,11 @@ pub(crate) struct ServeArgs {
     /// Erase in these sweeps what is to be erased
     #[arg(long)]
     pub(crate) sweep_hard_delete: bool,
+    /// Drop the records of compiles and requests that are older than so many days, in the background; or off
+    ///
+    /// What is dropped can no longer be looked into or made again.
+    #[arg(long, value_name = "DAYS", default_value = "30")]
+    pub(crate) keep_records: String,
     /// Append a line for each request to this file
     ///
     /// The line has caller, operation and outcome, no contents.

@@ -30,6 +30,10 @@ use crate::args::{
 };
 use crate::failure::{Failure, cell};
 
+/// The most days that records are kept for, but for always: a hundred years.
+#[cfg(feature = "server")]
+const MOST_DAYS: u64 = 36_525;
+
 #[cfg(not(feature = "server"))]
 pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
     Err(Error::without_feature("server", "server").into())
@@ -122,6 +126,7 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
             args.thresholds.iter().map(|text| text.parse()).collect(),
         )?,
         sweeps: sweeping(args)?,
+        keep_records: keep_records(args)?,
         originals: args.originals.clone(),
         warm: args.warm,
         labels: match (&args.labels, &args.packages) {
@@ -173,6 +178,23 @@ fn sweeping(args: &ServeArgs) -> Result<Option<Sweeping>, Error> {
     };
     let every = Duration::from_secs(seconds);
     Ok(Some(Sweeping { every, hard_delete }))
+}
+
+/// How long records are kept, as the arguments say.
+#[cfg(feature = "server")]
+fn keep_records(args: &ServeArgs) -> Result<Option<Duration>, Error> {
+    if args.keep_records == "off" {
+        return Ok(None);
+    }
+    let days = args.keep_records.parse::<u64>().ok();
+    let days = days.filter(|days| (1..=MOST_DAYS).contains(days));
+    let days = days.ok_or_else(|| {
+        let what = format!("`{}` is no number of days", cell(&args.keep_records));
+        Error::new(ErrorKind::Usage, what)
+            .or_at("--keep-records", None)
+            .expected(format!("1 to {MOST_DAYS} days, or off"))
+    })?;
+    Ok(Some(Duration::from_secs(days * 24 * 60 * 60)))
 }
 
 /// Does what the subcommand says.

@@ -204,7 +204,12 @@ pub(super) async fn items(
     made(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
-        let of = Of::find(&visit, &records, &id, Depth::Account)?;
+        let depth = if filter.whole.is_empty() {
+            Depth::Account
+        } else {
+            Depth::Whole
+        };
+        let of = Of::find(&visit, &records, &id, depth)?;
         of.page(|compile| pages::candidates(compile, &filter, &visit.frame))
     })
     .await
@@ -255,6 +260,9 @@ pub(super) async fn attention(
 #[derive(Deserialize)]
 pub(super) struct At {
     at: usize,
+    /// Set where the place is among all candidates.
+    #[serde(default)]
+    whole: String,
 }
 
 pub(super) async fn item(
@@ -265,7 +273,12 @@ pub(super) async fn item(
     made(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
-        let mut of = Of::find(&visit, &records, &id, Depth::Payload)?;
+        let depth = if at.whole.is_empty() {
+            Depth::Payload
+        } else {
+            Depth::Whole
+        };
+        let mut of = Of::find(&visit, &records, &id, depth)?;
         // Budgets that would have let it in are found by compiling for an operator: what would be compiled is all there is.
         if let Of::Compile(gathered) = &mut of
             && visit.caller.grant.operator

@@ -7,6 +7,7 @@
 //! Connections are made when they are first needed, and looked over then: a server that is not there, or
 //! a schema that is not, or not of this version, is an error of the call that needed it.
 
+pub(crate) mod asked;
 mod pool;
 mod rows;
 mod tls;
@@ -41,6 +42,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0006_claims.sql"),
     include_str!("0007_sessions.sql"),
     include_str!("0008_waiting.sql"),
+    include_str!("0009_records.sql"),
 ];
 
 /// The comment on the schema, up to its version.

@@ -14,7 +14,7 @@ use tenure::time::{Instant, Interval};
 use tenure::{Digest, Error};
 
 use super::pool::Connection;
-use super::{Postgres, Trouble};
+use super::{Postgres, Trouble, asked};
 use crate::engine::{
     Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
     Tombstone, WriteRow, logged,
@@ -41,18 +41,6 @@ macro_rules! pair {
             "SELECT first, second, slot, tx_start, opened, tx_end, closed, body FROM pairs \
              WHERE tenant = $1 AND ",
             $condition
-        )
-    };
-}
-
-/// A record with the objects that it speaks of.
-macro_rules! record {
-    ($after:literal) => {
-        concat!(
-            "SELECT r.record, r.compiled_at, r.body, ARRAY(SELECT o.object FROM record_objects o \
-             WHERE o.tenant = $1 AND o.record = r.record ORDER BY o.object) \
-             FROM records r WHERE r.tenant = $1 AND ",
-            $after
         )
     };
 }
@@ -446,8 +434,7 @@ impl Read for Rows<'_> {
     }
 
     fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT object FROM objects WHERE tenant = $1 AND name = $2 ORDER BY place";
-        self.ids(sql, &[&name])
+        self.ids(asked::NAMED, &[&name])
     }
 
     fn head_labels(
@@ -460,10 +447,7 @@ impl Read for Rows<'_> {
                 let sql = "SELECT object, labels FROM objects WHERE tenant = $1 AND object = $2";
                 self.all(sql, &[&Id(id)], read)
             }
-            Err(name) => {
-                let sql = "SELECT object, labels FROM objects WHERE tenant = $1 AND name = $2 ORDER BY place";
-                self.all(sql, &[&name], read)
-            }
+            Err(name) => self.all(asked::NAMED_LABELS, &[&name], read),
         }
     }
 
@@ -741,7 +725,7 @@ impl Read for Rows<'_> {
     }
 
     fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error> {
-        self.one(record!("r.record = $2"), &[&id], record)
+        self.one(asked::RECORD, &[&id], record)
     }
 
     fn records(
@@ -749,13 +733,21 @@ impl Read for Rows<'_> {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error> {
-        let sql = "SELECT record, compiled_at FROM records WHERE tenant = $1 AND compiled_at <= $3 \
-                   AND (compiled_at < $3 OR record > $4) ORDER BY compiled_at DESC, record LIMIT $2";
         // Every id comes behind the empty text.
         let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
-        self.all(sql, &[&i64::from(most), &at, &id], |row| {
+        self.all(asked::RECORDS, &[&i64::from(most), &at, &id], |row| {
             Ok((get(row, 0)?, Instant::from_micros(get(row, 1)?)))
         })
+    }
+
+    fn records_whole(
+        &mut self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<RecordRow>, Error> {
+        let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
+        let values: Values<'_> = &[&i64::from(most), &at, &id];
+        self.all(asked::RECORDS_WHOLE, values, record)
     }
 
     fn records_of(
@@ -764,13 +756,9 @@ impl Read for Rows<'_> {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error> {
-        let sql = r#"SELECT record, compiled_at FROM records WHERE tenant = $1 AND record >= 'gw-' AND record < 'gw.'
-                   AND left(substring(body from '"session":"([^"\\]*)"'), 200) = left($5::text, 200)
-                   AND substring(body from '"session":"([^"\\]*)"') = $5::text
-                   AND compiled_at <= $3 AND (compiled_at < $3 OR record > $4)
-                   ORDER BY compiled_at DESC, record LIMIT $2"#;
         let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
-        self.all(sql, &[&i64::from(most), &at, &id, &session], |row| {
+        let values: Values<'_> = &[&i64::from(most), &at, &id, &session];
+        self.all(asked::RECORDS_OF, values, |row| {
             Ok((get(row, 0)?, Instant::from_micros(get(row, 1)?)))
         })
     }
@@ -786,23 +774,18 @@ impl Read for Rows<'_> {
     }
 
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error> {
-        let sql =
-            "SELECT log, max(number) FROM entries WHERE tenant = $1 GROUP BY log ORDER BY log";
-        self.all(sql, &[], |row| Ok((get(row, 0)?, number(row, 1)?)))
+        self.all(asked::LOGS, &[], |row| Ok((get(row, 0)?, number(row, 1)?)))
     }
 
     fn last(&mut self, log: &str) -> Result<u64, Error> {
-        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = $1 AND log = $2";
-        let found = self.all(sql, &[&log], |row| number(row, 0))?;
+        let found = self.all(asked::LAST, &[&log], |row| number(row, 0))?;
         Ok(found.first().copied().unwrap_or(0))
     }
 
     fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error> {
-        let sql = "SELECT number, body FROM entries \
-                   WHERE tenant = $1 AND log = $2 AND number >= $3 AND number < $4 ORDER BY number";
         let bound = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (start, end) = (bound(range.start), bound(range.end));
-        self.all(sql, &[&log, &start, &end], |row| {
+        self.all(asked::ENTRIES, &[&log, &start, &end], |row| {
             Ok((number(row, 0)?, get(row, 1)?))
         })
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use postgres::Row;
 use tenure::object::{ObjectId, RevisionId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind};
 
+use super::asked;
 use super::rows::{
     Id, Rows, Values, bytes, digests, ids, messages, micros, number, stamped, unreadable,
 };
@@ -364,8 +366,7 @@ impl Write for Rows<'_> {
                        FROM unnest($2::text[], $3::bigint[], $4::text[]) AS n \
                        ON CONFLICT (tenant, record) DO UPDATE SET body = excluded.body";
             self.execute(sql, &[&names, &times, &bodies])?;
-            let sql = "DELETE FROM record_objects WHERE tenant = $1 AND record = ANY($2)";
-            self.execute(sql, &[&names])?;
+            self.execute(asked::UNLINK, &[&names])?;
             let of = records.iter().flat_map(|record| {
                 record
                     .objects
@@ -380,26 +381,30 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
-    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error> {
-        let sql = "WITH dropped AS ( \
-                     DELETE FROM records r WHERE r.tenant = $1 AND (r.compiled_at < $2 OR r.record NOT IN \
-                     (SELECT k.record FROM records k WHERE k.tenant = $1 \
-                      ORDER BY k.compiled_at DESC, k.record LIMIT $3)) RETURNING r.record), \
-                   unlinked AS ( \
-                     DELETE FROM record_objects o USING dropped d \
-                     WHERE o.tenant = $1 AND o.record = d.record) \
-                   SELECT count(*) FROM dropped";
-        let before = before.map_or(i64::MIN, Instant::micros);
-        let keep = keep.and_then(|keep| i64::try_from(keep).ok());
-        let dropped = self.one(sql, &[&before, &keep], |row| number(row, 0))?;
-        Ok(dropped.unwrap_or(0))
+    fn old_records(
+        &mut self,
+        before: Option<Instant>,
+        keep: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<String>, Error> {
+        let most = i64::from(most);
+        let id = |row: &Row| row.try_get(0).map_err(|error| unreadable(&error));
+        if let Some(before) = before {
+            let old = self.all(asked::OLD_RECORDS, &[&before.micros(), &most], id)?;
+            if !old.is_empty() {
+                return Ok(old);
+            }
+        }
+        let Some(keep) = keep else {
+            return Ok(Vec::new());
+        };
+        let keep = i64::try_from(keep).unwrap_or(i64::MAX);
+        self.all(asked::OTHER_RECORDS, &[&keep, &most], id)
     }
 
     fn erase_records(&mut self, ids: &[String]) -> Result<(), Error> {
-        let unlink = "DELETE FROM record_objects WHERE tenant = $1 AND record = ANY($2)";
-        self.execute(unlink, &[&ids])?;
-        let drop = "DELETE FROM records WHERE tenant = $1 AND record = ANY($2)";
-        self.execute(drop, &[&ids])?;
+        self.execute(asked::UNLINK, &[&ids])?;
+        self.execute(asked::DROP, &[&ids])?;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! One connection writes, others read. Writers that come while a transaction is being made durable
 //! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
 
+mod asked;
 mod decode;
 mod file;
 mod places;
@@ -34,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0006_claims.sql"),
     include_str!("0007_sessions.sql"),
     include_str!("0008_waiting.sql"),
+    include_str!("0009_records.sql"),
 ];
 
 /// The number of connections that are kept for reading.

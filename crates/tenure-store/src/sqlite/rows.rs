@@ -15,7 +15,7 @@ use super::decode::{
     object, pair, record, stamp, summed, usage, version, whole,
 };
 use super::places::{MAX_PLACE, parse_ranges, ranges, search_row, words};
-use super::{Outside, failed, sum};
+use super::{Outside, asked, failed, sum};
 use crate::engine::{
     Answered, BeliefRow, DECIDED, Order, PairRow, PairRun, Read, RecordRow, Run, Stamp, Standing,
     Tombstone, WriteRow, logged,
@@ -269,9 +269,7 @@ impl Read for Rows<'_> {
 
     fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error> {
         let tenant = self.number()?;
-        let from = "FROM objects INDEXED BY objects_by_name \
-                    WHERE tenant = ?1 AND name = ?2 ORDER BY place";
-        let sql = summed("SELECT object", from, sum::OBJECT);
+        let sql = summed("SELECT object", asked::NAMED, sum::OBJECT);
         self.all(&sql, params![tenant, name], |row| {
             whole(row, 1)?;
             object(row, 0)
@@ -295,9 +293,7 @@ impl Read for Rows<'_> {
                 self.all(&sql, params![tenant, blob(id)], read)
             }
             Err(name) => {
-                let from = "FROM objects INDEXED BY objects_by_name \
-                            WHERE tenant = ?1 AND name = ?2 ORDER BY place";
-                let sql = summed(select, from, sum::OBJECT);
+                let sql = summed(select, asked::NAMED, sum::OBJECT);
                 self.all(&sql, params![tenant, name], read)
             }
         }
@@ -705,13 +701,12 @@ impl Read for Rows<'_> {
     }
 
     fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error> {
-        let from = "FROM records WHERE tenant = ?1 AND record = ?2";
-        let sql = summed("SELECT record, compiled_at, body", from, sum::RECORD);
+        let columns = "SELECT record, compiled_at, body";
+        let sql = summed(columns, asked::RECORD, sum::RECORD);
         let Some(mut record) = self.one(&sql, params![self.tenant, id], record)? else {
             return Ok(None);
         };
-        let from = "FROM record_objects WHERE tenant = ?1 AND record = ?2 ORDER BY object";
-        let sql = summed("SELECT object", from, sum::RECORD_OBJECT);
+        let sql = summed("SELECT object", asked::RECORD_OBJECTS, sum::RECORD_OBJECT);
         record.objects = self.all(&sql, params![self.tenant, id], |row| {
             whole(row, 1)?;
             object(row, 0)
@@ -724,9 +719,7 @@ impl Read for Rows<'_> {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error> {
-        let from = "FROM records WHERE tenant = ?1 AND compiled_at <= ?3 \
-                    AND (compiled_at < ?3 OR record > ?4) ORDER BY compiled_at DESC, record LIMIT ?2";
-        let sql = summed("SELECT record, compiled_at", from, sum::RECORD);
+        let sql = summed("SELECT record, compiled_at", asked::RECORDS, sum::RECORD);
         // Every id comes behind the empty text.
         let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
         self.all(&sql, params![self.tenant, most, at, id], |row| {
@@ -735,17 +728,24 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn records_whole(
+        &mut self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<RecordRow>, Error> {
+        let columns = "SELECT record, compiled_at, body";
+        let sql = summed(columns, asked::RECORDS, sum::RECORD);
+        let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
+        self.all(&sql, params![self.tenant, most, at, id], record)
+    }
+
     fn records_of(
         &mut self,
         session: &str,
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error> {
-        let from = "FROM records WHERE tenant = ?1 AND record >= 'gw-' AND record < 'gw.' \
-                    AND (CASE WHEN json_valid(body) THEN json_extract(body, '$.session') END) = ?5 \
-                    AND compiled_at <= ?3 AND (compiled_at < ?3 OR record > ?4) \
-                    ORDER BY compiled_at DESC, record LIMIT ?2";
-        let sql = summed("SELECT record, compiled_at", from, sum::RECORD);
+        let sql = summed("SELECT record, compiled_at", asked::RECORDS_OF, sum::RECORD);
         let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
         self.all(&sql, params![self.tenant, most, at, id, session], |row| {
             whole(row, 2)?;
@@ -764,9 +764,7 @@ impl Read for Rows<'_> {
     }
 
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error> {
-        let sql =
-            "SELECT log, max(number) FROM entries WHERE tenant = ?1 GROUP BY log ORDER BY log";
-        let logs: Vec<(String, u64)> = self.all(sql, [self.tenant], |row| {
+        let logs: Vec<(String, u64)> = self.all(asked::LOGS, [self.tenant], |row| {
             Ok((row.get(0)?, version(row, 1)?))
         })?;
         for (log, last) in &logs {
@@ -776,8 +774,9 @@ impl Read for Rows<'_> {
     }
 
     fn last(&mut self, log: &str) -> Result<u64, Error> {
-        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
-        let found = self.all(sql, params![self.tenant, log], |row| version(row, 0))?;
+        let found = self.all(asked::LAST, params![self.tenant, log], |row| {
+            version(row, 0)
+        })?;
         let last = found.first().copied().unwrap_or(0);
         if last > 0 {
             self.stands(log, last)?;
@@ -786,8 +785,7 @@ impl Read for Rows<'_> {
     }
 
     fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error> {
-        let from = "FROM entries WHERE tenant = ?1 AND log = ?2 AND number >= ?3 AND number < ?4 ORDER BY number";
-        let sql = summed("SELECT number, body", from, sum::ENTRY);
+        let sql = summed("SELECT number, body", asked::ENTRIES, sum::ENTRY);
         let bound = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let values = params![self.tenant, log, bound(range.start), bound(range.end)];
         self.all(&sql, values, |row| {

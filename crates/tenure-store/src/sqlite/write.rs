@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 use tenure::object::{ObjectId, RevisionId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 use super::decode::{blob, micros, stamp, version, whole};
 use super::places::{search_row, words};
 use super::rows::Rows;
-use super::sum;
+use super::{asked, sum};
 use crate::engine::{
     Answered, Change, ClaimKey, IndexRow, PairRow, Read as _, RecordRow, Stamp, Write,
 };
@@ -565,10 +565,7 @@ impl Write for Rows<'_> {
                 sql,
                 params![self.tenant, record.id, at.micros(), record.body],
             )?;
-            self.execute(
-                "DELETE FROM record_objects WHERE tenant = ?1 AND record = ?2",
-                params![self.tenant, record.id],
-            )?;
+            self.execute(asked::UNLINK, params![self.tenant, record.id])?;
             for id in &record.objects {
                 let sql = "INSERT INTO record_objects (tenant, object, record, sum) \
                            VALUES (?1, ?2, ?3, row_sum('record_objects', ?1, ?2, ?3)) ON CONFLICT DO NOTHING";
@@ -578,28 +575,32 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
-    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error> {
-        let old = "SELECT record FROM records WHERE tenant = ?1 AND (compiled_at < ?2 OR record NOT IN \
-                   (SELECT record FROM records WHERE tenant = ?1 ORDER BY compiled_at DESC, record LIMIT ?3))";
-        let before = before.map_or(i64::MIN, Instant::micros);
-        let keep = keep.map_or(-1, |keep| i64::try_from(keep).unwrap_or(-1));
-        let values = || (self.tenant, before, keep);
-        self.execute(
-            &format!("DELETE FROM record_objects WHERE tenant = ?1 AND record IN ({old})"),
-            values(),
-        )?;
-        let dropped = self.execute(
-            &format!("DELETE FROM records WHERE tenant = ?1 AND record IN ({old})"),
-            values(),
-        )?;
-        Ok(dropped as u64)
+    fn old_records(
+        &mut self,
+        before: Option<Instant>,
+        keep: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<String>, Error> {
+        let id = |row: &Row<'_>| row.get(0);
+        if let Some(before) = before {
+            let sql = format!("SELECT record {}", asked::OLD_RECORDS);
+            let old = self.all(&sql, params![self.tenant, before.micros(), most], id)?;
+            if !old.is_empty() {
+                return Ok(old);
+            }
+        }
+        let Some(keep) = keep else {
+            return Ok(Vec::new());
+        };
+        let sql = format!("SELECT record {}", asked::OTHER_RECORDS);
+        let keep = i64::try_from(keep).unwrap_or(i64::MAX);
+        self.all(&sql, params![self.tenant, keep, most], id)
     }
 
     fn erase_records(&mut self, ids: &[String]) -> Result<(), Error> {
-        for table in ["record_objects", "records"] {
-            let sql = format!("DELETE FROM {table} WHERE tenant = ?1 AND record = ?2");
+        for sql in [asked::UNLINK, asked::DROP] {
             for id in ids {
-                self.execute(&sql, params![self.tenant, id])?;
+                self.execute(sql, params![self.tenant, id])?;
             }
         }
         Ok(())
@@ -621,8 +622,9 @@ impl Write for Rows<'_> {
     }
 
     fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error> {
-        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
-        let last = self.one(sql, params![self.tenant, log], |row| version(row, 0))?;
+        let last = self.one(asked::LAST, params![self.tenant, log], |row| {
+            version(row, 0)
+        })?;
         if last.unwrap_or(0) != after {
             return Ok(false);
         }

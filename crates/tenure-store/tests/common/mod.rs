@@ -87,7 +87,7 @@ impl Home {
         server.create(&database);
         let url = server.url(&database);
         let store = Store::open(&url).unwrap();
-        assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(store.migrate().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         Home {
             store,
             url,

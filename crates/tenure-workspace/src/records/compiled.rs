@@ -11,8 +11,10 @@ use tenure::{Candidates, Digest, Request, Trace};
 use super::StoreRef;
 use super::pieces::Piece;
 
-/// The most objects that a record names of those that went in, and of those that stayed out.
-const MAX_NAMED: usize = 128;
+/// The most objects that a record names of those that went in.
+const MAX_IN: usize = 128;
+/// The most that it names of those that stayed out.
+const MAX_OUT: usize = 64;
 /// The most summaries that it names.
 const MAX_SUMMARIES: usize = 256;
 
@@ -84,7 +86,8 @@ pub struct ExchangeCompile {
 pub struct Choices {
     /// The number for each code of a reason, as traces have it.
     pub reasons: BTreeMap<String, u64>,
-    /// The first 128 of them: objects from outside the conversation, then its own messages.
+    /// Some of them, at most 128 that went in and 64 that stayed out: objects from outside the conversation, the nearest of
+    /// those that stayed out first, then its own messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<Chosen>,
 }
@@ -139,15 +142,21 @@ pub(crate) fn choices(
     let all = trace.verdicts.iter().zip(candidates.objects());
     let all: Vec<_> = all.enumerate().collect();
     let (talk, others) = all.split_at(own.min(all.len()));
+    let mut others = others.to_vec();
+    others.sort_by_key(|(at, (verdict, _))| {
+        let score = verdict.score.map(|score| score.composite);
+        let near = score.filter(|_| verdict.verdict != Ruling::Included);
+        (std::cmp::Reverse(near), *at)
+    });
     for (at, (verdict, object)) in others.iter().chain(talk) {
-        let choices = match verdict.verdict {
-            Ruling::Included => &mut included,
-            _ => &mut omitted,
+        let (choices, most) = match verdict.verdict {
+            Ruling::Included => (&mut included, MAX_IN),
+            _ => (&mut omitted, MAX_OUT),
         };
         decayed += u64::from(verdict.reason.is_age());
         let code = verdict.reason.code();
         *choices.reasons.entry(code.to_owned()).or_default() += 1;
-        if choices.named.len() < MAX_NAMED {
+        if choices.named.len() < most {
             choices.named.push(Chosen {
                 object_id: object.revision().object_id(),
                 name: clip(&verdict.name),
@@ -169,7 +178,9 @@ pub(crate) fn entity_conflicts(trace: &Trace) -> u64 {
             Note::AmbiguousAlias { .. } | Note::EntityUndecided { .. }
         )
     });
-    open.count() as u64
+    let rest = trace.rest.iter().flat_map(|rest| &rest.notes);
+    let rest = rest.filter(|(code, _)| matches!(&***code, "ambiguous_alias" | "entity_undecided"));
+    open.count() as u64 + rest.map(|(_, count)| u64::from(*count)).sum::<u64>()
 }
 
 /// Returns whether a claim was left out as one that is in question, and not for what others say better.

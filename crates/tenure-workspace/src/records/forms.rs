@@ -10,6 +10,7 @@ use tenure::section::{Section, Zone};
 use tenure::trace::{Note, ProviderUsage, Ruling};
 use tenure::{ContextObject, Digest, Error, Trace, Verdict};
 
+use super::look::objects_of;
 use super::{Records, StoredRecord, entity_conflicts, is_quarantined};
 
 /// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
@@ -43,6 +44,12 @@ fn validation(trace: &Trace) -> &'static str {
     } else {
         "CLEAN"
     }
+}
+
+/// The number of candidates without a verdict of their own that left for their age.
+fn left_of_age(trace: &Trace) -> usize {
+    let rest = trace.rest.iter().flat_map(|rest| rest.reasons.values());
+    rest.map(|left| left.aged as usize).sum()
 }
 
 /// The key that groups the requests of a tenant and project by their prefixes: the same for all that share the
@@ -81,7 +88,8 @@ impl Seen<'_> {
 }
 
 impl Records<'_> {
-    /// The record as a compile trace, with fixed field names. Unknown values are null.
+    /// The record as a compile trace, with fixed field names. Unknown values are null. Of many candidates, those that stayed
+    /// out are listed as far as the record has its verdict on them.
     ///
     /// # Errors
     ///
@@ -103,7 +111,7 @@ impl Records<'_> {
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
         let decayed = seen.iter().filter(|seen| seen.verdict.reason.is_age());
-        let decayed = decayed.count();
+        let decayed = decayed.count() + left_of_age(trace);
         Ok(json!({
             "trace_id": hex(record, 16),
             "request_id": record.record.record_id,
@@ -125,7 +133,7 @@ impl Records<'_> {
                 })).collect::<Vec<_>>(),
                 "retrieval_metadata": {
                     "query_hash": trace.inputs.request,
-                    "retrieved_candidate_count": trace.verdicts.len(),
+                    "retrieved_candidate_count": trace.candidates(),
                     "compiled_candidate_count": compiled.count(),
                     "context_precision_estimate": choice.and_then(|choice| choice.context_precision),
                 },
@@ -148,7 +156,7 @@ impl Records<'_> {
     }
 
     /// The record as the trace of a prefill: for each section what it was allocated and used, whether more wanted to
-    /// stand in it, and by how much what stands was made smaller; every item that stayed out, with its score.
+    /// stand in it, and by how much what stands was made smaller; every item that stayed out and has a verdict, with its score.
     ///
     /// # Errors
     ///
@@ -248,7 +256,7 @@ impl Records<'_> {
             text("tenure.input.digest", &trace.input_digest.to_string()),
             number("tenure.budget.tokens", u64::from(trace.budget)),
             number("tenure.payload.tokens", u64::from(trace.total_tokens)),
-            number("tenure.candidates", trace.verdicts.len() as u64),
+            number("tenure.candidates", trace.candidates() as u64),
         ];
         if let Some(digest) = trace.payload_digest {
             attributes.push(text("tenure.payload.digest", &digest.to_string()));
@@ -399,15 +407,12 @@ impl Records<'_> {
     /// The candidates of a record with their verdicts. What was erased has no object.
     fn seen<'r>(&self, record: &'r StoredRecord) -> Result<Vec<Seen<'r>>, Error> {
         let candidates = self.candidates_of(record)?;
-        let mut objects = candidates.objects().iter().peekable();
-        let verdicts = &record.record.trace.verdicts;
-        let seen = verdicts.iter().map(|verdict| Seen {
-            verdict,
-            object: objects
-                .next_if(|object| *object.name() == *verdict.name)
-                .cloned(),
-        });
-        Ok(seen.collect())
+        let trace = &record.record.trace;
+        let objects = objects_of(trace, &candidates).into_iter();
+        let seen = trace.verdicts.iter().zip(objects);
+        Ok(seen
+            .map(|(verdict, object)| Seen { verdict, object })
+            .collect())
     }
 }
 

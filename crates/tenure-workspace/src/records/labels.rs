@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tenure::error::{Error, nearest};
+use tenure::error::{Error, ErrorKind, nearest};
 use tenure::num::Score;
 use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::trace::{Reason, Ruling, Verdict};
+use tenure::trace::{Reason, Ruling, Trace, Verdict};
 
 use super::{Records, StoredRecord, unknown, unwritable};
 
@@ -89,6 +89,22 @@ impl StoredRecord {
 }
 
 impl Records<'_> {
+    /// The account of a record with the verdicts on these candidates; none where it has them all, or none of the others can be
+    /// made again.
+    fn with_verdicts_on(
+        &self,
+        record: &StoredRecord,
+        names: &[String],
+    ) -> Result<Option<Trace>, Error> {
+        let trace = &record.record.trace;
+        let has = |name: &String| trace.verdict(name).is_some();
+        if trace.rest.is_none() || names.iter().all(has) {
+            return Ok(None);
+        }
+        let names = names.iter().map(String::as_str).collect();
+        Ok(Some(self.whole(record)?.brief_with(&names)))
+    }
+
     /// Says which candidates of a compile mattered: all of them, by their names. What was said before is replaced.
     /// Returns the quality of the compile's choice.
     ///
@@ -97,9 +113,18 @@ impl Records<'_> {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such record, or no such candidate in
     /// it; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn label(&self, id: &str, relevant: Vec<String>, now: Instant) -> Result<Choice, Error> {
+        let read = self.get(id)?;
+        let whole = self.with_verdicts_on(&read, &relevant)?;
         let asked = id.to_owned();
         let labelled = self.tenant.change_record(id, move |row| {
             let mut kept = StoredRecord::read(&asked, row)?;
+            if let Some(account) = &whole {
+                if kept.record.trace != read.record.trace {
+                    let what = format!("the record `{}` was changed meanwhile", clip(&asked));
+                    return Err(Error::new(ErrorKind::Conflict, what).hint("try again"));
+                }
+                kept.record.trace = account.clone();
+            }
             let labels = Labels {
                 at: now,
                 relevant: relevant.clone(),

@@ -8,7 +8,8 @@ use tenure::inspect::QualityMetric;
 use tenure::num::Score;
 use tenure::time::Instant;
 use tenure::trace::{EpochCause, PolicyReport, ProviderUsage, Ruling, View};
-use tenure::{ContextObject, Error, Principal, Trace};
+use tenure::{Candidates, ContextObject, Error, Principal, Trace};
+use tenure_store::engine::RecordRow;
 
 use super::{EXCHANGE_PREFIX, ExchangeRecord, Records, StoredRecord};
 
@@ -32,6 +33,21 @@ pub enum Listed {
     Compile(Box<CompileLine>),
     /// A record that cannot be read.
     Unreadable(String),
+}
+
+impl Listed {
+    fn read(row: &RecordRow) -> Listed {
+        let read = if row.id.starts_with(EXCHANGE_PREFIX) {
+            let record = serde_json::from_str(&row.body);
+            record.map(|record| Listed::Exchange(Box::new(record)))
+        } else {
+            let line = CompileLine::read(&row.body);
+            line.map(|line| Listed::Compile(Box::new(line)))
+        };
+        read.unwrap_or_else(|error| {
+            Listed::Unreadable(format!("the record cannot be read: {error}"))
+        })
+    }
 }
 
 /// The part of a compile's record that a list shows.
@@ -157,17 +173,13 @@ impl Records<'_> {
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn lines(&self, after: Option<(&str, Instant)>, most: u32) -> Result<Vec<Line>, Error> {
-        let listed = match after {
-            None => self.tenant.records(most)?,
-            Some(after) => self.tenant.records_after(after, most)?,
-        };
-        let mut lines = Vec::with_capacity(listed.len());
-        for (id, at) in listed {
-            if let Some(what) = self.listed(&id)? {
-                lines.push(Line { id, at, what });
-            }
-        }
-        Ok(lines)
+        let rows = self.tenant.records_whole(after, most)?;
+        let lines = rows.into_iter().map(|row| Line {
+            what: Listed::read(&row),
+            id: row.id,
+            at: row.compiled_at,
+        });
+        Ok(lines.collect())
     }
 
     /// A record as a list has it; none where there is none of this id.
@@ -176,19 +188,7 @@ impl Records<'_> {
     ///
     /// As [`Records::lines`].
     pub fn listed(&self, id: &str) -> Result<Option<Listed>, Error> {
-        let Some(row) = self.tenant.record(id)? else {
-            return Ok(None);
-        };
-        let read = if id.starts_with(EXCHANGE_PREFIX) {
-            let record = serde_json::from_str(&row.body);
-            record.map(|record| Listed::Exchange(Box::new(record)))
-        } else {
-            let line = CompileLine::read(&row.body);
-            line.map(|line| Listed::Compile(Box::new(line)))
-        };
-        Ok(Some(read.unwrap_or_else(|error| {
-            Listed::Unreadable(format!("the record cannot be read: {error}"))
-        })))
+        Ok(self.tenant.record(id)?.as_ref().map(Listed::read))
     }
 
     /// A recorded compile in one of the two views, without its objects.
@@ -214,36 +214,84 @@ impl Records<'_> {
     ///
     /// As [`Records::get`]; the caller's view needs the record's policy and objects, and fails where they are gone.
     pub fn look(&self, id: &str, view: View) -> Result<Look, Error> {
-        let record = self.get(id)?;
+        self.look_at(self.get(id)?, view)
+    }
+
+    /// The same with the verdict on every candidate, also where the record has a brief account.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::look`] and [`Records::whole`].
+    pub fn look_whole(&self, id: &str, view: View) -> Result<Look, Error> {
+        let mut record = self.get(id)?;
+        record.record.trace = self.whole(&record)?.into_owned();
+        self.look_at(record, view)
+    }
+
+    fn look_at(&self, record: StoredRecord, view: View) -> Result<Look, Error> {
         let candidates = self.candidates_of(&record);
-        let trace = &record.record.trace;
-        let mut objects = BTreeMap::new();
-        if let Ok(candidates) = &candidates {
-            let mut left = candidates.objects().iter().peekable();
-            let mut place = 0;
-            for verdict in &trace.verdicts {
-                let object = left.next_if(|object| *object.name() == *verdict.name);
-                if view == View::Caller && verdict.verdict == Ruling::Denied {
-                    continue;
-                }
-                if let Some(object) = object {
-                    objects.insert(place, Arc::clone(object));
-                }
-                place += 1;
-            }
-        }
         let trace = match view {
-            View::Operator => trace.clone(),
+            View::Operator => record.record.trace.clone(),
+            View::Caller => self.whole(&record)?.into_owned(),
+        };
+        let found = match &candidates {
+            Ok(candidates) => objects_of(&trace, candidates),
+            Err(_) => vec![None; trace.verdicts.len()],
+        };
+        let (trace, found) = match view {
+            View::Operator => (trace, found),
             View::Caller => {
                 let policy = self.policy_of(&record)?;
                 let principal = &record.inputs.request.principal;
-                trace.caller_view(&policy, principal, &*candidates?)
+                let mut seen = trace.caller_view(&policy, principal, &*candidates?);
+                if record.record.trace.rest.is_some() {
+                    seen = seen.brief();
+                }
+                let open = trace.verdicts.iter().zip(found);
+                let open = open.filter(|(verdict, _)| verdict.verdict != Ruling::Denied);
+                let mut open: Vec<_> = open.map(|(_, object)| object).collect();
+                if let Some(rest) = &seen.rest {
+                    let kept = rest.places.iter().map(|place| open[*place as usize].take());
+                    open = kept.collect();
+                }
+                (seen, open)
             }
         };
+        let objects = found.into_iter().enumerate();
+        let objects = objects
+            .filter_map(|(at, object)| Some((at, object?)))
+            .collect();
         Ok(Look {
             record,
             trace,
             objects,
         })
     }
+}
+
+/// The object of each verdict of an account, as far as it is there. Of what was erased since, only the number is known: an
+/// object stands no later among the candidates than it stood, and earlier by no more than these.
+pub(super) fn objects_of(
+    trace: &Trace,
+    candidates: &Candidates,
+) -> Vec<Option<Arc<ContextObject>>> {
+    let all = candidates.objects();
+    let gone = trace.candidates().saturating_sub(all.len());
+    let place = |at: usize| match &trace.rest {
+        Some(rest) => rest.places.get(at).map_or(at, |place| *place as usize),
+        None => at,
+    };
+    let mut next = 0;
+    let verdicts = trace.verdicts.iter().enumerate();
+    let found = verdicts.map(|(at, verdict)| {
+        let last = place(at);
+        let first = last.saturating_sub(gone).max(next);
+        let among = all.get(first..all.len().min(last + 1))?;
+        let found = among
+            .iter()
+            .position(|object| *object.name() == *verdict.name)?;
+        next = first + found + 1;
+        among.get(found).cloned()
+    });
+    found.collect()
 }

@@ -10,20 +10,23 @@ mod money;
 mod pieces;
 mod relayed;
 mod replay;
+mod used;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tenure::object::{Access, ObjectId, Overrides, Status, Usage};
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::{
     ChatTemplate, CompileRecord, ContextObject, Digest, Envelope, Error, Facts, Outcome, Policy,
-    Request, Unfetched,
+    Request, Unfetched, Without,
 };
+use tenure_adapters::embed::builtin_model;
 use tenure_store::engine::RecordRow;
 use tenure_store::{KeptRecord, Tenant};
 
@@ -79,6 +82,9 @@ pub struct Inputs {
     /// The answers of the outside.
     #[serde(default)]
     pub facts: Facts,
+    /// The vectors of the built-in table that are not kept, since it gives them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<Without>,
     /// The objects that were not of the store: the digest of each one's published form, which is stored with the
     /// record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -122,7 +128,11 @@ pub struct StoreRef {
     /// The instant that was looked from, where it was not that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Instant>,
-    /// The usage buckets that were not 0.
+    /// The usage buckets by the places of their objects in the store: a letter for each place, `A` for bucket 0, and how often
+    /// it is repeated.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub used: String,
+    /// The usage buckets that were not 0, in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub buckets: BTreeMap<ObjectId, u8>,
     /// The store's objects that a source replaced.
@@ -140,15 +150,26 @@ impl StoreRef {
         let Some(last) = part.tenant.written(part.version)? else {
             return Ok(None);
         };
-        let buckets = stored.iter().filter_map(|object| {
-            let bucket = object.usage().bucket();
-            (bucket > 0).then(|| (object.revision().object_id(), bucket))
-        });
+        let mut placed = Vec::new();
+        let mut buckets = BTreeMap::new();
+        for object in stored.iter().filter(|object| object.usage().bucket() > 0) {
+            let (id, bucket) = (object.revision().object_id(), object.usage().bucket());
+            let resident = part.resident.as_ref();
+            match resident.and_then(|resident| resident.place_of(id)) {
+                Some(place) => placed.push((place, bucket)),
+                None => {
+                    buckets.insert(id, bucket);
+                }
+            }
+        }
+        // Of one object several revisions may hold, each for its time.
+        placed.dedup();
         Ok(Some(StoreRef {
             version: part.version,
             at: last.at,
             known: part.known,
-            buckets: buckets.collect(),
+            used: used::written(placed),
+            buckets,
             replaced: part.replaced.clone(),
         }))
     }
@@ -207,11 +228,13 @@ impl Records<'_> {
             blobs.push(body);
         }
         let stored = &objects[job.gathered.sources..];
+        let (facts, without) = job.facts.without(&builtin_model()?);
         let inputs = Inputs {
             request: job.request.clone(),
             policy: policy_digest,
             template,
-            facts: job.facts.clone(),
+            facts,
+            without,
             sources,
             unfetched: job.gathered.unfetched.clone(),
             registry: job.gathered.registry.clone(),
@@ -226,6 +249,7 @@ impl Records<'_> {
             if page > 0 {
                 record.record_id = format!("{}-{page}", record.record_id);
             }
+            record.trace = compiled.trace.brief();
             let kept = StoredRecord {
                 version: STORED_RECORD_VERSION,
                 envelope: Envelope {
@@ -243,10 +267,7 @@ impl Records<'_> {
                     id: kept.record.record_id.clone(),
                     compiled_at: job.compiled_at,
                     body: serde_json::to_string(&kept).map_err(unwritable)?,
-                    objects: stored
-                        .iter()
-                        .map(|object| object.revision().object_id())
-                        .collect(),
+                    objects: spoken_of(&kept, stored)?,
                 },
                 // Each page refers to the same texts.
                 texts: std::mem::take(&mut blobs),
@@ -259,7 +280,7 @@ impl Records<'_> {
         Ok(ids)
     }
 
-    /// A record as it is stored.
+    /// A record as it is stored. Its account is a brief one where there were many candidates ([`Records::whole`]).
     ///
     /// # Errors
     ///
@@ -327,7 +348,7 @@ fn used(job: &Recording<'_>, stored: &[Arc<ContextObject>]) -> Vec<(ObjectId, Us
         last_used: Some(job.compiled_at),
         last_confirmed: None,
     };
-    let mut used = std::collections::BTreeSet::new();
+    let mut used = BTreeSet::new();
     for compiled in job.outcome.compiled() {
         let verdicts = compiled.trace.verdicts.iter().skip(job.gathered.sources);
         for (verdict, object) in verdicts.zip(stored) {
@@ -337,6 +358,34 @@ fn used(job: &Recording<'_>, stored: &[Arc<ContextObject>]) -> Vec<(ObjectId, Us
         }
     }
     used.into_iter().map(|id| (id, usage)).collect()
+}
+
+/// The objects of the store that a record names.
+fn spoken_of(record: &StoredRecord, stored: &[Arc<ContextObject>]) -> Result<Vec<ObjectId>, Error> {
+    let mut said = BTreeSet::new();
+    let account = serde_json::to_value((
+        &record.record.trace,
+        &record.envelope,
+        &record.inputs.request,
+    ));
+    each_text(&account.map_err(unwritable)?, &mut |text| {
+        said.insert(text.to_owned());
+    });
+    let of = stored.iter().filter(|object| {
+        let id = object.revision().object_id();
+        said.contains(object.name()) || said.contains(&id.to_string())
+    });
+    let of: BTreeSet<ObjectId> = of.map(|object| object.revision().object_id()).collect();
+    Ok(of.into_iter().collect())
+}
+
+fn each_text(value: &Value, each: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(values) => values.iter().for_each(|value| each_text(value, each)),
+        Value::Object(fields) => fields.values().for_each(|value| each_text(value, each)),
+        _ => {}
+    }
 }
 
 /// The object with a usage bucket that was noted.

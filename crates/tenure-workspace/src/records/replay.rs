@@ -1,6 +1,7 @@
 //! Replay: a stored compile made again, and what that proves.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,12 +10,12 @@ use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::trace::InputDigests;
 use tenure::{
-    Candidates, ChatTemplate, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument,
-    Policy, World,
+    Candidates, ChatTemplate, Compiled, ContextObject, Digest, Error, ErrorKind, Facts,
+    ObjectDocument, Policy, Request, Trace, World,
 };
 use tenure_store::Tenant;
 
-use super::{Inputs, Records, StoreRef, StoredRecord, with_bucket};
+use super::{Inputs, Records, StoreRef, StoredRecord, used, with_bucket};
 use crate::stored::merge;
 
 /// The proof that a replay gives.
@@ -120,10 +121,10 @@ impl Records<'_> {
         } = self.prepared(record)?;
         let mut request = record.inputs.request.clone();
         request.dry_run = false;
-        let facts = &record.inputs.facts;
-        let verdicts = record.record.trace.verdicts.len();
+        let facts = self.facts_of(record, &request, &candidates)?;
+        let verdicts = record.record.trace.candidates();
         let erased = verdicts.saturating_sub(candidates.len());
-        let outcome = tenure::compile(&world, &policy, &request, &candidates, facts)?;
+        let outcome = tenure::compile(&world, &policy, &request, &candidates, &facts)?;
         let compiled = outcome.compiled().nth(record.page as usize).cloned();
         let compiled = compiled.ok_or_else(|| {
             Error::input(format!(
@@ -136,6 +137,42 @@ impl Records<'_> {
             erased,
             compiled,
         })
+    }
+
+    /// The whole account of a recorded compile: where the record has a brief one, the compile is made again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::replay`]; [`ErrorKind::Input`] when what is made again has another account, such as one of another
+    /// compiler, or one without what was erased since.
+    pub fn whole<'r>(&self, record: &'r StoredRecord) -> Result<Cow<'r, Trace>, Error> {
+        let trace = &record.record.trace;
+        let Some(rest) = &trace.rest else {
+            return Ok(Cow::Borrowed(trace));
+        };
+        let made = self.make_again(record)?.compiled.trace;
+        if made.digest() == rest.whole {
+            return Ok(Cow::Owned(made));
+        }
+        let left: u32 = rest.reasons.values().map(|left| left.candidates).sum();
+        Err(Error::input(format!(
+            "the record has a brief account, and the compile cannot be made again: of {left} of {} candidates only their \
+             number is known",
+            trace.candidates()
+        ))
+        .hint("`tenure replay` says what has changed since"))
+    }
+
+    /// The answers of the outside, and those that the built-in table gives again.
+    fn facts_of(
+        &self,
+        record: &StoredRecord,
+        request: &Request,
+        candidates: &Candidates,
+    ) -> Result<Facts, Error> {
+        let Inputs { facts, without, .. } = &record.inputs;
+        self.workspace
+            .answer_again(facts, *without, request, candidates)
     }
 
     /// The inputs of a recorded compile, as far as they are there.
@@ -183,9 +220,13 @@ impl Records<'_> {
             policy,
             candidates,
         } = self.prepared(record)?;
-        let Inputs { request, facts, .. } = &record.inputs;
-        let trace = &record.record.trace;
-        why_not(&world, &policy, request, &candidates, facts, trace, name)
+        let request = &record.inputs.request;
+        let facts = self.facts_of(record, request, &candidates)?;
+        let trace = match record.record.trace.verdict(name) {
+            Some(_) => Cow::Borrowed(&record.record.trace),
+            None => self.whole(record)?,
+        };
+        why_not(&world, &policy, request, &candidates, &facts, &trace, name)
     }
 
     /// The candidates that a record names, as far as they are there.
@@ -239,12 +280,16 @@ pub(super) fn of_store(
     let known = store.known.unwrap_or(store.at);
     let resident = tenant.load_for_replay(known, store.at)?;
     let (merged, _) = merge(sources, resident.candidates());
-    if store.buckets.is_empty() {
+    if store.buckets.is_empty() && store.used.is_empty() {
         return Ok(merged);
     }
+    let used = used::read(&store.used)
+        .ok_or_else(|| Error::damaged("how much its objects had been used cannot be read"))?;
+    let used: BTreeMap<u64, u8> = used.into_iter().collect();
     let count = |_, object: &Arc<ContextObject>| {
-        let bucket = store.buckets.get(&object.revision().object_id());
-        Some(match bucket {
+        let id = object.revision().object_id();
+        let placed = resident.place_of(id).and_then(|place| used.get(&place));
+        Some(match placed.or_else(|| store.buckets.get(&id)) {
             Some(bucket) => with_bucket(object, *bucket),
             None => Arc::clone(object),
         })
@@ -332,6 +377,8 @@ fn compare(record: StoredRecord, made: Repeated) -> Result<Replay, Error> {
     let envelope = &compiled.envelope;
     let same_payload = envelope.payload_digest == trace.payload_digest
         || trace.payload_digest.is_none() && envelope.sections == record.envelope.sections;
+    let whole = trace.rest.as_ref().map(|rest| rest.whole);
+    let same_account = whole.is_none_or(|whole| whole == compiled.trace.digest());
     if !same_payload && erased == 0 {
         return Err(differs(&world, &record, &compiled));
     }
@@ -355,7 +402,9 @@ fn compare(record: StoredRecord, made: Repeated) -> Result<Replay, Error> {
         }
     }
     let proof = match (same_payload, erased) {
-        (true, _) if compiled.trace.input_digest == trace.input_digest => Proof::Whole,
+        (true, _) if compiled.trace.input_digest == trace.input_digest && same_account => {
+            Proof::Whole
+        }
         (true, _) => Proof::Payload,
         (false, _) if unproven.is_empty() => Proof::Rest,
         (false, _) => Proof::Partial,

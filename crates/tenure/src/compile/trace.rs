@@ -3,6 +3,7 @@
 //! A trace is pure: the same inputs give the same trace, byte for byte. What only the outside knows
 //! (ids, instants, latencies, the provider's usage) goes into a [`CompileRecord`] around it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -218,6 +219,12 @@ pub enum Note {
 }
 
 impl Note {
+    /// The code, as JSON has it.
+    pub fn code(&self) -> String {
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written["code"].as_str().unwrap_or_default().to_owned()
+    }
+
     /// The finding in words.
     pub fn sentence(&self) -> String {
         match self {
@@ -533,7 +540,7 @@ pub struct Trace {
     /// left of their relevance) · tokens. The first 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evicted: Vec<Evicted>,
-    /// One verdict for each candidate, in their order.
+    /// One verdict for each candidate, in their order; in a brief account those on what went in and on what was near.
     pub verdicts: Vec<Verdict>,
     /// The findings of each subquery of the request's retrieval plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -556,6 +563,43 @@ pub struct Trace {
     /// The view: the caller's, from `admitted` on, or the operator's, with everything.
     #[serde(default)]
     pub view: View,
+    /// The candidates without a verdict here; none where there is one for each ([`Trace::brief`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
+}
+
+/// The part of an account that a brief one leaves out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rest {
+    /// The candidates that have no verdict here, by the code of their reason.
+    pub reasons: BTreeMap<String, Left>,
+    /// The place of each verdict that is here among all candidates. Places elsewhere in the account count the verdicts that
+    /// are here.
+    pub places: Vec<u32>,
+    /// The digest of the whole account.
+    pub whole: Digest,
+    /// The number of further sources that were not fetched.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub unfetched: u32,
+    /// The number of further findings, by their codes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, u32>,
+}
+
+/// Candidates that left for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Left {
+    /// The ruling.
+    pub verdict: Ruling,
+    /// Their number.
+    pub candidates: u32,
+    /// Their tokens.
+    pub tokens: u64,
+    /// The number of those that left for their age.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub aged: u32,
 }
 
 /// The reader of a trace.

@@ -13,7 +13,7 @@ use crate::base::num::Score;
 use crate::condense::code::Elidable;
 use crate::input::candidates::Candidates;
 use crate::object::RevisionId;
-use crate::rank::vectors::{Vector, Vectors, VectorsForm};
+use crate::rank::vectors::{Vector, VectorModel, Vectors, VectorsForm};
 
 /// A question for the outside, about a settled object only: nothing hidden reaches an outside model.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
@@ -250,6 +250,32 @@ impl Facts {
         Ok(())
     }
 
+    /// The same without the vectors of a model, which whoever has it can make again; and whether there were any among the
+    /// vectors or beside them.
+    pub fn without(&self, model: &VectorModel) -> (Facts, Option<Without>) {
+        let are = |sets: &[Arc<Vectors>]| sets.first().is_some_and(|set| set.model() == model);
+        let (vectors, beside) = (are(&self.vectors), are(&self.beside));
+        let facts = Facts {
+            vectors: if vectors {
+                Vec::new()
+            } else {
+                self.vectors.clone()
+            },
+            beside: if beside {
+                Vec::new()
+            } else {
+                self.beside.clone()
+            },
+            answers: self.answers.clone(),
+        };
+        let without = match (vectors, beside) {
+            (true, _) => Some(Without::Vectors),
+            (false, true) => Some(Without::Beside),
+            (false, false) => None,
+        };
+        (facts, without)
+    }
+
     /// The vectors of the built-in table that stand beside the others.
     pub fn beside(&self) -> &[Arc<Vectors>] {
         &self.beside
@@ -285,6 +311,16 @@ impl Facts {
         }
         Digest::of(&serde_json::to_vec(&self.answers).unwrap_or_default())
     }
+}
+
+/// The vectors that facts are without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Without {
+    /// All vectors.
+    Vectors,
+    /// Those that stand beside the others.
+    Beside,
 }
 
 fn are_of_one(known: &[Arc<Vectors>], vectors: &Vectors) -> Result<(), Error> {
@@ -337,7 +373,6 @@ pub(crate) struct Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rank::vectors::VectorModel;
 
     fn of(model: &str) -> Arc<Vectors> {
         let model = VectorModel {

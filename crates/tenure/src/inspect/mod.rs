@@ -1,5 +1,6 @@
 //! Looking into a compile: two views, differences, and what would have let something in.
 
+mod brief;
 mod diff;
 mod lint;
 mod quality;

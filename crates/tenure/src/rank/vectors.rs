@@ -177,6 +177,11 @@ impl Vectors {
         (self.texts[place] == *text).then_some(place)
     }
 
+    /// The digests of the texts, in the order in which they were added.
+    pub fn texts(&self) -> impl ExactSizeIterator<Item = &Digest> {
+        self.texts.iter()
+    }
+
     /// The components of a text's vector.
     pub fn get(&self, text: &Digest) -> Option<&[i8]> {
         Some(self.at(self.find(text, self.len())?).components)

@@ -824,6 +824,7 @@ fn trace(
         quality: Vec::new(),
         forecast: None,
         view: View::Operator,
+        rest: None,
     }
 }
 
