@@ -1,7 +1,7 @@
 //! Addresses on the web, as browsers read them.
 
 /// Returns whether this is the address of something on the web.
-pub(crate) fn is_web(uri: &str) -> bool {
+pub fn is_web(uri: &str) -> bool {
     parts(uri).is_some()
 }
 
