@@ -310,12 +310,6 @@ fn what_an_agent_writes_passes_the_gate(store: Store) {
         let told = home.refused(ada, "write", &block);
         assert!(told.contains("the block has"), "{told}");
     }
-    let said = home.done(
-        ada,
-        "propose",
-        &json!({ "name": "p", "content": "Open\u{e0041}\u{e0042} it." }),
-    );
-    assert!(said["note"].to_string().contains("hidden"), "{said}");
     // What came from one site is read for that site alone.
     let block = json!({
         "name": "plugh", "content": "The plugh price is 7 coins.", "source": "https://a.example/prices",

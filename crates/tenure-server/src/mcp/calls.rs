@@ -613,11 +613,5 @@ fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
         state: state.term(),
         id: is_shown.then(|| object.object_id.to_string()),
         name: object.name.clone().filter(|_| is_shown),
-        note: object
-            .note
-            .as_ref()
-            .filter(|_| is_shown)
-            .map(to_value)
-            .transpose()?,
     })
 }

@@ -250,9 +250,6 @@ pub(super) struct ProposedForm {
     /// Its name: one that is made from its content, where none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
-    /// What was found in its texts, such as hidden characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) note: Option<Value>,
 }
 
 #[derive(Serialize, JsonSchema)]
