@@ -90,6 +90,11 @@ impl Access {
         self.takes_tokens() || self.has_keys()
     }
 
+    /// Returns the user whom the key of an id speaks for, as far as the keys are known.
+    pub(crate) fn user_of(&self, id: &str) -> Option<String> {
+        self.known().user_of(id).map(str::to_owned)
+    }
+
     /// Returns whether this is a key that opens something now.
     pub(crate) fn knows(&self, shown: &str, now: Instant) -> bool {
         self.known().open(shown, now).is_some()

@@ -78,6 +78,7 @@ impl App {
                 fail_closed: options.fail_closed,
                 rejects: options.rejects,
                 resolvers: options.resolvers,
+                own_proposals: options.own_proposals,
                 hosts: options.hosts,
                 limits,
                 originals: options.originals,

@@ -49,6 +49,7 @@ mod inspect;
 mod jwt;
 mod mcp;
 mod options;
+mod owned;
 mod probe;
 mod protocol;
 mod rates;

@@ -56,6 +56,8 @@ pub struct Options {
     /// The roles whose users decide between claims that cannot both hold, as far as they may see both; without any, operators
     /// alone do.
     pub resolvers: Vec<String>,
+    /// Whether reviewers decide on what they proposed themselves.
+    pub own_proposals: bool,
     /// The names that the server is called by, besides addresses and `localhost`.
     pub hosts: Vec<String>,
     /// The limits of sizes and times.
@@ -101,6 +103,7 @@ impl Options {
             fail_closed: false,
             rejects: Vec::new(),
             resolvers: Vec::new(),
+            own_proposals: false,
             hosts: Vec::new(),
             limits: Limits::default(),
             audit: None,
@@ -148,6 +151,7 @@ pub(crate) struct Settings {
     pub(crate) fail_closed: bool,
     pub(crate) rejects: Vec<OutputFault>,
     pub(crate) resolvers: Vec<String>,
+    pub(crate) own_proposals: bool,
     pub(crate) hosts: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) originals: Option<PathBuf>,

@@ -230,6 +230,23 @@ fn a_reader_sees_what_they_could_have_asked_for() {
     assert_eq!(scene.page("/inspect/registries/x", &scene.ann).status, 404);
     assert_eq!(scene.page("/inspect/objects/x", &scene.ann).status, 404);
     assert_eq!(scene.page("/inspect/sessions/x", &scene.ann).status, 404);
+    // A path without a page is one that says so, with the headers of all.
+    for path in [
+        "/inspect/",
+        "/inspect/nothing",
+        "/inspect/records/",
+        "/inspect/a/b?c=d",
+    ] {
+        let nowhere = scene.page(path, &scene.ann);
+        assert_eq!(nowhere.status, 404, "{path}");
+        for header in [
+            "content-security-policy",
+            "x-frame-options",
+            "referrer-policy",
+        ] {
+            assert!(nowhere.header(header).is_some(), "{path}: {header}");
+        }
+    }
 }
 
 #[test]

@@ -103,7 +103,9 @@ pub use carried::{
 };
 pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
-pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
+pub use erase::{
+    Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
+};
 pub use evidence::{BeliefWithEvidence, Link, Silence, Weakening};
 pub use expiry::Weakened;
 pub use export::{ExportLine, NotExported};

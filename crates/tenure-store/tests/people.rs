@@ -6,7 +6,7 @@ use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::{Digest, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
-use tenure_store::{Person, Relation, Tenant, Writing};
+use tenure_store::{Person, Place, Relation, Subject, Tenant, Writing};
 
 on_both_engines!(
     everything_that_is_kept_of_a_person_is_listed,
@@ -15,6 +15,9 @@ on_both_engines!(
     a_person_leaves_the_registry_of_entities,
     nobody_is_not_erased,
     texts_that_others_name_stay,
+    what_came_under_a_persons_key_is_theirs,
+    a_session_that_others_spoke_in_is_nobodys,
+    what_names_a_person_is_known_until_nothing_does,
 );
 
 fn quietly() -> Writing {
@@ -267,4 +270,156 @@ fn texts_that_others_name_stay(home: &Home) {
     acme.erase_person("bob", &quietly()).unwrap();
     let left = texts.iter().map(|text| acme.blob(*text).unwrap().is_some());
     assert_eq!(left.collect::<Vec<_>>(), [false, false, true]);
+}
+
+fn ada(keys: &[&str]) -> Subject {
+    Subject {
+        name: "ada".into(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    }
+}
+
+fn what_came_under_a_persons_key_is_theirs(home: &Home) {
+    let acme = home.tenant("acme");
+    session(
+        &acme,
+        "s1",
+        None,
+        document("s1-2", "My knee hurts when it rains."),
+    );
+    session(
+        &acme,
+        "s2",
+        Some("ada"),
+        document("s2-2", "It hurts still."),
+    );
+    // Records of a time when they said no user, and those that say one.
+    keep(
+        &acme,
+        "gw-1",
+        1,
+        &json!({ "session": "s1", "key": "k1" }),
+        &[],
+    );
+    keep(&acme, "gw-2", 2, &json!({ "key": "k1" }), &[]);
+    keep(
+        &acme,
+        "gw-3",
+        3,
+        &json!({ "key": "gone", "user": "ada" }),
+        &[],
+    );
+    keep(
+        &acme,
+        "gw-4",
+        4,
+        &json!({ "key": "k2", "user": "bob" }),
+        &[],
+    );
+    // A key says less than the user that a record names.
+    keep(
+        &acme,
+        "gw-5",
+        5,
+        &json!({ "key": "k1", "user": "bob" }),
+        &[],
+    );
+    let without = acme.person("ada").unwrap();
+    let expected = [("gw-3", Relation::User), ("s2", Relation::User)];
+    let owned = |list: &[(&str, Relation)]| -> Vec<(String, Relation)> {
+        list.iter()
+            .map(|(name, of)| ((*name).to_owned(), *of))
+            .collect()
+    };
+    assert_eq!(listed(&without), owned(&expected));
+    assert_eq!(without.ownerless_sessions, 1);
+    let known = acme.person(ada(&["k1"])).unwrap();
+    let expected = ["gw-1", "gw-2", "gw-3", "s1", "s2"].map(|name| (name, Relation::User));
+    assert_eq!(listed(&known), owned(&expected));
+    assert_eq!(known.ownerless_sessions, 0);
+    assert_eq!(known.mentions.len(), 1);
+    assert_eq!(
+        (known.mentions[0].place, &*known.mentions[0].id),
+        (Place::Key, "k1")
+    );
+
+    acme.erase_person(ada(&["k1"]), &quietly()).unwrap();
+    let records = acme.records(9).unwrap().into_iter();
+    let records: Vec<String> = records.map(|record| record.0).collect();
+    assert_eq!(records, ["gw-5", "gw-4"]);
+    assert!(acme.logs().unwrap().is_empty());
+    // Her key speaks for her still, so she is not unknown.
+    let left = acme.person(ada(&["k1"])).unwrap();
+    assert!(left.has_nothing() && !left.is_unknown());
+    assert!(acme.erase_person(ada(&["k1"]), &quietly()).is_ok());
+    assert!(acme.person("ada").unwrap().is_unknown());
+}
+
+fn a_session_that_others_spoke_in_is_nobodys(home: &Home) {
+    let acme = home.tenant("acme");
+    session(
+        &acme,
+        "shared",
+        None,
+        document("said", "Good day to all of you."),
+    );
+    keep(
+        &acme,
+        "gw-1",
+        1,
+        &json!({ "session": "shared", "key": "k1" }),
+        &[],
+    );
+    keep(
+        &acme,
+        "gw-2",
+        2,
+        &json!({ "session": "shared", "key": "k2" }),
+        &[],
+    );
+    let known = acme.person(ada(&["k1"])).unwrap();
+    assert!(known.sessions.is_empty());
+    assert_eq!(known.ownerless_sessions, 1);
+    acme.erase_person(ada(&["k1"]), &quietly()).unwrap();
+    let left = acme.person(ada(&["k1"])).unwrap();
+    assert_eq!((left.records.len(), left.ownerless_sessions), (0, 1));
+    assert_eq!(acme.entries("session/shared", 0).unwrap().len(), 2);
+}
+
+fn what_names_a_person_is_known_until_nothing_does(home: &Home) {
+    let acme = home.tenant("acme");
+    let block = of_user("scratch", "A thought of mine, for later.", "ada");
+    let wrote = json!({ "op": "write", "object": block });
+    let decided = json!({ "op": "note", "by": "ada" });
+    acme.append("registry/main", 0, vec![wrote.to_string()])
+        .unwrap();
+    acme.append("judged", 0, vec![decided.to_string()]).unwrap();
+    let tagged = ObjectDocument {
+        tags: vec!["ada".into()],
+        ..document("team", "Those who keep the boiler warm.")
+    };
+    put(&acme, vec![tagged]);
+    keep(&acme, "other", 6, &asked_by("bob", "ada"), &[]);
+    let places = |person: &Person| -> Vec<Place> {
+        person
+            .mentions
+            .iter()
+            .map(|mention| mention.place)
+            .collect()
+    };
+    let known = acme.person("ada").unwrap();
+    assert_eq!(places(&known), [Place::Log, Place::Object, Place::Record]);
+    assert_eq!(known.mentions[0].id, "judged");
+    acme.erase_person("ada", &quietly()).unwrap();
+    let left = acme.person("ada").unwrap();
+    assert!(left.has_nothing() && !left.is_unknown());
+    assert_eq!(places(&left), places(&known));
+    // The stand-in for what was hers is a user's still, and does not say whose.
+    let entries = acme.entries("registry/main", 0).unwrap();
+    let entries = format!("{entries:?}");
+    assert!(
+        entries.contains("user_id") && !entries.contains("ada"),
+        "{entries}"
+    );
+    assert!(acme.check().unwrap().is_empty());
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tenure::Error;
 use tenure::object::ObjectId;
-use tenure_store::{Person, Tenant, Writing, Written};
+use tenure_store::{Person, Subject, Tenant, Writing, Written};
 
 use crate::sessions::Session;
 
@@ -13,9 +13,9 @@ pub enum Erase {
     /// These objects.
     Objects(Vec<ObjectId>),
     /// Everything that is about this person.
-    Subject(String),
+    Subject(Subject),
     /// Everything that is about this person, and everything that is theirs.
-    Person(String),
+    Person(Subject),
     /// This session, whole.
     Session(String),
     /// Messages of a session.
@@ -33,7 +33,8 @@ pub struct Erased {
     /// The write.
     #[serde(flatten)]
     pub written: Written,
-    /// The things of the person that stay, because they are theirs and not about them.
+    /// What stays of the person: what is theirs and not about them, where that was not asked for; what names them and is
+    /// neither; and how many sessions are nobody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Person>,
 }
@@ -46,21 +47,25 @@ impl Erase {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) or [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there
     /// is no such thing; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn run(&self, tenant: &Tenant, writing: &Writing) -> Result<Erased, Error> {
-        let mut left = None;
         let written = match self {
             Erase::Objects(ids) => tenant.erase(ids.clone(), writing)?,
-            Erase::Subject(subject) => {
-                let written = tenant.erase_subject(subject, writing)?;
-                left = Some(tenant.person(subject)?.own()).filter(|left| !left.is_unknown());
-                written
-            }
-            Erase::Person(subject) => tenant.erase_person(subject, writing)?,
+            Erase::Subject(subject) => tenant.erase_subject(subject.clone(), writing)?,
+            Erase::Person(subject) => tenant.erase_person(subject.clone(), writing)?,
             Erase::Session(id) => Session::erase(tenant, id, writing)?,
             Erase::Messages { session, messages } => {
                 let session = Session::open(tenant.clone(), session)?;
                 tenant.erase(session.objects_of(messages)?, writing)?
             }
         };
-        Ok(Erased { written, left })
+        let left = match self {
+            Erase::Subject(subject) => Some(tenant.person(subject.clone())?.own()),
+            Erase::Person(subject) => Some(tenant.person(subject.clone())?),
+            _ => None,
+        };
+        let is_left = |left: &Person| !left.is_unknown() || left.ownerless_sessions > 0;
+        Ok(Erased {
+            written,
+            left: left.filter(is_left),
+        })
     }
 }

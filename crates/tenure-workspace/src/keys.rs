@@ -12,7 +12,7 @@ use tenure::error::nearest;
 use tenure::object::{Authority, Classification, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, Principal};
-use tenure_store::{Store, Tenant};
+use tenure_store::{Store, Subject, Tenant};
 
 /// The part of a store that holds the keys. It belongs to no tenant that a key could be made for.
 pub const KEYS_TENANT: &str = "tenure:keys";
@@ -229,6 +229,11 @@ impl KeySet {
         self.version
     }
 
+    /// The user whom the key of an id speaks for, revoked or not.
+    pub fn user_of(&self, id: &str) -> Option<&str> {
+        self.keys.get(id)?.grant.user.as_deref()
+    }
+
     /// All of them, by id.
     pub fn iter(&self) -> impl Iterator<Item = &Key> {
         self.keys.values()
@@ -258,6 +263,22 @@ impl Keys {
     pub fn of(store: &Store) -> Result<Keys, Error> {
         Ok(Keys {
             log: store.tenant(KEYS_TENANT)?,
+        })
+    }
+
+    /// A person by name, with the keys of this tenant that speak for them, revoked ones included.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keys::load`].
+    pub fn subject(store: &Store, tenant: &str, name: &str) -> Result<Subject, Error> {
+        let known = Keys::of(store)?.load()?;
+        let own = known
+            .iter()
+            .filter(|key| key.grant.tenant == tenant && key.grant.user.as_deref() == Some(name));
+        Ok(Subject {
+            name: name.to_owned(),
+            keys: own.map(|key| key.id.clone()).collect(),
         })
     }
 

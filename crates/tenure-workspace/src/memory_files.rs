@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure::num::Score;
 use tenure::object::{
     AuthorKind, Authority, MAX_NAME, ObjectId, ObjectType, Provenance, RevisionId, clip,
+    default_trust,
 };
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, ObjectDocument, Principal};
@@ -303,7 +303,7 @@ impl<'t> MemoryFiles<'t> {
         for path in &moved {
             let to = format!("{new_path}{}", &path[old_path.len()..]);
             let text = text_of(&self.files[*path]).to_owned();
-            puts.push(self.put(&to, text, self.head(&to)?)?);
+            puts.push(self.put(&to, path, text, self.head(&to)?)?);
         }
         // First the new, so that nothing is lost where the store goes away between them.
         self.tenant.put(puts, &self.writing())?;
@@ -369,7 +369,8 @@ impl<'t> MemoryFiles<'t> {
         Ok(last.map_or(Expect::Absent, Expect::Revision))
     }
 
-    fn put(&self, path: &str, text: String, expect: Expect) -> Result<Put, Error> {
+    /// Writes a file, in the place of what was at a path before: its class does not fall by that.
+    fn put(&self, path: &str, before: &str, text: String, expect: Expect) -> Result<Put, Error> {
         if text.trim().is_empty() {
             let what = format!("The file {path} would be empty");
             return Err(Error::input(what).hint("delete it, or give it some text"));
@@ -380,7 +381,7 @@ impl<'t> MemoryFiles<'t> {
         // A model wrote it, and may have been talked into it.
         document.authority_level = Some(Authority::Data);
         document.provenance = Some(Provenance {
-            authority: Some(Score::ONE),
+            authority: Some(default_trust(Authority::Data)),
             lineage: Some("memory tool".into()),
             retrieved_at: Some(self.now),
             source_id: Some(path.to_owned()),
@@ -390,11 +391,17 @@ impl<'t> MemoryFiles<'t> {
         document.tenant_id = Some(self.tenant.name().to_owned());
         document.user_id.clone_from(&self.principal.user);
         document.project_id.clone_from(&self.principal.project);
+        document.classify_within(self.principal.clearance)?;
+        let before = self.files.get(before);
+        let before = before.map(|file| file.revision().classification());
+        if before.is_some_and(|class| class > self.principal.clearance) {
+            document.security_classification = before;
+        }
         Ok(Put { document, expect })
     }
 
     fn keep(&self, path: &str, text: String, expect: Expect) -> Result<(), Error> {
-        let put = self.put(path, text, expect)?;
+        let put = self.put(path, path, text, expect)?;
         self.tenant.put(vec![put], &self.writing()).map(drop)
     }
 

@@ -88,6 +88,8 @@ pub struct Relaying<'r> {
     pub body: &'r str,
     /// The key under which it came; sessions of different keys never meet.
     pub key: &'r str,
+    /// The user and the project that the key speaks for: a session that it begins is theirs.
+    pub owner: (Option<&'r str>, Option<&'r str>),
     /// The session that the agent names, if it does.
     pub session: Option<&'r str>,
     /// The instant at which it came.
@@ -507,6 +509,8 @@ impl Relay {
         }
         let owner = || Principal {
             tenant: tenant.name().to_owned(),
+            user: session.opened().user.clone(),
+            project: session.opened().project.clone(),
             ..Principal::owner()
         };
         let (response_schema, adds_schema) = beside.map_or((None, false), |beside| {
@@ -754,7 +758,9 @@ impl Relay {
         if let Some(found) = found {
             return Ok(found);
         }
-        let mut session = Session::begin_deferred(tenant.clone(), asked.now, asked.format)?;
+        let (user, project) = asked.owner;
+        let scope = (user.map(str::to_owned), project.map(str::to_owned));
+        let mut session = Session::begin_deferred(tenant.clone(), asked.now, scope, asked.format)?;
         session.append(conversation.clone(), asked.now)?;
         let (last, generation) = (session.last_turn(), session.generation());
         let (key, size) = (held_as(tenant, session.id()), session.size());

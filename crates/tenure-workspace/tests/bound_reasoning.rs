@@ -58,6 +58,7 @@ impl Bench {
             model: "mine",
             body: &body,
             key: "key",
+            owner: (None, None),
             session: None,
             now: Instant::from_micros(self.clock),
             side: None,

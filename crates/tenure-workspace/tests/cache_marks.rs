@@ -223,6 +223,7 @@ impl Bench {
                 model: "mine",
                 body: &body,
                 key: "key",
+                owner: (None, None),
                 session: None,
                 now,
                 side: (mode == Mode::Full).then_some(SideInput {

@@ -93,6 +93,7 @@ impl Loop {
             model: "claude-opus-4-5",
             body: &body,
             key: "key",
+            owner: (None, None),
             session: None,
             now: NOW,
             side: Some(SideInput {

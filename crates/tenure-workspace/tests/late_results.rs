@@ -63,6 +63,7 @@ fn a_cut_never_parts_a_call_from_its_result() {
             model: "mine",
             body: &body,
             key: "key",
+            owner: (None, None),
             session: None,
             now: Instant::from_micros(1_790_000_000_000_000 + number as i64 * 1_000_000),
             side: None,

@@ -189,6 +189,7 @@ impl Bench {
             model: "mine",
             body: &body,
             key: "key",
+            owner: (None, None),
             session: None,
             now: NOW,
             side: full.then_some(SideInput {
@@ -340,6 +341,7 @@ fn what_another_agents_user_says_is_part_of_the_history() {
             model: "mine",
             body: &body,
             key: "key",
+            owner: (None, None),
             session: None,
             now: NOW,
             side: None,

@@ -234,6 +234,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "expires",
             "jwt",
             "resolvers",
+            "own_proposals",
         ],
     ),
     (

@@ -60,6 +60,11 @@ pub(crate) struct ServeArgs {
     /// Without it only an operator's key decides.
     #[arg(long = "resolver", value_name = "ROLE", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) resolvers: Vec<String>,
+    /// Let a user with the role `reviewer` decide on outcomes that the same user proposed
+    ///
+    /// Without it they decide on those of others alone.
+    #[arg(long)]
+    pub(crate) own_proposals: bool,
     /// The tenant while there are no keys; that of an agent which `tenure run` starts
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,

@@ -43,10 +43,11 @@ pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
 #[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let (server, store) = bound(args, Beside::default())?;
-    match store {
-        Some(store) => anstream::eprintln!("store: {}", cell(&store)),
-        None => anstream::eprintln!("note: without a store, nothing is recorded"),
-    }
+    // Where the log goes, each line is one of it.
+    let started = json!({
+        "at": Clock::machine().now(), "level": "info", "event": "started", "store": store,
+    });
+    anstream::eprintln!("{started}");
     print(&format!("{}\n", server.url()))?;
     Ok(server.run()?)
 }
@@ -112,6 +113,7 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
             args.rejects.iter().map(|text| text.parse()).collect(),
         )?,
         resolvers: args.resolvers.clone(),
+        own_proposals: args.own_proposals,
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),

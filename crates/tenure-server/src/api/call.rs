@@ -133,13 +133,13 @@ pub(crate) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
     store.tenant(&caller.tenant)
 }
 
-/// Makes an object the caller's tenant's, unless it is another's.
+/// Makes an object the caller's tenant's, unless it is another's, and of a class that the caller may see.
 pub(super) fn own(document: &mut ObjectDocument, caller: &Caller) -> Result<(), Error> {
     let tenant = document
         .tenant_id
         .get_or_insert_with(|| caller.tenant.to_string());
     if **tenant == *caller.tenant {
-        return Ok(());
+        return document.classify_within(caller.grant.clears());
     }
     let what = format!("`{}` belongs to another tenant", clip(&document.name));
     Err(Error::new(ErrorKind::Policy, what))

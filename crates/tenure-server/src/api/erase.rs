@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure::Error;
 use tenure::object::{ObjectId, clip};
-use tenure_store::{Person, Tenant};
+use tenure_store::{Person, Subject, Tenant};
+use tenure_workspace::keys::Keys;
 use tenure_workspace::{Erase, Erased};
 
 use super::call::{Json, Named, Said, tenant, writing};
@@ -41,7 +42,7 @@ pub(super) struct Erasure {
 }
 
 impl Erasure {
-    fn wanted(self, tenant: &Tenant) -> Result<Erase, Refusal> {
+    fn wanted(self, app: &App, tenant: &Tenant) -> Result<Erase, Refusal> {
         let only_with = |field: &str, with: &str| {
             let error = Error::input(format!("`{field}` goes with `{with}` alone"));
             Refusal::from(
@@ -57,8 +58,10 @@ impl Erasure {
             return Err(only_with("messages", "session"));
         }
         match (self.objects.as_slice(), self.subject, self.session) {
-            ([], Some(subject), None) if self.everything => Ok(Erase::Person(subject)),
-            ([], Some(subject), None) => Ok(Erase::Subject(subject)),
+            ([], Some(subject), None) if self.everything => {
+                Ok(Erase::Person(person(app, tenant, &subject)?))
+            }
+            ([], Some(subject), None) => Ok(Erase::Subject(person(app, tenant, &subject)?)),
             ([], None, Some(session)) => Ok(match self.messages {
                 None => Erase::Session(session),
                 Some(messages) => Erase::Messages { session, messages },
@@ -74,6 +77,14 @@ impl Erasure {
             .expected("`objects`, `subject` or `session`")
             .into()),
         }
+    }
+}
+
+/// A person, with the keys that speak for them.
+fn person(app: &App, tenant: &Tenant, name: &str) -> Result<Subject, Error> {
+    match &app.store {
+        Some(store) => Keys::subject(store, tenant.name(), name),
+        None => Ok(name.into()),
     }
 }
 
@@ -94,7 +105,7 @@ pub(super) async fn erase(
     let writing = writing(&headers, &caller)?;
     let erased = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        let wanted = erasure.wanted(&tenant)?;
+        let wanted = erasure.wanted(&app, &tenant)?;
         let field = match &wanted {
             Erase::Objects(_) => "objects",
             Erase::Subject(_) | Erase::Person(_) => "subject",
@@ -115,7 +126,8 @@ pub(super) async fn subject(
     Named(subject): Named,
 ) -> Result<Said<Person>, Refusal> {
     let known = crate::blocking(move || {
-        let person = tenant(&app, &caller)?.person(&subject)?;
+        let tenant = tenant(&app, &caller)?;
+        let person = tenant.person(person(&app, &tenant, &subject)?)?;
         if person.is_unknown() {
             return Err(
                 Error::not_found(format!("nothing is known of `{}`", clip(&subject))).into(),

@@ -1,6 +1,6 @@
 //! Objects of a store: what is believed of them, and writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::Extension;
@@ -16,7 +16,9 @@ use tenure::{
     Candidates, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, Principal,
     admitted,
 };
-use tenure_store::{Expect, Put, SearchPage, Sees, Start, StoredObject, Tenant, Written, true_at};
+use tenure_store::{
+    Expect, OutcomeLine, Put, SearchPage, Sees, Start, StoredObject, Tenant, Written, true_at,
+};
 use tenure_workspace::{Belief, object_id};
 
 use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
@@ -70,6 +72,35 @@ impl Reader {
             let open = admitted(policy, principal, &candidates);
             let mut seen = vec![false; objects.len()];
             open.into_iter().for_each(|at| seen[at] = true);
+            seen
+        })
+    }
+
+    /// Which objects may be shown to a reviewer: those of every user, as if the reviewer were that user. Tenant, project, roles
+    /// and classes hold as they do elsewhere.
+    pub(crate) fn sees_of_anyone(
+        &self,
+    ) -> Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + '_> {
+        let Reader::Somebody(reader) = self else {
+            return None;
+        };
+        let (principal, policy) = &**reader;
+        Some(move |objects: &[Arc<ContextObject>]| {
+            let mut by_user: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+            for (at, object) in objects.iter().enumerate() {
+                let user = object.revision().scope().user.as_deref();
+                by_user.entry(user).or_default().push(at);
+            }
+            let mut seen = vec![false; objects.len()];
+            for (user, places) in by_user {
+                let principal = Principal {
+                    user: user.map_or_else(|| principal.user.clone(), |user| Some(user.to_owned())),
+                    ..principal.clone()
+                };
+                let own = places.iter().map(|at| Arc::clone(&objects[*at]));
+                let open = admitted(policy, &principal, &Candidates::new(own.collect()));
+                open.into_iter().for_each(|at| seen[places[at]] = true);
+            }
             seen
         })
     }
@@ -144,7 +175,26 @@ impl Reader {
 
     /// The object that a path names, where there is one of which anything may be shown.
     pub(crate) fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
-        self.existing_of(tenant, named, Vec::new())
+        let Some(sees) = self.sees() else {
+            return existing(tenant, named);
+        };
+        self.existing_of(tenant, named, open(tenant.labels(named)?, &sees)?)
+    }
+
+    /// The outcome that a reviewer names, whoever proposed it.
+    pub(crate) fn existing_outcome(
+        &self,
+        tenant: &Tenant,
+        named: &str,
+        outcomes: &[OutcomeLine],
+    ) -> Result<Option<ObjectId>, Error> {
+        let Some(sees) = self.sees_of_anyone() else {
+            return existing(tenant, named);
+        };
+        let mut found = tenant.labels(named)?;
+        found.extend(tenant.waiting_labels(named)?);
+        found.retain(|(id, _)| outcomes.iter().any(|one| one.object_id == *id));
+        one_of(named, &open(found, &sees)?)
     }
 
     /// The same where what waits for a person counts, too: it may be shown where what is believed may not.
@@ -153,28 +203,20 @@ impl Reader {
         tenant: &Tenant,
         named: &str,
     ) -> Result<Option<ObjectId>, Error> {
-        self.existing_of(tenant, named, tenant.waiting_labels(named)?)
+        let Some(sees) = self.sees() else {
+            return existing(tenant, named);
+        };
+        let mut found = tenant.waiting_labels(named)?;
+        found.extend(tenant.labels(named)?);
+        self.existing_of(tenant, named, open(found, &sees)?)
     }
 
     fn existing_of(
         &self,
         tenant: &Tenant,
         named: &str,
-        mut found: Vec<(ObjectId, Arc<ContextObject>)>,
+        mut open: Vec<ObjectId>,
     ) -> Result<Option<ObjectId>, Error> {
-        let Some(sees) = self.sees() else {
-            return existing(tenant, named);
-        };
-        found.extend(tenant.labels(named)?);
-        if found.is_empty() {
-            // What is not there is judged, too, and so takes as long as what is hidden.
-            found.push((ObjectId::from_bits(0), nobodys()?));
-        }
-        let (ids, labels): (Vec<ObjectId>, Vec<_>) = found.into_iter().unzip();
-        let open = ids.iter().zip(sees(&labels)).filter(|(_, open)| *open);
-        let mut open: Vec<ObjectId> = open.map(|(id, _)| *id).collect();
-        let mut known = BTreeSet::new();
-        open.retain(|id| known.insert(*id));
         if open.len() > 1 {
             // Labels do not tell all: some memory is hidden by where it comes from.
             let mut shown = Vec::with_capacity(open.len());
@@ -185,16 +227,38 @@ impl Reader {
             }
             open = shown;
         }
-        match open.as_slice() {
-            [] => Ok(None),
-            [id] => Ok(Some(*id)),
-            several => {
-                let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
-                let what = format!("{} objects are named `{}`", several.len(), clip(named));
-                Err(Error::input(what)
-                    .at("object", None)
-                    .expected(format!("the id of one: {}", ids.join(", "))))
-            }
+        one_of(named, &open)
+    }
+}
+
+/// The objects of these that may be shown by their labels, each once.
+fn open(
+    mut found: Vec<(ObjectId, Arc<ContextObject>)>,
+    sees: &Sees<'_>,
+) -> Result<Vec<ObjectId>, Error> {
+    if found.is_empty() {
+        // What is not there is judged, too, and so takes as long as what is hidden.
+        found.push((ObjectId::from_bits(0), nobodys()?));
+    }
+    let (ids, labels): (Vec<ObjectId>, Vec<_>) = found.into_iter().unzip();
+    let open = ids.iter().zip(sees(&labels)).filter(|(_, open)| *open);
+    let mut open: Vec<ObjectId> = open.map(|(id, _)| *id).collect();
+    let mut known = BTreeSet::new();
+    open.retain(|id| known.insert(*id));
+    Ok(open)
+}
+
+/// The one object that a name means.
+fn one_of(named: &str, open: &[ObjectId]) -> Result<Option<ObjectId>, Error> {
+    match open {
+        [] => Ok(None),
+        [id] => Ok(Some(*id)),
+        several => {
+            let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
+            let what = format!("{} objects are named `{}`", several.len(), clip(named));
+            Err(Error::input(what)
+                .at("object", None)
+                .expected(format!("the id of one: {}", ids.join(", "))))
         }
     }
 }
@@ -522,11 +586,14 @@ pub(super) async fn put_all(
         return Err(error.expected("at least one object").into());
     }
     let written = crate::blocking(move || {
-        let typed = |mut document: ObjectDocument| {
+        let mut puts = Vec::with_capacity(writes.objects.len());
+        for (at, mut document) in writes.objects.into_iter().enumerate() {
             document.untyped_is_data();
-            Put::new(document)
-        };
-        let puts = writes.objects.into_iter().map(typed).collect();
+            let classified = document.classify_within(caller.grant.clears());
+            let field = format!("objects[{at}].security_classification");
+            classified.map_err(|error| error.at(field, None))?;
+            puts.push(Put::new(document));
+        }
         let written = tenant(&app, &caller)?.put(puts, &writing);
         Ok(written.in_field("objects")?)
     });
@@ -542,6 +609,7 @@ pub(super) async fn put(
 ) -> Result<Response, Refusal> {
     document.complete()?;
     document.untyped_is_data();
+    document.classify_within(caller.grant.clears())?;
     let id = document.object_id.map(|id| id.to_string());
     if document.name != named && id.as_deref() != Some(&named) {
         return Err(Error::input(format!(

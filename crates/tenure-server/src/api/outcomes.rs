@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::object::{OutcomeDecision, OutcomeKind, RevisionId, clip};
 use tenure::{Error, ObjectDocument};
-use tenure_store::{Expect, Proposal, Sees, Writing, Written};
+use tenure_store::{Expect, OutcomeLine, Proposal, Sees, Tenant, WaitingKind, Writing, Written};
 
 use super::call::{Asked, Json, Said, tenant, writing};
 use super::fields::InField;
@@ -57,9 +57,9 @@ pub(super) async fn list(
 ) -> Result<Said<Outcomes>, Refusal> {
     let found = crate::blocking(move || {
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
-        let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let outcomes = each_json(&tenant(&app, &caller)?.outcomes(sees)?)?;
+        let own = asked.principal.is_none();
+        let tenant = tenant(&app, &caller)?;
+        let outcomes = each_json(&seen(&tenant, &reader, own && reviewer(&caller).is_ok())?)?;
         Ok(Outcomes { outcomes })
     });
     Ok(Said(found.await?))
@@ -74,7 +74,17 @@ pub(super) async fn proposals(
         let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let proposals = each_json(&tenant(&app, &caller)?.proposals(app.now(), sees)?)?;
+        let tenant = tenant(&app, &caller)?;
+        let mut proposals = tenant.proposals(app.now(), sees)?;
+        if asked.principal.is_none() && reviewer(&caller).is_ok() {
+            let of_anyone = reader.sees_of_anyone();
+            let of_anyone = of_anyone.as_ref().map(|sees| sees as &Sees<'_>);
+            let mut of_others = tenant.proposals(app.now(), of_anyone)?;
+            of_others.retain(|one| one.kind == WaitingKind::Outcome);
+            proposals.retain(|one| one.kind != WaitingKind::Outcome);
+            proposals.append(&mut of_others);
+        }
+        let proposals = each_json(&proposals)?;
         Ok(Proposals { proposals })
     });
     Ok(Said(found.await?))
@@ -104,8 +114,11 @@ pub(super) async fn propose(
 ) -> Result<Said<Written>, Refusal> {
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
+        let mut document = proposing.object;
+        let classified = document.classify_within(caller.grant.clears());
+        classified.map_err(|error| error.at("object.security_classification", None))?;
         let proposal = Proposal {
-            document: proposing.object,
+            document,
             kind: proposing.kind,
             record: proposing.record,
             mistake: proposing.mistake,
@@ -135,12 +148,15 @@ pub(super) async fn decide(
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        // Only what the reviewer may see is decided on.
+        // Whoever proposed it: what the reviewer could see if it were theirs is decided on.
+        let outcomes = tenant.outcomes(None)?;
         let reader = Reader::of(&caller, None)?;
-        let id = reader.existing(&tenant, &deciding.outcome);
+        let id = reader.existing_outcome(&tenant, &deciding.outcome, &outcomes);
         let missing = || Error::input(format!("there is no outcome `{}`", clip(&deciding.outcome)));
         let id = id.in_field("outcome")?;
         let id = id.ok_or_else(|| missing().at("outcome", None))?;
+        let proposed = outcomes.iter().find(|one| one.object_id == id);
+        check_others(&app, &caller, proposed)?;
         Ok(tenant.decide_outcome(id, deciding.decision, &person, &writing)?)
     });
     Ok(Said(written.await?))
@@ -197,6 +213,39 @@ pub(super) async fn confirm(
         Ok(done.in_field("object")?)
     });
     Ok(Said(written.await?))
+}
+
+/// The outcomes that a reader may see; a reviewer sees those of all users, as if they were the reviewer's own.
+pub(crate) fn seen(
+    tenant: &Tenant,
+    reader: &Reader,
+    reviews: bool,
+) -> Result<Vec<OutcomeLine>, Error> {
+    if reviews {
+        let sees = reader.sees_of_anyone();
+        return tenant.outcomes(sees.as_ref().map(|sees| sees as &Sees<'_>));
+    }
+    let sees = reader.sees();
+    tenant.outcomes(sees.as_ref().map(|sees| sees as &Sees<'_>))
+}
+
+/// Refuses a decision on what the reviewer proposed, by this key or another of the same user, unless the server allows it.
+pub(crate) fn check_others(
+    app: &App,
+    caller: &Caller,
+    proposed: Option<&OutcomeLine>,
+) -> Result<(), Refusal> {
+    let by = proposed.and_then(|one| one.proposed_by.as_deref()?.strip_prefix("key "));
+    let is_own = by.is_some_and(|by| {
+        let user = app.access.user_of(by);
+        caller.key.as_deref() == Some(by) || (user.is_some() && user == caller.grant.user)
+    });
+    if !is_own || app.settings.own_proposals {
+        return Ok(());
+    }
+    let what = "the outcome was proposed by the same user";
+    let refusal = Refusal::new(StatusCode::FORBIDDEN, what).expected("another reviewer's key");
+    Err(refusal.hint("`tenure serve --own-proposals` lets reviewers decide on their own"))
 }
 
 /// The person behind a key, who may decide on outcomes.

@@ -136,8 +136,7 @@ pub(super) struct Merged {
 fn envelope(value: Value, field: &str) -> Result<PackageEnvelope, Error> {
     PackageEnvelope::check_outline(&value, field)?;
     let read: PackageEnvelope = read_field(value, field)?;
-    ContextPackage::check_name(&read.package.name)
-        .map_err(|error| error.at(field, None))?;
+    ContextPackage::check_name(&read.package.name).map_err(|error| error.at(field, None))?;
     // What is damaged is what was sent, and nothing of the server's.
     read.verified(field).map_err(|error| Error {
         kind: match error.kind {

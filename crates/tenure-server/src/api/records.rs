@@ -6,12 +6,13 @@ use axum::Extension;
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure::object::clip;
 use tenure::time::Instant;
+use tenure::trace::View;
 use tenure::{Error, ErrorKind};
 
-use tenure_workspace::records::EXCHANGE_PREFIX;
+use tenure_workspace::records::{EXCHANGE_PREFIX, Listed, Records};
 
 use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
 use crate::app::App;
@@ -44,6 +45,22 @@ pub(super) async fn list(
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)?;
     let after = asked.after.as_deref().map(place).transpose()?;
+    if !caller.grant.operator {
+        return crate::blocking(move || {
+            let tenant = tenant(&app, &caller)?;
+            let records = app.workspace.records(&tenant);
+            let (lines, next) = caller.seen_records(&records, after, most as usize, |_| true)?;
+            let records = lines.into_iter().map(|line| Line {
+                record_id: line.id,
+                compiled_at: line.at,
+            });
+            Ok(Said(Page {
+                records: records.collect(),
+                next,
+            }))
+        })
+        .await;
+    }
     let found = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         // One more says whether there is more.
@@ -104,7 +121,7 @@ pub(super) async fn show(
     Ok(Said(shown.await?))
 }
 
-/// A record, for an operator.
+/// A record, as far as the caller may see it.
 pub(crate) fn read(app: &App, caller: &Caller, id: &str) -> Result<Value, Refusal> {
     in_form(app, caller, id, Form::Record)
 }
@@ -112,6 +129,9 @@ pub(crate) fn read(app: &App, caller: &Caller, id: &str) -> Result<Value, Refusa
 fn in_form(app: &App, caller: &Caller, id: &str, form: Form) -> Result<Value, Refusal> {
     let tenant = tenant(app, caller)?;
     let records = app.workspace.records(&tenant);
+    if !caller.grant.operator {
+        return seen(&records, caller, id, form);
+    }
     if tenant.record(id)?.is_none() {
         return Err(unknown(id));
     }
@@ -131,6 +151,30 @@ fn in_form(app: &App, caller: &Caller, id: &str, form: Form) -> Result<Value, Re
         Form::Otlp => json_of(&records.otlp(&record)?)?,
         Form::Prov => json_of(&records.prov(&record)?)?,
     })
+}
+
+/// A record of what the caller asked, without what only operators may know: objects that were hidden, and what a compile is
+/// made again from.
+fn seen(records: &Records<'_>, caller: &Caller, id: &str, form: Form) -> Result<Value, Refusal> {
+    let found = records
+        .listed(id)?
+        .filter(|found| caller.sees_record(found));
+    let found = found.ok_or_else(|| unknown(id))?;
+    if !matches!(form, Form::Record) {
+        let what = "the other forms of a record are for operators";
+        let error = Error::new(ErrorKind::Policy, what).at("form", None);
+        return Err(error.expected("`record`").into());
+    }
+    match found {
+        Listed::Exchange(record) => Ok(json_of(&caller.exchange_as_seen(*record))?),
+        _ => {
+            let look = records.account(id, View::Caller)?;
+            let mut record = json_of(&look.record.record)?;
+            record["trace"] = json_of(&look.trace)?;
+            let request = json_of(&look.record.inputs.request)?;
+            Ok(json!({ "record": record, "inputs": { "request": request } }))
+        }
+    }
 }
 
 /// Which compile is made again.

@@ -19,6 +19,7 @@ use tenure::session::{Checkpoint, Forecast};
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure_store::Tenant;
 use tenure_workspace::sessions::{
     IdempotencyKey, JudgedMessage, Judging, Message, Opened, Session, SessionSummary, Wanted,
 };
@@ -37,6 +38,8 @@ use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::telemetry::quality::observe;
 
+/// The most sessions that are looked through for a page.
+const LOOKED_THROUGH: usize = 2_000;
 /// How often a write is tried while others write to the session, too.
 const TRIES: usize = 8;
 
@@ -64,15 +67,42 @@ pub(super) async fn list(
     Asked(asked): Asked<Listing>,
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)? as usize;
-    let found = crate::blocking(move || Ok(Session::list(&tenant(&app, &caller)?)?));
-    let mut found = found.await?;
-    found.sort_by(|one, other| one.id.cmp(&other.id));
-    let after = |line: &SessionSummary| asked.after.as_ref().is_none_or(|after| line.id > *after);
-    let rest = found.into_iter().filter(after);
-    let (found, next) = page(rest, most, |line| line.id.clone());
+    let found = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let mut found = Session::list(&tenant)?;
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        found.retain(|line| asked.after.as_ref().is_none_or(|after| line.id > *after));
+        Ok(seen(&tenant, &caller, found, most)?)
+    });
+    let (found, next) = found.await?;
     let line = |SessionSummary { id, entries }| Line { id, entries };
     let sessions = found.into_iter().map(line).collect();
     Ok(Said(Page { sessions, next }))
+}
+
+/// The first of these sessions that the caller may see, and what to ask for after, where there may be more.
+fn seen(
+    tenant: &Tenant,
+    caller: &Caller,
+    listed: Vec<SessionSummary>,
+    most: usize,
+) -> Result<(Vec<SessionSummary>, Option<String>), Error> {
+    if caller.grant.operator {
+        return Ok(page(listed.into_iter(), most, |line| line.id.clone()));
+    }
+    let mut found = Vec::new();
+    let count = listed.len();
+    for (at, line) in listed.into_iter().enumerate() {
+        let id = line.id.clone();
+        let opened = Session::opening(tenant, &id)?;
+        if opened.is_some_and(|opened| caller.sees_session(&opened)) {
+            found.push(line);
+        }
+        if at + 1 < count && (found.len() >= most || at + 1 >= LOOKED_THROUGH) {
+            return Ok((found, Some(id)));
+        }
+    }
+    Ok((found, None))
 }
 
 /// A session to begin.
@@ -170,7 +200,7 @@ pub(super) async fn create(
             Session::create_once(tenant, id, app.now(), (user, project), format, once.clone());
         let mut session = made.in_field("id")?;
         // It may have been there already.
-        if !is_theirs(&caller, session.opened()) {
+        if !caller.sees_session(session.opened()) {
             return Err(unknown(session.id()));
         }
         let added = match first {
@@ -299,13 +329,13 @@ fn append_to(
     }
 }
 
-/// Whether a session is one that the caller may see.
-fn is_theirs(caller: &Caller, opened: &Opened) -> bool {
-    let grant = &caller.grant;
-    // Nobody's sessions, such as the gateway's, may hold what anybody said: an operator's alone.
-    let scoped = opened.user.is_some() && (grant.user.is_none() || grant.user == opened.user);
-    let placed = grant.project.is_none() || grant.project == opened.project;
-    grant.operator || (scoped && placed)
+/// A session that the caller may see, if there is one of this id. Whose it is is looked at before anything else of it, so
+/// that one that is hidden takes as long as one that is not there.
+pub(crate) fn find(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Option<Session>, Error> {
+    match Session::opening(tenant, id)? {
+        Some(opened) if caller.sees_session(&opened) => Session::find(tenant.clone(), id),
+        _ => Ok(None),
+    }
 }
 
 fn unknown(id: &str) -> Refusal {
@@ -319,8 +349,7 @@ pub(crate) fn open(
     id: &str,
     expected: Option<u64>,
 ) -> Result<Session, Refusal> {
-    let found = Session::find(tenant(app, caller)?, id)?;
-    let found = found.filter(|session| is_theirs(caller, session.opened()));
+    let found = find(&tenant(app, caller)?, caller, id)?;
     let session = found.ok_or_else(|| unknown(id))?;
     let version = session.version();
     if expected.is_some_and(|expected| expected != version) {

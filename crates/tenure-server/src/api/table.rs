@@ -294,11 +294,11 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[LIMIT, AFTER_RECORD],
                 answer: openapi::shape::<records::Page>,
-                ..operators(
+                ..operation(
                     "get",
                     "/api/v1/records",
                     "listRecords",
-                    "List the newest records",
+                    "List the newest records: all for an operator, for a user those of what they asked",
                 )
             },
             get(records::list),
@@ -306,11 +306,11 @@ pub(super) fn table() -> Vec<Entry> {
         (
             Operation {
                 parameters: &[RECORD, FORM],
-                ..operators(
+                ..operation(
                     "get",
                     "/api/v1/records/{record}",
                     "getRecord",
-                    "Show a record of a compile or of an exchange",
+                    "Show a record of a compile or of an exchange, as far as its reader may see it",
                 )
             },
             get(records::show),
@@ -719,11 +719,11 @@ pub(super) fn table() -> Vec<Entry> {
             Operation {
                 parameters: &[LIMIT, AFTER_PAGE],
                 answer: openapi::shape::<sessions::Page>,
-                ..operators(
+                ..operation(
                     "get",
                     "/api/v1/sessions",
                     "listSessions",
-                    "List the sessions",
+                    "List the sessions: all for an operator, for a user their own",
                 )
             },
             get(sessions::list),

@@ -10,6 +10,7 @@ use tenure::answer::{self, AnswerConstraint, Demands, Findings, Source};
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error};
+use tenure_workspace::keys::Grant;
 use tenure_workspace::records::{ExchangeCompile, Kept};
 use tenure_workspace::relay::{Done, Notice, Position, Unmanaged};
 
@@ -31,6 +32,7 @@ pub(super) struct Draft {
     pub(super) path: String,
     pub(super) tenant: Arc<str>,
     pub(super) key: Option<Arc<str>>,
+    pub(super) grant: Arc<Grant>,
     pub(super) session: Option<String>,
     /// The place in the session that it was compiled of.
     pub(super) position: Option<Position>,

@@ -133,6 +133,7 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
         path: received.head.uri.path().to_owned(),
         tenant: Arc::clone(&received.caller.tenant),
         key: received.caller.key.clone(),
+        grant: Arc::clone(&received.caller.grant),
         session: received.session().map(str::to_owned),
         position: None,
         format: received.kind.format(),

@@ -177,11 +177,13 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         principal: &job.request.principal,
         identities: &job.request.identities,
     });
+    let grant = &turn.caller.grant;
     let relaying = Relaying {
         format: turn.format,
         model: &model,
         body,
         key: &turn.key,
+        owner: (grant.user.as_deref(), grant.project.as_deref()),
         session: turn.session.as_deref(),
         now: app.now(),
         side: input,

@@ -352,6 +352,8 @@ impl Desk {
             protocol: draft.protocol.term().into(),
             path: draft.path,
             key: draft.key.as_deref().map(str::to_owned),
+            user: draft.grant.user.clone(),
+            project: draft.grant.project.clone(),
             session: draft.session,
             streamed: asked.is_streamed(),
             model,

@@ -8,10 +8,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tenure::trace::View;
-use tenure::{Digest, Error, Principal};
+use tenure::{Digest, Error};
 use tenure_inspector as pages;
 use tenure_inspector::Frame;
-use tenure_workspace::records::{ExchangeRecord, Line, Listed};
 
 use super::html;
 use crate::api::conflicts::check_decides;
@@ -88,75 +87,6 @@ impl Visit {
         } else {
             View::Caller
         }
-    }
-
-    /// Returns whether the reader may see what was done for somebody: an operator all of the tenant, others what they
-    /// could have asked for themselves.
-    pub(super) fn sees(&self, principal: &Principal) -> bool {
-        let grant = &self.caller.grant;
-        if principal.tenant != grant.tenant {
-            return false;
-        }
-        grant.operator
-            || grant
-                .bind(principal.clone())
-                .is_ok_and(|bound| bound == *principal)
-    }
-
-    /// Returns whether the reader may see a record.
-    pub(super) fn sees_line(&self, line: &Listed) -> bool {
-        match line {
-            Listed::Exchange(record) => self.sees_exchange(record),
-            Listed::Compile(compile) => self.sees(&compile.principal),
-            Listed::Unreadable(_) => self.caller.grant.operator,
-        }
-    }
-
-    pub(super) fn sees_lines(&self, lines: Vec<Line>) -> Vec<Line> {
-        let seen = lines.into_iter().filter(|line| self.sees_line(&line.what));
-        seen.map(|line| self.as_seen(line)).collect()
-    }
-
-    fn sees_exchange(&self, record: &ExchangeRecord) -> bool {
-        if self.caller.grant.operator {
-            return true;
-        }
-        match &record.compile {
-            Some(compile) => self.sees(&compile.request.principal),
-            None => record.key.is_some() && record.key.as_deref() == self.caller.key.as_deref(),
-        }
-    }
-
-    /// A record without what only operators may know.
-    fn as_seen(&self, line: Line) -> Line {
-        match line.what {
-            Listed::Exchange(record) => Line {
-                what: Listed::Exchange(Box::new(self.exchange_as_seen(*record))),
-                ..line
-            },
-            what => Line { what, ..line },
-        }
-    }
-
-    /// The record of a request without what only operators may know: the objects from outside that stayed out, of which
-    /// some may be hidden from the reader.
-    pub(super) fn exchange_as_seen(&self, mut record: ExchangeRecord) -> ExchangeRecord {
-        if let Some(compile) = record
-            .compile
-            .as_mut()
-            .filter(|_| !self.caller.grant.operator)
-        {
-            compile.omitted.named.retain(|chosen| !chosen.beside);
-            compile.omitted.reasons.clear();
-            for chosen in &compile.omitted.named {
-                *compile
-                    .omitted
-                    .reasons
-                    .entry(chosen.code.clone())
-                    .or_default() += 1;
-            }
-        }
-        record
     }
 
     /// Refuses a form that did not come from a page of this server for this reader.

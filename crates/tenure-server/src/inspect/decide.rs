@@ -15,7 +15,7 @@ use super::access::{Fault, Visit, onto};
 use super::html;
 use crate::api::conflicts::check_decides;
 use crate::api::objects::Reader;
-use crate::api::outcomes::reviewer;
+use crate::api::outcomes::{self, reviewer};
 use crate::api::tenant;
 use crate::error::Refusal;
 
@@ -61,7 +61,7 @@ fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
     let reader = Reader::of(&visit.caller, None)?;
     let sees = reader.sees();
     let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-    let mut outcomes = tenant.outcomes(sees)?;
+    let mut outcomes = outcomes::seen(tenant, &reader, reviewer(&visit.caller).is_ok())?;
     outcomes.retain(|outcome| outcome.state == OutcomeState::Proposed);
     let mut awaiting = tenant.awaiting(visit.app.now(), sees)?;
     awaiting.retain(|object| {
@@ -271,6 +271,7 @@ pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<R
         let found = proposed
             .find(|one| one.object_id == id && one.proposed_at.to_string() == form.since)
             .ok_or_else(meanwhile)?;
+        outcomes::check_others(&visit.app, &visit.caller, Some(found))?;
         let asking = Asking {
             what: format!(
                 "{} {}: {}",

@@ -87,7 +87,7 @@ fn newest(visit: &Visit, since: Option<&str>) -> Result<(Option<String>, usize),
     let mut count = 0;
     for (id, _) in listed.iter().take_while(|(id, _)| id != since) {
         let line = records.listed(id)?;
-        count += usize::from(line.is_some_and(|line| visit.sees_line(&line)));
+        count += usize::from(line.is_some_and(|line| visit.caller.sees_record(&line)));
     }
     Ok((newest, count))
 }

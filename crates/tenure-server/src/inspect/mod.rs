@@ -16,7 +16,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use tenure_inspector as pages;
 
@@ -107,8 +107,15 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/inspect/trends", get(views::trends))
         .route(pages::STYLE_PATH, get(style))
         .route(pages::SCRIPT_PATH, get(script))
+        .route("/inspect/", any(nowhere))
+        .route("/inspect/{*rest}", any(nowhere))
         .layer(Extension(secret))
         .layer(from_fn(dress))
+}
+
+/// The answer for a path without a page.
+async fn nowhere() -> Fault {
+    access::nothing().into()
 }
 
 async fn dress(request: Request, next: Next) -> Response {

@@ -23,10 +23,6 @@ use crate::error::Refusal;
 
 /// The records of a page of the list.
 const LINES: usize = 50;
-/// The most records that are looked through for a page.
-const LOOKED_THROUGH: usize = 2_000;
-/// The number that is read at once.
-const CHUNK: u32 = 100;
 
 /// Makes a page on a thread for what blocks.
 async fn made(
@@ -43,7 +39,9 @@ pub(super) async fn overview(
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
         let after = place(&filter.after)?;
-        let (lines, next) = listed(&visit, &records, after, LINES, |line| filter.takes(line))?;
+        let (lines, next) = visit
+            .caller
+            .seen_records(&records, after, LINES, |line| filter.takes(line))?;
         let catalogue = visit.app.workspace.catalogue();
         Ok(pages::overview(
             &lines,
@@ -54,36 +52,6 @@ pub(super) async fn overview(
         ))
     })
     .await
-}
-
-/// The records behind a place that a reader may see and wants, and where the next page begins.
-pub(super) fn listed(
-    visit: &Visit,
-    records: &Records<'_>,
-    after: Option<(String, Instant)>,
-    most: usize,
-    wants: impl Fn(&Line) -> bool,
-) -> Result<(Vec<Line>, Option<String>), Error> {
-    let (mut found, mut seen, mut last) = (Vec::new(), 0, after);
-    loop {
-        let from = last.as_ref().map(|(id, at)| (id.as_str(), *at));
-        let lines = records.lines(from, CHUNK)?;
-        let is_end = lines.len() < CHUNK as usize;
-        for line in lines {
-            last = Some((line.id.clone(), line.at));
-            seen += 1;
-            if wants(&line) {
-                found.extend(visit.sees_lines(vec![line]));
-            }
-            if found.len() >= most || seen >= LOOKED_THROUGH {
-                let next = last.map(|(id, at)| format!("{at}/{id}"));
-                return Ok((found, next));
-            }
-        }
-        if is_end {
-            return Ok((found, None));
-        }
-    }
 }
 
 /// A place in the list.
@@ -102,7 +70,7 @@ fn place(mark: &str) -> Result<Option<(String, Instant)>, Error> {
 fn seen(visit: &Visit, records: &Records<'_>, id: &str) -> Result<Listed, Refusal> {
     let found = records.listed(id)?;
     found
-        .filter(|found| visit.sees_line(found))
+        .filter(|found| visit.caller.sees_record(found))
         .ok_or_else(nothing)
 }
 
@@ -114,12 +82,11 @@ pub(super) async fn record(visit: Visit, Path(id): Path<String>) -> Result<Respo
         match seen(&visit, &records, &id)? {
             Listed::Exchange(record) => {
                 let (number, before) = before(&records, &record)?;
-                let before = before
-                    .filter(|before| visit.sees_line(&Listed::Exchange(Box::new(before.clone()))));
+                let before = before.filter(|before| visit.caller.sees_exchange(before));
                 let compiled = record.compile.is_some()
                     && !record.is_as_it_came()
                     && visit.caller.grant.operator;
-                let record = visit.exchange_as_seen(*record);
+                let record = visit.caller.exchange_as_seen(*record);
                 Ok(pages::exchange(
                     &record,
                     before.as_ref(),
@@ -352,10 +319,11 @@ pub(super) async fn session(visit: Visit, Path(id): Path<String>) -> Result<Resp
         let records = visit.app.workspace.records(&tenant);
         let talk = records.conversation(Some(&id))?.map(|talk| {
             let requests = talk.requests.into_iter();
-            let seen = requests
-                .filter(|record| visit.sees_line(&Listed::Exchange(Box::new(record.clone()))));
+            let seen = requests.filter(|record| visit.caller.sees_exchange(record));
             Talk {
-                requests: seen.map(|record| visit.exchange_as_seen(record)).collect(),
+                requests: seen
+                    .map(|record| visit.caller.exchange_as_seen(record))
+                    .collect(),
                 ..talk
             }
         });
@@ -363,13 +331,9 @@ pub(super) async fn session(visit: Visit, Path(id): Path<String>) -> Result<Resp
             Listed::Compile(compile) => compile.principal.session.as_deref() == Some(id.as_str()),
             _ => false,
         };
-        let (compiles, _) = listed(&visit, &records, None, LINES, of_it)?;
-        // Summaries hold words of messages, which an operator may read.
-        let kept = if visit.caller.grant.operator {
-            Session::find(tenant.clone(), &id)?
-        } else {
-            None
-        };
+        let (compiles, _) = visit.caller.seen_records(&records, None, LINES, of_it)?;
+        // Summaries hold words of messages, which their owner and an operator may read.
+        let kept = crate::api::sessions::find(&tenant, &visit.caller, &id)?;
         let talk = talk.filter(|talk| !talk.requests.is_empty());
         if talk.is_none() && compiles.is_empty() && kept.is_none() {
             return Err(nothing());

@@ -8,7 +8,6 @@ use tenure_inspector::{AsOf, pages};
 
 use super::access::{Fault, Visit, nothing};
 use super::html;
-use super::records::listed;
 use crate::api::objects::Reader;
 use crate::api::tenant;
 
@@ -82,7 +81,9 @@ pub(super) async fn trends(visit: Visit) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
-        let (lines, next) = listed(&visit, &records, None, TRENDS, |_| true)?;
+        let (lines, next) = visit
+            .caller
+            .seen_records(&records, None, TRENDS, |_| true)?;
         Ok(pages::trends(
             &visit.caller.tenant,
             &lines,

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use tenure::belief::disguises;
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectType, OutcomeKind, OutcomeState, Provenance};
+use tenure::object::{
+    AuthorKind, Authority, ObjectType, OutcomeKind, OutcomeState, Provenance, default_trust, is_web,
+};
 use tenure::trace::Verdict;
 use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
 use tenure_store::{Proposal, Writing};
@@ -216,7 +219,7 @@ fn read_back(bound: &Bound, ids: &[String]) -> Result<Vec<ObjectDocument>, Error
             document.authority_level = Some(Authority::Data);
             document.removable = Some(false);
             document.provenance = Some(Provenance {
-                authority: Some(Score::ONE),
+                authority: Some(original.trust),
                 lineage: Some("rehydrated".into()),
                 relevance: Some(Score::ONE),
                 retrieved_at: Some(bound.app.workspace.clock().second()),
@@ -363,6 +366,7 @@ fn originals(
             speaker: None,
             text,
             next: None,
+            trust: default_trust(Authority::Data),
         };
         return Ok((vec![original], 0));
     }
@@ -383,6 +387,7 @@ fn originals(
         speaker: Some(original.speaker),
         text: original.text,
         next: None,
+        trust: original.trust,
     };
     let originals = found.originals.into_iter().map(original).collect();
     Ok((originals, found.left_out))
@@ -464,6 +469,28 @@ fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
         "content": asked.content,
         "tags": asked.tags,
     });
+    refuse_disguise(&asked)?;
+    if let Some(claim) = &asked.claim {
+        object["normalized_claim"] = claim.as_str().into();
+    }
+    if !asked.about.is_empty() {
+        object["canonical_entity_ids"] = json!(asked.about);
+        object["subjects"] = json!(asked.about);
+    }
+    if let Some(source) = &asked.source {
+        object["provenance"] = json!(Provenance {
+            authority: Some(default_trust(Authority::Data)),
+            lineage: Some("mcp write".into()),
+            retrieved_at: Some(bound.app.workspace.clock().second()),
+            source_id: Some(source.clone()),
+            ..Provenance::default()
+        });
+        if is_web(source) {
+            // Memory of a site, which is read for that site alone.
+            object["source_origin"] = source.as_str().into();
+            object["object_type"] = json!(ObjectType::InferredBelief);
+        }
+    }
     if let Some(run) = &asked.run {
         object["trajectory_id"] = run.as_str().into();
     }
@@ -479,6 +506,22 @@ fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
             json!({ "op": "write", "object": object, "at": "back" })
         }
     })
+}
+
+/// Refuses a text that hides something: nothing of the working memory waits for a person who could look at it.
+fn refuse_disguise(asked: &Write) -> Result<(), Error> {
+    let document = ObjectDocument {
+        normalized_claim: asked.claim.clone(),
+        ..ObjectDocument::named(asked.name.clone(), asked.content.clone())
+    };
+    let sealed = document.seal()?;
+    let Some((field, disguise)) = disguises(&sealed).into_iter().next() else {
+        return Ok(());
+    };
+    let error = Error::input(format!("the block has {disguise}"));
+    Err(error
+        .at(field.to_string(), None)
+        .expected("a text that reads as it looks"))
 }
 
 /// Refuses a list of no names.
@@ -536,13 +579,17 @@ fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
         Some(_) => OutcomeKind::Correction,
         None => OutcomeKind::Outcome,
     };
+    let mut document = ObjectDocument {
+        user_id: bound.principal.user.clone(),
+        project_id: bound.principal.project.clone(),
+        // A model wrote it, whoever accepts it.
+        author: Some(AuthorKind::Agent),
+        ..ObjectDocument::named(named, asked.content)
+    };
+    document.classify_within(bound.caller.grant.clears())?;
     let proposal = Proposal {
         // It is for whom the caller speaks for, as what they write is.
-        document: ObjectDocument {
-            user_id: bound.principal.user.clone(),
-            project_id: bound.principal.project.clone(),
-            ..ObjectDocument::named(named, asked.content)
-        },
+        document,
         kind,
         record: None,
         mistake: asked.mistake,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tenure::num::Score;
 
 /// The schema of a form, without what says nothing to a model.
 pub(super) fn schema_of<T: JsonSchema>() -> Value {
@@ -143,6 +144,15 @@ pub(super) struct Write {
     pub(super) run: Option<String>,
     #[serde(default)]
     pub(super) tags: Vec<String>,
+    /// File or URL it is from; of a site, shown for that site alone
+    #[serde(default)]
+    pub(super) source: Option<String>,
+    /// Such as `port == 443`
+    #[serde(default)]
+    pub(super) claim: Option<String>,
+    /// Ids of entities or people
+    #[serde(default)]
+    pub(super) about: Vec<String>,
 }
 
 /// A place at an end.
@@ -356,6 +366,9 @@ pub(super) struct OriginalForm {
     /// Where to read on, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next: Option<usize>,
+    /// The trust that a frame says of it.
+    #[serde(skip)]
+    pub(super) trust: Score,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -56,6 +56,15 @@ impl Fault {
         }
     }
 
+    /// The fault of a request under an id of which another waits for its answer.
+    pub(super) fn taken(id: RequestId) -> Fault {
+        Fault {
+            code: ErrorCode::INVALID_REQUEST,
+            what: "a request with this id is under way".to_owned(),
+            id: Some(id),
+        }
+    }
+
     /// The answer, as JSON.
     pub(super) fn answer(self) -> Option<Vec<u8>> {
         let error = ErrorData::new(self.code, self.what, None);

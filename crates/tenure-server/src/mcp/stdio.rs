@@ -1,7 +1,7 @@
 //! Lines of JSON-RPC on standard input and output. A line has a most; what is longer, or is no message, is answered
 //! with an error under its id, so that nobody waits for it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -18,11 +18,21 @@ use super::messages::{Fault, LONGEST};
 
 /// The most lines that wait to be written.
 const WAITING: usize = 64;
+/// The most bytes of lines that wait to be written; a longer one waits alone.
+const WAITING_BYTES: u32 = 8 << 20;
+/// The most requests that are under way: others are read once one of them is answered.
+const UNDER_WAY: usize = 16;
 /// The longest id of a line that is too long, in bytes.
 const LONGEST_ID: usize = 256;
 
-/// The requests that have no answer yet.
-type Open = Arc<Mutex<BTreeSet<String>>>;
+/// The requests that have no answer yet, each with its place among those that are under way.
+type Open = Arc<Mutex<BTreeMap<String, OwnedSemaphorePermit>>>;
+
+/// A line that waits to be written, with its room among those that wait.
+struct Waiting {
+    line: Vec<u8>,
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 fn key(id: &RequestId) -> String {
     // A number and a text that look alike are two ids.
@@ -35,7 +45,11 @@ pub(super) struct Lines<R> {
     line: Vec<u8>,
     /// What is known of a line that is too long, while the rest of it comes.
     long: Option<IdScan>,
-    writer: Option<mpsc::Sender<Vec<u8>>>,
+    writer: Option<mpsc::Sender<Waiting>>,
+    /// The bytes that may wait.
+    room: Arc<Semaphore>,
+    /// The places of requests that may be under way.
+    places: Arc<Semaphore>,
     /// An answer to a line that is no message.
     answer: Option<Vec<u8>>,
     open: Open,
@@ -55,6 +69,8 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
             line: Vec::new(),
             long: None,
             writer: Some(sender),
+            room: Arc::new(Semaphore::new(WAITING_BYTES as usize)),
+            places: Arc::new(Semaphore::new(UNDER_WAY)),
             answer: None,
             open: Open::default(),
             grace,
@@ -143,6 +159,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let writer = self.writer.clone();
         let open = Arc::clone(&self.open);
+        let room = Arc::clone(&self.room);
         async move {
             let answered = match &message {
                 JsonRpcMessage::Response(response) => Some(key(&response.id)),
@@ -152,6 +169,12 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
             let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
             let line = serde_json::to_vec(&message).map_err(io::Error::from)?;
             let writer = writer.ok_or_else(gone)?;
+            let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
+            let room = room.acquire_many_owned(bytes.min(WAITING_BYTES)).await;
+            let line = Waiting {
+                line,
+                _room: room.ok(),
+            };
             let sent = writer.send(line).await.map_err(|_| gone());
             if let Some(answered) = answered {
                 let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,13 +190,18 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
                 // The answer stays until there is room for it.
                 let room = self.writer.as_ref()?.reserve().await.ok()?;
                 if let Some(answer) = self.answer.take() {
-                    room.send(answer);
+                    room.send(Waiting {
+                        line: answer,
+                        _room: None,
+                    });
                 }
             }
             if self.ended.is_some() {
                 self.settled().await;
                 return None;
             }
+            // Before a line is read, so that none is lost where this is dropped half way.
+            let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
             match self.read().await {
                 Ok(Read::Line) => {
                     let Some(message) = self.message() else {
@@ -182,7 +210,13 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
                     match &message {
                         JsonRpcMessage::Request(request) => {
                             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-                            open.insert(key(&request.id));
+                            let id = key(&request.id);
+                            if open.contains_key(&id) {
+                                drop(open);
+                                self.answer = Fault::taken(request.id.clone()).answer();
+                                continue;
+                            }
+                            open.insert(id, place);
                         }
                         JsonRpcMessage::Notification(note) => self.forget_cancelled(note),
                         _ => {}
@@ -220,8 +254,8 @@ impl<R> Lines<R> {
 }
 
 /// Writes lines until there are no more, or nobody reads them.
-async fn write(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
-    while let Some(mut line) = lines.recv().await {
+async fn write(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Waiting>) {
+    while let Some(Waiting { mut line, _room }) = lines.recv().await {
         line.push(b'\n');
         if writer.write_all(&line).await.is_err() || writer.flush().await.is_err() {
             return;
@@ -293,7 +327,74 @@ impl IdScan {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::ErrorData;
+    use rmcp::service::TxJsonRpcMessage;
+
     use super::*;
+
+    fn ping(id: i64) -> String {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")
+    }
+
+    async fn soon<T>(what: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout(Duration::from_millis(200), what)
+            .await
+            .ok()
+    }
+
+    fn answer_of(id: i64, bytes: usize) -> TxJsonRpcMessage<RoleServer> {
+        let error = ErrorData::internal_error("x".repeat(bytes), None);
+        TxJsonRpcMessage::<RoleServer>::error(error, Some(RequestId::Number(id)))
+    }
+
+    #[tokio::test]
+    async fn only_so_many_requests_are_under_way_and_each_id_once() {
+        let input: String = (0..=UNDER_WAY as i64).map(ping).collect();
+        let input = format!("{}{input}", ping(0));
+        let (near, far) = tokio::io::duplex(1 << 20);
+        let (mut lines, _writer) = Lines::new(
+            std::io::Cursor::new(input.into_bytes()),
+            near,
+            Duration::ZERO,
+        );
+        for _ in 0..UNDER_WAY {
+            assert!(matches!(
+                lines.receive().await,
+                Some(JsonRpcMessage::Request(_))
+            ));
+        }
+        // The next one waits until one of them is answered; nothing is lost by that.
+        assert!(soon(lines.receive()).await.is_none());
+        lines.send(answer_of(3, 1)).await.unwrap();
+        let Some(Some(JsonRpcMessage::Request(next))) = soon(lines.receive()).await else {
+            unreachable!("there is a place");
+        };
+        assert_eq!(next.id, RequestId::Number(UNDER_WAY as i64));
+        // The second request of an id that is under way is refused under it.
+        let mut far = BufReader::new(far).lines();
+        let first = far.next_line().await.unwrap().unwrap();
+        assert!(
+            first.contains("\"id\":0") && first.contains("under way"),
+            "{first}"
+        );
+        let second = far.next_line().await.unwrap().unwrap();
+        assert!(second.contains("\"id\":3"), "{second}");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_reads_is_bounded() {
+        let (near, _far) = tokio::io::duplex(1 << 10);
+        let (mut lines, _writer) = Lines::new(tokio::io::empty(), near, Duration::ZERO);
+        let most = WAITING_BYTES as usize / (1 << 20);
+        for id in 0..most as i64 - 1 {
+            assert!(soon(lines.send(answer_of(id, 1 << 20))).await.is_some());
+        }
+        let mut sent = most - 1;
+        for id in 100..104 {
+            sent += usize::from(soon(lines.send(answer_of(id, 1 << 20))).await.is_some());
+        }
+        assert!(sent <= most, "{sent} of {most}");
+    }
 
     fn id_of(text: &str) -> Option<RequestId> {
         let mut scan = IdScan::default();

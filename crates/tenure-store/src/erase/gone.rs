@@ -13,6 +13,7 @@ use super::fields::id_of;
 use super::fields::{Field, json_of};
 use crate::buried::blob_buried_as;
 use crate::buried::buried_as;
+use crate::buried::entity_buried_as;
 use crate::stored::unwritable;
 
 /// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
@@ -57,6 +58,8 @@ pub(super) struct Gone {
     finder: Option<(AhoCorasick, Vec<String>)>,
     /// The patterns of the finder, in its order.
     patterns: Vec<String>,
+    /// A person who goes with all that is theirs, and what stands in logs for their name as a user.
+    user: Option<(String, String)>,
 }
 
 /// The place of a text that is searched.
@@ -82,7 +85,20 @@ impl Gone {
             passages: BTreeMap::new(),
             finder: None,
             patterns: Vec::new(),
+            user: None,
         }
+    }
+
+    /// Takes a person's name as a user from the stand-ins in logs. These stay that user's, whoever it is.
+    pub(super) fn forget_user(&mut self, name: &str) {
+        let label = entity_buried_as(&self.key, name);
+        self.user = Some((name.to_owned(), stand_in(label)));
+    }
+
+    /// The user of a stand-in as it says it from now on.
+    fn left_user(&self, user: &str) -> Option<&str> {
+        let (name, left) = self.user.as_ref()?;
+        (name == user).then_some(left.as_str())
     }
 
     pub(super) fn is(&self, id: ObjectId) -> bool {
@@ -284,6 +300,14 @@ impl Gone {
                     *value = self.stub(id, fields);
                     return true;
                 }
+                // A stand-in of an earlier erasure.
+                let user = fields.get("user_id").and_then(Value::as_str);
+                if let Some(left) = user.and_then(|user| self.left_user(user))
+                    && is_stub(fields)
+                {
+                    fields.insert("user_id".into(), left.into());
+                    return true;
+                }
                 let name = fields.get("name").and_then(Value::as_str);
                 let named = name.is_some_and(|name| self.word(name, place).is_some());
                 let mut changed = named && fields.remove("payload").is_some();
@@ -378,6 +402,10 @@ impl Gone {
             if let Some(value) = document.get(field) {
                 left[field] = value.clone();
             }
+        }
+        let user = left["user_id"].as_str();
+        if let Some(user) = user.and_then(|user| self.left_user(user)) {
+            left["user_id"] = user.into();
         }
         left
     }

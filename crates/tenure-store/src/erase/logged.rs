@@ -116,6 +116,13 @@ impl Logged {
         held.map(|held| &self.logs[held.log]).collect()
     }
 
+    /// The entries that hold any of these, by log.
+    pub(super) fn entries_with(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<(&str, u64)> {
+        let held = self.held.iter().filter(|held| ids.contains(&held.id));
+        held.map(|held| (self.logs[held.log].as_str(), held.entry))
+            .collect()
+    }
+
     /// The objects that were made from any of these.
     pub(super) fn made_from(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<ObjectId> {
         self.ids(|held| held.parents.iter().any(|parent| ids.contains(parent)))
@@ -386,6 +393,20 @@ pub(super) fn each_entry<R: Read + ?Sized>(
     log: &str,
     each: &mut dyn FnMut(u64, Value) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    each_body(rows, log, &mut |number, body| {
+        each(
+            number,
+            serde_json::from_str(body).map_err(|error| unwritable(&error))?,
+        )
+    })
+}
+
+/// Calls `each` with the entries of a log as they are written.
+pub(super) fn each_body<R: Read + ?Sized>(
+    rows: &mut R,
+    log: &str,
+    each: &mut dyn FnMut(u64, &str) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut next = 1;
     loop {
         let chunk = rows.entries(log, next..next + CHUNK)?;
@@ -394,10 +415,7 @@ pub(super) fn each_entry<R: Read + ?Sized>(
         };
         next = last + 1;
         for (number, body) in chunk {
-            each(
-                number,
-                serde_json::from_str(&body).map_err(|error| unwritable(&error))?,
-            )?;
+            each(number, &body)?;
         }
     }
 }

@@ -27,16 +27,18 @@ use crate::resolution::{entries, forget, of_person};
 use crate::tenant::Tenant;
 use crate::written::{Outcome, Writing, Written, WrittenObject};
 
-pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
+pub use self::person::{
+    Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
+};
 
 /// The request of an erasure.
 enum Wanted {
     /// These objects.
     Objects(Vec<ObjectId>),
     /// The objects about this person.
-    Subject(String),
+    Subject(Subject),
     /// The same, and what is theirs: their objects, sessions and records.
-    Person(String),
+    Person(Subject),
     /// A log, and the objects in it.
     Log(String),
 }
@@ -74,10 +76,16 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when nothing is kept of them; otherwise as [`Tenant::erase`].
-    pub fn erase_subject(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
-        let asked = Digest::of(subject.as_bytes());
-        self.erase_wanted(Wanted::Subject(subject.to_owned()), asked, writing)
+    /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when nothing is kept of them and nothing names them; otherwise
+    /// as [`Tenant::erase`].
+    pub fn erase_subject(
+        &self,
+        subject: impl Into<Subject>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let subject = subject.into();
+        let asked = Digest::of(subject.name.as_bytes());
+        self.erase_wanted(Wanted::Subject(subject), asked, writing)
     }
 
     /// Erases everything that is about a person and everything that is theirs: the objects of that user, their
@@ -86,9 +94,14 @@ impl Tenant {
     /// # Errors
     ///
     /// As [`Tenant::erase_subject`].
-    pub fn erase_person(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
-        let asked = Digest::of_parts([b"person".as_slice(), subject.as_bytes()]);
-        self.erase_wanted(Wanted::Person(subject.to_owned()), asked, writing)
+    pub fn erase_person(
+        &self,
+        subject: impl Into<Subject>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let subject = subject.into();
+        let asked = Digest::of_parts([b"person".as_slice(), subject.name.as_bytes()]);
+        self.erase_wanted(Wanted::Person(subject), asked, writing)
     }
 
     /// Erases a whole log with the objects in it, as [`Tenant::erase`] does. No log is begun under its name
@@ -150,6 +163,9 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let ids = with_what_leans_on(rows, &logged, &chosen.logs, &quoted)?;
     let proposed = with_proposed_from(rows, chosen.proposed, &ids)?;
     let mut gone = Gone::new(key, ids.iter().copied());
+    if let Wanted::Person(subject) = wanted {
+        gone.forget_user(&subject.name);
+    }
     let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
     let sought = |id: &ObjectId| {
         if quoted.contains(id) {
@@ -182,7 +198,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     gone.seal()?;
     tombstones.extend(chosen.logs.iter().map(|log| log_buried_as(&key, log)));
     let person = match wanted {
-        Wanted::Subject(subject) | Wanted::Person(subject) => Some(subject),
+        Wanted::Subject(subject) | Wanted::Person(subject) => Some(&subject.name),
         _ => None,
     };
     let entities = chosen.entities.iter().chain(person);
@@ -304,12 +320,12 @@ fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chos
             }
         }
         Wanted::Subject(subject) => {
-            let (mut ids, proposed) = about(rows, subject)?;
-            ids.extend(logged.about(subject));
-            let entities = of_person(&entries(rows)?, subject);
+            let (mut ids, proposed) = about(rows, &subject.name)?;
+            ids.extend(logged.about(&subject.name));
+            let entities = of_person(&entries(rows)?, &subject.name);
             let is_unknown = ids.is_empty() && proposed.is_empty() && entities.is_empty();
             if is_unknown && person(rows, logged, subject)?.0.is_unknown() {
-                return Err(nobody(subject));
+                return Err(nobody(&subject.name));
             }
             Ok(Chosen {
                 ids,
@@ -321,7 +337,7 @@ fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chos
         Wanted::Person(subject) => {
             let (known, proposed) = person(rows, logged, subject)?;
             if known.is_unknown() {
-                return Err(nobody(subject));
+                return Err(nobody(&subject.name));
             }
             let logs = known.own_logs();
             let mut ids: BTreeSet<ObjectId> =

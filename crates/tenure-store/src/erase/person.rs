@@ -1,6 +1,7 @@
 //! The things that a tenant keeps of a person: objects about them, their sessions, records of what they asked.
 //!
-//! A person has one name, by which objects call them among their `subjects`, and requests and sessions as their user.
+//! A person has one name, by which objects call them among their `subjects`, and requests and sessions as their user. What
+//! came under one of their keys is theirs, too, where it says no user: sessions and records did not say one at first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use tenure::policy::PolicyDocument;
 use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
-use super::logged::{Logged, each_entry, session_log};
+use super::logged::{Logged, each_body, each_entry, session_log};
 use super::with_everything_made_from;
 use crate::beside::{Proposed, only_proposed};
 use crate::engine::Read;
@@ -36,6 +37,24 @@ pub enum Relation {
     User,
 }
 
+/// A person by name, with the ids of the keys that speak for them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject {
+    /// The name.
+    pub name: String,
+    /// The ids of their keys in this tenant.
+    pub keys: Vec<String>,
+}
+
+impl From<&str> for Subject {
+    fn from(name: &str) -> Subject {
+        Subject {
+            name: name.to_owned(),
+            keys: Vec::new(),
+        }
+    }
+}
+
 /// Everything that a tenant keeps of a person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Person {
@@ -50,6 +69,84 @@ pub struct Person {
     /// The entities of the registry that are this person: with that id or mail address, and those that mean it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
+    /// The places that name the person and are neither theirs nor about them. No erasure of the person takes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<Mention>,
+    /// The number of sessions that belong to no user. The person may have spoken in them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ownerless_sessions: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The kind of a place that names a person.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Place {
+    /// A key that speaks for them.
+    Key,
+    /// A log.
+    Log,
+    /// An object.
+    Object,
+    /// A record.
+    Record,
+}
+
+/// A place that names a person and is neither theirs nor about them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Mention {
+    /// The kind of the place.
+    pub place: Place,
+    /// Its id or name.
+    pub id: String,
+    /// The reason why it stays, in words.
+    pub why: String,
+}
+
+impl Mention {
+    fn of_key(id: &str) -> Mention {
+        Mention {
+            place: Place::Key,
+            id: id.to_owned(),
+            why: "it speaks for them; `tenure keys revoke` ends it, and the log of keys only grows"
+                .into(),
+        }
+    }
+
+    fn of_log(log: &str) -> Mention {
+        let why = match log {
+            crate::outcomes::LOG => "it keeps who proposed and decided",
+            _ if log.starts_with("session/") => {
+                "somebody else's session names them, or a judgement of theirs stands in it"
+            }
+            _ => "an entry names them, such as one that says who changed something",
+        };
+        Mention {
+            place: Place::Log,
+            id: log.to_owned(),
+            why: why.into(),
+        }
+    }
+
+    fn of_object(id: ObjectId) -> Mention {
+        Mention {
+            place: Place::Object,
+            id: id.to_string(),
+            why: "it names them and does not say that it is about them".into(),
+        }
+    }
+
+    fn of_record(id: &str) -> Mention {
+        Mention {
+            place: Place::Record,
+            id: id.to_owned(),
+            why: "it is of somebody else's request".into(),
+        }
+    }
 }
 
 /// An object that is about a person, or theirs.
@@ -85,8 +182,13 @@ pub struct PersonRecord {
 }
 
 impl Person {
-    /// Returns whether nothing is kept of them.
+    /// Returns whether nothing is kept of them, and nothing names them.
     pub fn is_unknown(&self) -> bool {
+        self.has_nothing() && self.mentions.is_empty()
+    }
+
+    /// Returns whether nothing is theirs or about them.
+    pub fn has_nothing(&self) -> bool {
         self.objects.is_empty()
             && self.sessions.is_empty()
             && self.records.is_empty()
@@ -124,16 +226,17 @@ impl Person {
 
 impl Tenant {
     /// Lists everything that is kept of a person: the objects about them and what was made from these, their own
-    /// objects, sessions and records. It reads all logs and records of the tenant. Of an unknown person the lists are
-    /// empty.
+    /// objects, sessions and records, and what else names them. It reads all logs and records of the tenant. Of an
+    /// unknown person the lists are empty.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn person(&self, subject: &str) -> Result<Person, Error> {
+    pub fn person(&self, subject: impl Into<Subject>) -> Result<Person, Error> {
+        let subject = subject.into();
         self.read(|rows| {
             let logged = Logged::read(rows)?;
-            Ok(person(rows, &logged, subject)?.0)
+            Ok(person(rows, &logged, &subject)?.0)
         })
     }
 }
@@ -156,8 +259,9 @@ pub(super) fn about(
 pub(super) fn person(
     rows: &mut dyn Read,
     logged: &Logged,
-    subject: &str,
+    asked: &Subject,
 ) -> Result<(Person, Proposed), Error> {
+    let subject = asked.name.as_str();
     let (mut about, mut proposed) = about(rows, subject)?;
     about.extend(logged.about(subject));
     let with_derived = with_everything_made_from(rows, logged, about.clone())?;
@@ -182,8 +286,18 @@ pub(super) fn person(
         };
         relations.insert(*id, relation);
     }
-    let sessions = sessions(rows, logged, subject, &with_derived)?;
-    let records = records(rows, subject, &sessions, &with_derived)?;
+    let mut kept = read_records(rows, asked)?;
+    let (sessions, ownerless_sessions) = sessions(rows, logged, (subject, &kept), &with_derived)?;
+    let records = records(&mut kept, &sessions, &with_derived);
+    let related: BTreeSet<ObjectId> = relations.keys().copied().collect();
+    let entities: Vec<String> = of_person(&entries(rows)?, subject).into_iter().collect();
+    let mut mentions: Vec<Mention> = asked.keys.iter().map(|id| Mention::of_key(id)).collect();
+    mentions.extend(logs_naming(rows, logged, subject, (&related, &sessions))?);
+    mentions.extend(objects_naming(rows, subject, &related)?);
+    let naming = kept
+        .iter()
+        .filter(|kept| kept.names_them && kept.relation.is_none());
+    mentions.extend(naming.map(|kept| Mention::of_record(&kept.id)));
     let mut names = names(rows, logged, relations.keys().copied())?;
     let object = |(object_id, relation)| PersonObject {
         object_id,
@@ -195,7 +309,9 @@ pub(super) fn person(
         objects: relations.into_iter().map(object).collect(),
         sessions,
         records,
-        entities: of_person(&entries(rows)?, subject).into_iter().collect(),
+        entities,
+        mentions,
+        ownerless_sessions,
     };
     Ok((found, proposed))
 }
@@ -252,70 +368,184 @@ fn names(
     Ok(names)
 }
 
+/// The sessions of a person, and how many belong to nobody.
 fn sessions(
     rows: &mut dyn Read,
     logged: &Logged,
-    subject: &str,
+    (subject, kept): (&str, &[ReadRecord]),
     about: &BTreeSet<ObjectId>,
-) -> Result<Vec<PersonSession>, Error> {
+) -> Result<(Vec<PersonSession>, u64), Error> {
     let holding = logged.logs_with(about);
-    let mut found = Vec::new();
+    let (mut found, mut ownerless) = (Vec::new(), 0);
     for (log, id) in logged.sessions() {
-        let mut is_own = false;
+        let mut owner = None;
         for (_, body) in rows.entries(log, 1..2)? {
             let opened: Value = serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
-            is_own |= opened.pointer("/opened/user").and_then(Value::as_str) == Some(subject);
+            let user = opened.pointer("/opened/user").and_then(Value::as_str);
+            owner = user.map(str::to_owned);
         }
+        let is_own = match &owner {
+            Some(owner) => owner == subject,
+            None => came_by_their_keys_alone(id, kept),
+        };
         let relation = if is_own {
             Relation::User
-        } else if holding.contains(log) {
-            Relation::Subject
         } else {
-            continue;
+            ownerless += u64::from(owner.is_none());
+            if !holding.contains(log) {
+                continue;
+            }
+            Relation::Subject
         };
         let id = id.to_owned();
         found.push(PersonSession { id, relation });
     }
     found.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(found)
+    Ok((found, ownerless))
 }
 
-fn records(
-    rows: &mut dyn Read,
-    subject: &str,
-    sessions: &[PersonSession],
-    about: &BTreeSet<ObjectId>,
-) -> Result<Vec<PersonRecord>, Error> {
-    let own = sessions.iter();
-    let own = own.filter(|session| session.relation == Relation::User);
-    let own: BTreeSet<&str> = own.map(|session| session.id.as_str()).collect();
+/// Returns whether requests of a session came under keys of the person and under no other: clients name sessions, too.
+fn came_by_their_keys_alone(session: &str, kept: &[ReadRecord]) -> bool {
+    let of_it = kept
+        .iter()
+        .filter(|kept| kept.session.as_deref() == Some(session));
+    let mut came = of_it.map(|kept| kept.under_their_key).peekable();
+    came.peek().is_some() && came.all(|theirs| theirs)
+}
+
+/// The part of a record that says whose it is.
+struct ReadRecord {
+    id: String,
+    compiled_at: Instant,
+    objects: Vec<ObjectId>,
+    session: Option<String>,
+    /// Set where it says that it is of the person.
+    is_theirs: bool,
+    /// Set where it came under one of their keys.
+    under_their_key: bool,
+    names_them: bool,
+    relation: Option<Relation>,
+}
+
+fn read_records(rows: &mut dyn Read, asked: &Subject) -> Result<Vec<ReadRecord>, Error> {
+    let named = as_json(&asked.name);
     let mut found = Vec::new();
-    for (record_id, compiled_at) in rows.records(None, u32::MAX)? {
-        let Some(record) = rows.record(&record_id)? else {
+    for (id, compiled_at) in rows.records(None, u32::MAX)? {
+        let Some(record) = rows.record(&id)? else {
             continue;
         };
         let body: Value = serde_json::from_str(&record.body).map_err(|error| unwritable(&error))?;
         let says = |field: &str| body.pointer(field).and_then(Value::as_str);
         let users = [
+            "/user",
             "/inputs/request/principal/user",
             "/compile/request/principal/user",
         ];
-        let is_own = users.into_iter().any(|user| says(user) == Some(subject))
-            || says("/session").is_some_and(|session| own.contains(session));
-        let relation = if is_own {
-            Relation::User
-        } else if record.objects.iter().any(|id| about.contains(id)) {
-            Relation::Subject
-        } else {
-            continue;
-        };
-        found.push(PersonRecord {
-            record_id,
+        let mut users = users.into_iter().filter_map(says);
+        let key = says("/key").filter(|key| asked.keys.iter().any(|own| own == key));
+        let user = users.next();
+        found.push(ReadRecord {
+            session: says("/session").map(str::to_owned),
+            is_theirs: match user {
+                Some(user) => user == asked.name || users.any(|user| user == asked.name),
+                None => key.is_some(),
+            },
+            under_their_key: key.is_some(),
+            names_them: record.body.contains(&named),
+            relation: None,
+            objects: record.objects,
+            id,
             compiled_at,
-            relation,
         });
     }
     Ok(found)
+}
+
+/// A text as it stands in JSON, with its quotation marks.
+fn as_json(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn records(
+    kept: &mut [ReadRecord],
+    sessions: &[PersonSession],
+    about: &BTreeSet<ObjectId>,
+) -> Vec<PersonRecord> {
+    let own = sessions.iter();
+    let own = own.filter(|session| session.relation == Relation::User);
+    let own: BTreeSet<&str> = own.map(|session| session.id.as_str()).collect();
+    let mut found = Vec::new();
+    for record in kept {
+        let in_own = |session: &String| own.contains(session.as_str());
+        record.relation = if record.is_theirs || record.session.as_ref().is_some_and(in_own) {
+            Some(Relation::User)
+        } else if record.objects.iter().any(|id| about.contains(id)) {
+            Some(Relation::Subject)
+        } else {
+            None
+        };
+        found.extend(record.relation.map(|relation| PersonRecord {
+            record_id: record.id.clone(),
+            compiled_at: record.compiled_at,
+            relation,
+        }));
+    }
+    found
+}
+
+/// Returns whether a log is of the registry of entities.
+fn is_of_entities(log: &str) -> bool {
+    let whole = [crate::resolution::LOG, crate::mentioned::LOG];
+    whole.contains(&log) || log.starts_with(crate::mentioned::SPOKEN)
+}
+
+/// The logs with an entry that names a person and holds nothing that is theirs or about them.
+fn logs_naming(
+    rows: &mut dyn Read,
+    logged: &Logged,
+    subject: &str,
+    (related, sessions): (&BTreeSet<ObjectId>, &[PersonSession]),
+) -> Result<Vec<Mention>, Error> {
+    let named = as_json(subject);
+    let own = sessions.iter();
+    let own = own.filter(|session| session.relation == Relation::User);
+    let own: BTreeSet<String> = own.map(|session| session_log(&session.id)).collect();
+    let holding = logged.entries_with(related);
+    let mut found = Vec::new();
+    // What the registry of entities says of a person is listed as their entities; an id may be of something else.
+    let logs = logged.names().iter().filter(|log| !is_of_entities(log));
+    for log in logs.filter(|log| !own.contains(*log)) {
+        let mut names = false;
+        each_body(rows, log, &mut |number, body| {
+            names |= body.contains(&named) && !holding.contains(&(log.as_str(), number));
+            Ok(())
+        })?;
+        if names {
+            found.push(Mention::of_log(log));
+        }
+    }
+    Ok(found)
+}
+
+/// The objects that name a person, and are neither theirs nor about them.
+fn objects_naming(
+    rows: &mut dyn Read,
+    subject: &str,
+    related: &BTreeSet<ObjectId>,
+) -> Result<Vec<Mention>, Error> {
+    let named = as_json(subject);
+    let ids = rows.objects()?.into_iter().map(|(_, id)| id);
+    let ids: Vec<ObjectId> = ids.filter(|id| !related.contains(id)).collect();
+    let mut found = BTreeSet::new();
+    for chunk in ids.chunks(CHUNK) {
+        let heads = rows.heads(chunk)?.into_iter();
+        found.extend(
+            heads
+                .filter(|(_, body)| body.contains(&named))
+                .map(|(id, _)| id),
+        );
+    }
+    Ok(found.into_iter().map(Mention::of_object).collect())
 }
 
 /// The kept texts that these records name and nothing that stays does, and the originals of the objects among them.

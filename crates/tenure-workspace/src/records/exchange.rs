@@ -64,6 +64,12 @@ pub struct ExchangeRecord {
     /// The key that was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The user that the key speaks for: the record is theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The project that the key speaks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// The session, where the client named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -288,6 +294,8 @@ mod tests {
             protocol: "openai".into(),
             path: "/v1/responses".into(),
             key: None,
+            user: Some("ada".into()),
+            project: None,
             session: Some("s".into()),
             model: Some("gpt-4o".into()),
             resolved_model: None,

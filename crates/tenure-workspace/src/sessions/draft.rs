@@ -645,7 +645,7 @@ impl Session {
             // It was asked for, however near to the task it is.
             document.removable = Some(false);
             document.provenance = Some(Provenance {
-                authority: Some(Score::ONE),
+                authority: Some(object.trust()),
                 lineage: Some("rehydrated".into()),
                 relevance: Some(Score::ONE),
                 retrieved_at: Some(message.at),

@@ -299,6 +299,22 @@ impl Session {
         Ok(Some(session))
     }
 
+    /// The beginning of the session of this id, where there is one: whose it is, in one read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::find`].
+    pub fn opening(tenant: &Tenant, id: &str) -> Result<Option<Opened>, Error> {
+        let log = Session::log_of(checked_id(id)?);
+        let Some((number, body)) = tenant.entries_in(&log, 1..2)?.into_iter().next() else {
+            return Ok(None);
+        };
+        match parsed(&log, number, &body)? {
+            Entry::Opened(opened) => Ok(Some(opened)),
+            _ => Err(unreadable(&log, 1, "a session begins with `opened`")),
+        }
+    }
+
     /// The sessions of a tenant.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ impl Pending {
 }
 
 impl Session {
-    /// Begins a session with a random id, whose writes wait until [`Session::flush`].
+    /// Begins a session of this user and project with a random id, whose writes wait until [`Session::flush`].
     ///
     /// # Errors
     ///
@@ -47,6 +47,7 @@ impl Session {
     pub(crate) fn begin_deferred(
         tenant: Tenant,
         at: Instant,
+        (user, project): (Option<String>, Option<String>),
         format: Format,
     ) -> Result<Session, Error> {
         let id = random_id()?;
@@ -54,8 +55,8 @@ impl Session {
             version: SESSION_VERSION,
             id: id.clone(),
             at,
-            user: None,
-            project: None,
+            user,
+            project,
             format: Some(format),
             once: None,
         };

@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use serde::Serialize;
+use tenure::num::Score;
 use tenure::object::{ObjectType, clip};
 use tenure::time::Instant;
 use tenure::{Error, ObjectDocument, Tokenizer};
@@ -38,6 +39,9 @@ pub struct Original {
     pub at: Instant,
     /// Its speaker: a role, or `tool`.
     pub speaker: String,
+    /// The trust that it has: of several parts, that of the least.
+    #[serde(skip)]
+    pub trust: Score,
     /// Its text, calls and results; for a query its passages in order, with a line `…` between them.
     pub text: String,
     /// Whether there is more of the message than stands here.
@@ -250,6 +254,7 @@ impl Session {
                 id: whole.id.clone(),
                 at: whole.at,
                 speaker: whole.speaker.clone(),
+                trust: whole.trust,
                 text,
                 objects: Vec::new(),
             }
@@ -290,6 +295,10 @@ fn original(number: u64, message: Message) -> Original {
         id: format!("t{number}"),
         at: message.at,
         speaker,
+        trust: {
+            let each = message.objects.iter().map(ObjectDocument::trust);
+            each.min().unwrap_or(Score::HALF)
+        },
         text: texts.collect::<Vec<_>>().join("\n"),
         partial: false,
         objects: message.objects,

@@ -48,6 +48,7 @@ pub(crate) fn relaying<'a>(format: Format, model: &'a str, body: &'a str) -> Rel
         model,
         body,
         key: "key",
+        owner: (None, None),
         session: None,
         now: NOW,
         side: None,

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::Wire;
 use super::vocabulary::*;
-use super::{Authority, ObjectId, kind_of_origin};
+use super::{Authority, ObjectId, clip, kind_of_origin};
 use crate::base::digest::Digest;
+use crate::base::error::{Error, ErrorKind};
 use crate::base::num::Score;
 use crate::base::time::Instant;
 
@@ -521,6 +522,55 @@ impl ObjectDocument {
             self.asked.get_or_insert(asked);
         }
         self.authority_level = has;
+    }
+}
+
+impl ObjectDocument {
+    /// Keeps the object within the classes that its writer may see: one without a class of its own gets at most this class.
+    ///
+    /// ```
+    /// use tenure::object::{Classification, ObjectDocument};
+    /// let mut note = ObjectDocument::rule("note", "The port is 443.");
+    /// note.classify_within(Classification::Public).unwrap();
+    /// assert_eq!(note.security_classification, Some(Classification::Public));
+    /// note.security_classification = Some(Classification::Confidential);
+    /// assert!(note.classify_within(Classification::Restricted).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when it states a higher one: a label is not lowered.
+    pub fn classify_within(&mut self, most: Classification) -> Result<(), Error> {
+        let class = self.security_classification;
+        if let Some(class) = class.filter(|class| *class > most) {
+            let what = format!(
+                "`{}` is `{}`, above what its writer may see",
+                clip(&self.name),
+                class.term()
+            );
+            return Err(Error::new(ErrorKind::Policy, what)
+                .at("security_classification", None)
+                .expected(format!("at most `{}`", most.term()))
+                .hint("a key with a higher clearance writes it"));
+        }
+        if class.is_none() && most < Classification::Restricted {
+            self.security_classification = Some(most);
+        }
+        Ok(())
+    }
+
+    /// Returns the trust that its content has, as a frame says it: what its provenance states of it, or else what follows from
+    /// its authority. The model's own words have no more than memory.
+    pub fn trust(&self) -> Score {
+        let stated = self.provenance.as_ref().and_then(|found| found.authority);
+        let object_type = self.object_type.unwrap_or(ObjectType::Rule);
+        let own = self.authority_level;
+        let own = own.unwrap_or_else(|| default_authority(object_type, self.role));
+        let spoken = match self.role {
+            Some(Role::Assistant) => own.max(Authority::Memory),
+            _ => own,
+        };
+        stated.unwrap_or_else(|| default_trust(spoken))
     }
 }
 

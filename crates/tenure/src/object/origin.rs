@@ -6,7 +6,7 @@ use super::vocabulary::SourceKind;
 const WEB: [&str; 2] = ["http", "https"];
 
 /// Returns whether this is the address of something on the web.
-pub(crate) fn is_web(uri: &str) -> bool {
+pub fn is_web(uri: &str) -> bool {
     parts(uri).is_some()
 }
 

@@ -12,7 +12,8 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::{Lifecycle, ObjectId};
 use tenure::time::Instant;
-use tenure_store::{FlaggedText, StoredObject, Tenant, WriteNote, Writing, Written};
+use tenure_store::{FlaggedText, StoredObject, Subject, Tenant, WriteNote, Writing, Written};
+use tenure_workspace::keys::Keys;
 use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
@@ -59,6 +60,12 @@ pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
 /// The same, in a store that is made where there is none.
 pub(crate) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
     stores::to_write(&args.url)?.tenant(&args.tenant)
+}
+
+/// A person, with the keys of the store that speak for them.
+pub(super) fn person(args: &TenantArgs, name: &str) -> Result<Subject, Error> {
+    let store = stores::existing(&args.url, "tenure store put")?;
+    Keys::subject(&store, &args.tenant, name)
 }
 
 pub(crate) fn writing(args: &WritingArgs) -> Writing {

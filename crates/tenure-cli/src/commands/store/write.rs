@@ -11,7 +11,7 @@ use tenure_workspace::{
     Clock, Collect, Erase, Policies, Workspace, is_policy_file, object_id, text_of,
 };
 
-use super::{note_of, objects, print_written, tenant, tenant_to_write, writing};
+use super::{note_of, objects, person, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RefreshArgs,
     RetractArgs, SweepArgs,
@@ -200,8 +200,8 @@ pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let writing = writing(&args.writing);
     let wanted = match (&args.subject, &args.session, &args.messages) {
-        (Some(subject), ..) if args.everything => Erase::Person(subject.clone()),
-        (Some(subject), ..) => Erase::Subject(subject.clone()),
+        (Some(name), ..) if args.everything => Erase::Person(person(&args.tenant, name)?),
+        (Some(name), ..) => Erase::Subject(person(&args.tenant, name)?),
         (_, Some(session), None) => Erase::Session(session.clone()),
         (_, Some(session), Some(messages)) => Erase::Messages {
             session: session.clone(),
