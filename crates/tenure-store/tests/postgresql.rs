@@ -78,7 +78,7 @@ fn a_store_is_made_by_a_migration_only() {
         "{found:?}"
     );
     client
-        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 9'")
+        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 10'")
         .unwrap();
     let newer = open("bare");
     let error = newer.tenants().unwrap_err();

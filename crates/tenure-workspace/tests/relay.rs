@@ -167,6 +167,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         model: "m",
         body: &body,
         key: "key",
+        owner: (None, None),
         session: None,
         now: Instant::from_micros(0),
         side: None,

@@ -621,13 +621,6 @@ mod tests {
             assert_eq!(&all[at], table.embed(texts[at]).components());
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use tenure::ObjectDocument;
-
-    use super::*;
 
     #[test]
     fn old_versions_of_a_layer_are_let_go() {

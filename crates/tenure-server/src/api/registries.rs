@@ -447,9 +447,9 @@ fn operation(
             let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
             document.complete().in_field(&within)?;
+            let mut document = registries.authored(by, document)?;
             document.distrust(caller.grant.authority());
             document.check_provenance().in_field(&within)?;
-            let document = registries.authored(by, document)?;
             document.clone().seal().in_field(&within)?;
             *object =
                 serde_json::to_value(document).map_err(|error| json_error(&error, &within))?;

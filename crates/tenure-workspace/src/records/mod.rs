@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::object::{Access, ObjectId, Overrides, Status, Usage};
+use tenure::object::{Access, Authority, ObjectId, Overrides, Status, Usage};
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::{
@@ -112,6 +112,9 @@ pub struct SourceRef {
     /// The access to the object when it was read, where it is a revision of the past.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Arc<Access>>,
+    /// The authority that it asked for, where it has less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Authority>,
     /// Set where the request itself brought it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub said: bool,
@@ -223,6 +226,7 @@ impl Records<'_> {
                 overrides: Some(object.overrides().clone())
                     .filter(|overrides| *overrides != Overrides::default()),
                 access: object.status().access.clone(),
+                asked: object.status().asked,
                 said,
             });
             blobs.push(body);

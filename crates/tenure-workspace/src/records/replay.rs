@@ -238,9 +238,10 @@ impl Records<'_> {
             let Some(body) = blob(self.tenant, source.object)? else {
                 continue;
             };
-            let document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
+            let mut document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
                 Error::input(format!("a recorded object cannot be read: {error}"))
             })?;
+            document.asked = source.asked;
             let mut object = sealer.seal(document)?;
             if let Some(access) = &source.access {
                 let status = Status {

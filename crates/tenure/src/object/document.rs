@@ -442,7 +442,8 @@ impl ObjectDocument {
     }
 
     /// Lowers the authority to the most that its source, its author and its writer give it, whatever it states. What comes from
-    /// the web, from mail or from a tool, by its own address, one of its `origins` or the kind of its source, is data. What an agent
+    /// the web, from mail or from a tool, by its own address, one of its `origins` or the kind of its source, is data; memory of it (3)
+    /// stays memory. What an agent
     /// wrote, by its `author` or the kind of its source, is no more than memory; a rule or a constraint of an agent, which would
     /// have to be there, is data. Turns and tools, which cannot be data, have that of their type. What asked for more says so to
     /// whoever compiles or writes it ([`Status::asked`](crate::object::Status)). What writes or collects objects does so; what was
@@ -489,7 +490,13 @@ impl ObjectDocument {
                 Some(SourceKind::Web | SourceKind::Mail | SourceKind::Tool)
             );
         let is_agents = self.author == Some(AuthorKind::Agent) || kind == Some(SourceKind::Agent);
+        let is_rule = matches!(
+            object_type,
+            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        );
         let most = match object_type {
+            // Memory of a site commands nothing, and is read for that site alone.
+            _ if is_data && !is_rule && stated == Some(Authority::Memory) => Authority::Memory,
             _ if is_data => Authority::Data,
             ObjectType::PolicyRule | ObjectType::ActionableConstraint if is_agents => {
                 Authority::Data
@@ -501,11 +508,7 @@ impl ObjectDocument {
             return;
         }
         // A rule without a word on its authority asks to command, too.
-        let commands = matches!(
-            object_type,
-            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
-        );
-        let asked = stated.or_else(|| commands.then_some(default));
+        let asked = stated.or_else(|| is_rule.then_some(default));
         self.lower(Some(stated.unwrap_or(default).max(most)), asked);
         if let Some(outside) = outside.filter(|_| is_data) {
             // Data says where it was found; when, only its author knows.
