@@ -204,6 +204,9 @@ fn resealed(envelope: &mut Value) -> String {
 #[test]
 fn names_are_no_paths() {
     let bench = tree();
+    let pack = [
+        "context", "pack", "sections", "--source", "handbook", "--name",
+    ];
     for name in [
         "../../up",
         "a/b",
@@ -212,13 +215,14 @@ fn names_are_no_paths() {
         "..",
         "C:\\x",
         "nul\u{7}",
-        "été ☂",
+        "a\u{200b}b",
         "",
     ] {
-        packed(
-            &bench,
-            &["sections", "--source", "handbook", "--name", name],
-        );
+        let message = bench.refused(2, &[&pack[..], &[name]].concat());
+        assert!(message.contains("1 to 256 bytes"), "{name:?}: {message}");
+    }
+    for name in ["été ☂", "a.b"] {
+        bench.ok(&[&pack[..], &[name]].concat());
         bench.ok(&["context", "activate", name, "--target", "thread:../../x"]);
     }
     let kept = fs::read_dir(bench.folder.path()).unwrap().count();

@@ -53,7 +53,7 @@ fn an_object_that_cannot_be_read_is_not_shown() {
             class.to_string(),
             "unknown term `highly-restricted`",
         ),
-        ("x.json", format!("[\n{good},\n{burn}\n]"), "x.json:3"),
+        ("x.json", format!("[\n{good},\n{burn}\n]"), "\"line\":3"),
         (
             "x.json",
             json!({"objects": [good, burn]}).to_string(),
@@ -64,7 +64,7 @@ fn an_object_that_cannot_be_read_is_not_shown() {
             json!({"data": [salary(json!({}))]}).to_string(),
             "stands where it is not read",
         ),
-        ("x.jsonl", format!("{good}\n{burn}\n"), "x.jsonl:2"),
+        ("x.jsonl", format!("{good}\n{burn}\n"), "\"line\":2"),
         ("x.md", page.to_owned(), "permission_scope.deny_roles"),
     ] {
         let bench = Bench::new();

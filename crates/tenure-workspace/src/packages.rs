@@ -228,6 +228,8 @@ impl Packages {
     /// [`ErrorKind::Input`] when nothing is found, [`ErrorKind::Policy`] when the caller may pack none of it,
     /// [`ErrorKind::Unavailable`] when the registry cannot be written.
     pub fn pack(&self, plan: Plan, bearing: &Bearing<'_>) -> Result<Packed, Error> {
+        // One that is kept under another name is still refreshed.
+        ContextPackage::check_name(&plan.name)?;
         let (package, filtered) = self.packed(plan, bearing)?;
         let kept = self.keep(package, bearing.now, Assent::Open)?;
         Ok(Packed { filtered, ..kept })
@@ -238,7 +240,6 @@ impl Packages {
         plan: Plan,
         bearing: &Bearing<'_>,
     ) -> Result<(ContextPackage, Vec<Filtered>), Error> {
-        ContextPackage::check_name(&plan.name)?;
         let found = gather((&self.root, self.files.trust()), &plan.recipes, bearing)?;
         let package = pack(plan, found.drafts, found.diagnostics, bearing.tokenizer)?;
         if package.items.is_empty() {

@@ -364,7 +364,7 @@ fn how() -> impl Strategy<Value = How> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 700, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
 
     #[test]
     fn no_mutation_of_an_object_shows_it(

@@ -321,6 +321,18 @@ pub(crate) fn check_text(path: &Path, text: &str) -> Result<(), Error> {
     sign.map_or(Ok(()), |sign| Err(sign.error()))
 }
 
+/// Refuses an instruction file, a skill, or what these bring along, as [`check_text`] does, but where it only says what it is.
+///
+/// # Errors
+///
+/// As [`check_text`].
+pub(crate) fn check_guidance(path: &Path, text: &str) -> Result<(), Error> {
+    match extension(path).as_deref() {
+        Some("md" | "markdown" | "mdx") => shape::check_instructions(text),
+        _ => check_text(path, text),
+    }
+}
+
 /// The documents of Markdown that another form was converted to: its lines are not the file's.
 fn converted(markdown: &str, name: &str, split: Split) -> Result<Vec<Sourced>, Error> {
     let mut documents = markdown::documents(markdown, name, split)?;

@@ -19,7 +19,7 @@ use tenure::Error;
 use tenure::object::clip;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::frontmatter::{MAX_FRONTMATTER, cut, is_rule, mapping};
+use super::frontmatter::{Cut, MAX_FRONTMATTER, cut, is_rule, mapping};
 use super::skill::line_of;
 
 /// The fields that say who may see an object, and that nothing else has.
@@ -486,22 +486,28 @@ pub(crate) fn in_json(text: &str) -> Option<Sign> {
     found.map(|sign| placed(sign, text))
 }
 
-/// Looks for objects in lines of JSON.
+/// Looks for objects in lines of JSON; where a line is none, in all of them together.
 pub(crate) fn in_lines(text: &str) -> Option<Sign> {
     let mut keys = Keys::default();
-    text.lines().enumerate().find_map(|(at, line)| {
+    let mut is_whole = true;
+    for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
-            return None;
+            continue;
         }
-        let look = Look::at(&mut keys);
         let mut json = serde_json::Deserializer::from_str(line);
-        let seen = look.deserialize(&mut json);
+        let seen = Look::at(&mut keys).deserialize(&mut json);
         let found = match seen.and_then(|seen| json.end().map(|()| seen)) {
             Ok(seen) => seen.sign,
-            Err(_) => in_broken(line, &mut keys),
+            Err(_) => {
+                is_whole = false;
+                in_broken(line, &mut keys)
+            }
         };
-        found.map(|sign| sign.below(at))
-    })
+        if let Some(sign) = found {
+            return Some(sign.below(at));
+        }
+    }
+    if is_whole { None } else { in_json(text) }
 }
 
 /// Looks for an object among fields that were read; beside them stands a content.
@@ -600,15 +606,44 @@ pub(super) fn check_body(text: &str, lines_above: usize) -> Result<(), Error> {
     sign.map_or(Ok(()), |sign| Err(sign.below(lines_above).error()))
 }
 
+/// Refuses an instruction file or a skill that says who may see it. What else it says of itself holds for nothing, and restricts nothing.
+///
+/// # Errors
+///
+/// As [`check_page`].
+pub(crate) fn check_instructions(text: &str) -> Result<(), Error> {
+    let Some((page, fields)) = headed(text) else {
+        return check_page(text, Blocks::Fenced);
+    };
+    let restricts = |key: &str| match Meaning::of(key) {
+        Meaning::Shared(field) => !field.starts_with("object_"),
+        meaning => !matches!(meaning, Meaning::Ours(_)),
+    };
+    let fields = fields
+        .into_iter()
+        .filter(|(key, _)| restricts(key))
+        .collect();
+    in_head(&page, &fields, Blocks::Fenced).map_or(Ok(()), |sign| Err(sign.error()))
+}
+
+/// The frontmatter of a page, and its fields; none where it cannot be read, or where there is none.
+fn headed(text: &str) -> Option<(Cut<'_>, Map<String, Value>)> {
+    let page = cut(text).ok()??;
+    let read = mapping(page.yaml).ok()?;
+    Some((page, read.fields))
+}
+
+fn in_head(page: &Cut<'_>, fields: &Map<String, Value>, blocks: Blocks) -> Option<Sign> {
+    if let Some(sign) = in_fields(fields) {
+        let line = page.yaml_line + line_of(page.yaml, &sign.key) - 1;
+        return Some(Sign { line, ..sign });
+    }
+    in_words(page.body, blocks, Head::Over).map(|sign| sign.below(page.body_line - 1))
+}
+
 fn in_page(text: &str, blocks: Blocks) -> Option<Sign> {
-    if let Ok(Some(page)) = cut(text)
-        && let Ok(read) = mapping(page.yaml)
-    {
-        if let Some(sign) = in_fields(&read.fields) {
-            let line = page.yaml_line + line_of(page.yaml, &sign.key) - 1;
-            return Some(Sign { line, ..sign });
-        }
-        return in_words(page.body, blocks, Head::Over).map(|sign| sign.below(page.body_line - 1));
+    if let Some((page, fields)) = headed(text) {
+        return in_head(&page, &fields, blocks);
     }
     let start = text.trim_start();
     if start.starts_with(['{', '[']) {

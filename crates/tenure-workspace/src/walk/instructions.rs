@@ -13,7 +13,7 @@ use crate::sources::agents::priority;
 use crate::sources::claude::{self, Kind, MAX_HOPS, Mention, Target};
 use crate::sources::frontmatter::{cut, mapping, tags};
 use crate::sources::seed::opens_section;
-use crate::sources::{GUIDANCE, Sourced, check_text, markdown, skill};
+use crate::sources::{GUIDANCE, Sourced, check_guidance, markdown, skill};
 
 /// The most different `@` mentions of one file that are looked up.
 const MAX_MENTIONS: usize = 10_000;
@@ -49,7 +49,7 @@ impl Finder<'_> {
             Err(error) => return Err(error),
         };
         // An instruction file is read by everyone who works in the project.
-        if let Err(error) = check_text(real, &text) {
+        if let Err(error) = check_guidance(real, &text) {
             let line = error.at.as_ref().and_then(|at| at.line);
             let error = error.at(shown.display().to_string(), line);
             if self.options.strict || self.is_named && !imported {

@@ -12,7 +12,7 @@ use crate::collect::{ReadAs, WarningKind};
 use crate::read::{name_of_file, name_of_path};
 use crate::sources::claude::MAX_IMPORT;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
-use crate::sources::{Sourced, check_text};
+use crate::sources::{Sourced, check_guidance};
 
 /// A skill whose resources are looked for, and its folder.
 #[derive(Clone, Copy)]
@@ -39,14 +39,14 @@ impl Finder<'_> {
         let text = read_text(&shown);
         // A skill is read by everyone who works in the project.
         if let Ok(text) = &text
-            && let Err(error) = check_text(&real, text)
+            && let Err(error) = check_guidance(&real, text)
             && (self.options.strict || self.is_named)
         {
             let line = error.at.as_ref().and_then(|at| at.line);
             return Err(error.at(shown.display().to_string(), line));
         }
         let read = text.and_then(|text| {
-            check_text(&real, &text)?;
+            check_guidance(&real, &text)?;
             Skill::parse(&text, &name)
         });
         let skill = match read {
@@ -195,7 +195,7 @@ impl Finder<'_> {
             }
             _ => match read_text(&shown) {
                 Ok(text) if text.trim().is_empty() => "empty".to_owned(),
-                Ok(text) if let Err(error) = check_text(path, &text) => error.what,
+                Ok(text) if let Err(error) = check_guidance(path, &text) => error.what,
                 Ok(text) => {
                     self.found.sources.push(Source {
                         path: shown,
