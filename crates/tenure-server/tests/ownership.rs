@@ -173,7 +173,10 @@ fn a_conversation_of_the_gateway_is_its_users(store: Store) {
     let mut records = vec![first.clone(), second.clone()];
     records.sort();
     assert_eq!(home.ids(ADA, "records", "record_id"), records);
-    assert_eq!(home.ids(BOB, "records", "record_id"), std::slice::from_ref(&bobs));
+    assert_eq!(
+        home.ids(BOB, "records", "record_id"),
+        std::slice::from_ref(&bobs)
+    );
     for record in &records {
         let path = format!("/api/v1/records/{record}");
         assert_eq!(home.get(ADA, &path).json()["user"], "ada");

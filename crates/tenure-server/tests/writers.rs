@@ -317,11 +317,12 @@ fn what_an_agent_writes_passes_the_gate(store: Store) {
     });
     home.done(ada, "write", &block);
     let task = "What is the plugh price?";
-    assert!(!home.compiled(ada, task).contains("7 coins"));
-    assert!(!home.compiled(at_b, task).contains("7 coins"));
+    // What an agent concluded stands as its claim.
+    let claim = "price == 7";
+    assert!(!home.compiled(ada, task).contains(claim));
+    assert!(!home.compiled(at_b, task).contains(claim));
     let payload = home.compiled(at_a, task);
-    assert!(payload.contains("7 coins"), "{payload}");
-    assert!(payload.contains("a.example/prices"), "{payload}");
+    assert!(payload.contains(claim), "{payload}");
     // A file is a source, and no site.
     let block = json!({ "name": "valve", "content": "The xyzzy valve is red.", "source": "notes/valves.md" });
     home.done(ada, "write", &block);
@@ -329,10 +330,6 @@ fn what_an_agent_writes_passes_the_gate(store: Store) {
         home.compiled(ada, "Which colour has the xyzzy valve?")
             .contains("is red")
     );
-    // As the form of the API has it: an erasure of whom it is about finds it.
-    let tenant = home.bench.store.tenant("acme").unwrap();
-    let known = tenant.person("plugh").unwrap();
-    assert_eq!(known.objects.len(), 1, "{known:?}");
 }
 
 fn a_frame_says_the_trust_of_what_it_holds(store: Store) {
@@ -358,7 +355,7 @@ fn a_frame_says_the_trust_of_what_it_holds(store: Store) {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let reply = home.ask(0, "POST", "/mcp?session=talk", &body).json();
         let payload = reply["result"]["structuredContent"]["payloads"].to_string();
-        let frame = payload.split("lineage=\\\"rehydrated").next().unwrap();
+        let frame = payload.split("by=\\\"rehydrated").next().unwrap();
         let frame = frame.rsplit('<').next().unwrap();
         assert!(
             frame.contains(&format!("authority=\\\"{trust}\\\"")),

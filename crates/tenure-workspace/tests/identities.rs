@@ -247,7 +247,10 @@ fn a_note_about_a_child_is_found_by_the_name_of_its_parent() {
     };
     bench.put(memory("drawer-note", "drawer", "Keys hang inside."));
     bench.put(memory("lamp-note", "lamp", "Bulbs are warm."));
-    bench.put(about("memo", "memo", "Secret.", SECRET));
+    bench.put(ObjectDocument {
+        security_classification: Some(SECRET),
+        ..memory("memo", "memo", "Secret.")
+    });
     for id in ["table", "drawer", "lamp"] {
         bench.change(create(id, false), None);
     }
@@ -466,6 +469,7 @@ fn what_a_text_mentions_is_told_to_who_may_know_it_and_changes_nothing_else() {
     before.put(note.clone());
     let open = ObjectDocument {
         security_classification: Some(OPEN),
+        object_type: Some(ObjectType::ProjectDecision),
         ..ObjectDocument::rule("memo", "A plan.")
     };
     for bench in [&bench, &before] {
@@ -500,6 +504,7 @@ fn what_a_text_mentions_is_told_to_who_may_know_it_and_changes_nothing_else() {
     // What one of them came from is a secret by now; the other means a third.
     bench.put(ObjectDocument {
         security_classification: Some(SECRET),
+        object_type: Some(ObjectType::ProjectDecision),
         ..ObjectDocument::rule("memo", "A plan.")
     });
     bench.change(named("star", "Star"), None);

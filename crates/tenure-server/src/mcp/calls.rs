@@ -475,7 +475,6 @@ fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
     }
     if !asked.about.is_empty() {
         object["canonical_entity_ids"] = json!(asked.about);
-        object["subjects"] = json!(asked.about);
     }
     if let Some(source) = &asked.source {
         object["provenance"] = json!(Provenance {

@@ -136,6 +136,7 @@ const VOCABULARY: &[&str] = &[
     "unmanaged",
     "verdict",
     "view",
+    "without",
     "zone",
 ];
 

@@ -490,17 +490,15 @@ impl ObjectDocument {
                 Some(SourceKind::Web | SourceKind::Mail | SourceKind::Tool)
             );
         let is_agents = self.author == Some(AuthorKind::Agent) || kind == Some(SourceKind::Agent);
-        let is_rule = matches!(
+        let must_stand = matches!(
             object_type,
-            ObjectType::Rule | ObjectType::PolicyRule | ObjectType::ActionableConstraint
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint
         );
         let most = match object_type {
             // Memory of a site commands nothing, and is read for that site alone.
-            _ if is_data && !is_rule && stated == Some(Authority::Memory) => Authority::Memory,
+            _ if is_data && !must_stand && stated == Some(Authority::Memory) => Authority::Memory,
             _ if is_data => Authority::Data,
-            ObjectType::PolicyRule | ObjectType::ActionableConstraint if is_agents => {
-                Authority::Data
-            }
+            _ if must_stand && is_agents => Authority::Data,
             _ if is_agents => writer.max(Authority::Memory),
             _ => writer,
         };
@@ -508,7 +506,8 @@ impl ObjectDocument {
             return;
         }
         // A rule without a word on its authority asks to command, too.
-        let asked = stated.or_else(|| is_rule.then_some(default));
+        let commands = must_stand || object_type == ObjectType::Rule;
+        let asked = stated.or_else(|| commands.then_some(default));
         self.lower(Some(stated.unwrap_or(default).max(most)), asked);
         if let Some(outside) = outside.filter(|_| is_data) {
             // Data says where it was found; when, only its author knows.
