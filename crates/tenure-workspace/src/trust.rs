@@ -17,7 +17,7 @@ use tenure_store::{FileMark, Header};
 
 use crate::files::{Over, put};
 use crate::read::user_folder;
-use way::{Blocked, Opened, anothers, make_folder, writable};
+use way::{Blocked, Opened, make_folder, other_owner, writable};
 
 /// The folder of the list, and the file that one process at a time makes things under.
 const LIST: &str = "trusted";
@@ -706,7 +706,7 @@ fn is_none(error: &io::Error) -> bool {
 
 /// Checks that nobody else could have written a part of the list.
 fn is_own(path: &Path, found: &fs::Metadata) -> Result<(), Error> {
-    match anothers(path, found).or_else(|| writable(path, found)) {
+    match other_owner(path, found).or_else(|| writable(path, found)) {
         None => Ok(()),
         Some(flaw) => Err(Error::new(
             ErrorKind::Policy,
@@ -727,7 +727,7 @@ fn said_of_tracked(thing: &Thing, name: &str) -> String {
 /// Says what somebody who names a file should know: that it is another user's, or that others may write it.
 pub fn said_of_named(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok()?;
-    anothers(path, &found).or_else(|| writable(path, &found))
+    other_owner(path, &found).or_else(|| writable(path, &found))
 }
 
 fn homeless() -> Error {

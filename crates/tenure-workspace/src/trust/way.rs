@@ -43,14 +43,14 @@ pub(super) fn open(base: &Path, steps: &[&str]) -> Result<Option<Opened>, Blocke
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let owner = path.symlink_metadata().ok();
-                let owner = owner.and_then(|found| anothers(&path, &found));
+                let owner = owner.and_then(|found| other_owner(&path, &found));
                 return Err(match owner {
                     Some(owner) => Blocked::Closed(owner),
                     None => Blocked::Failed(path, error),
                 });
             }
         };
-        flaws.extend(anothers(&path, &metadata));
+        flaws.extend(other_owner(&path, &metadata));
         flaws.extend(writable(&path, &metadata));
         last = Some(Opened {
             path,
@@ -92,7 +92,7 @@ fn everybodys(folder: &Path) -> Option<String> {
 }
 
 /// Says that this is of another user.
-pub(super) fn anothers(path: &Path, found: &Metadata) -> Option<String> {
+pub(super) fn other_owner(path: &Path, found: &Metadata) -> Option<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;

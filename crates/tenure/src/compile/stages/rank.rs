@@ -275,13 +275,12 @@ pub(crate) fn rank<'a>(
         if let Some((factor, _, floor, _)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }
-        let may_be_irrelevant =
-            section != Section::History && !planned.epoch.holds_for_any_task(at, policy);
-        (card.grade == Grade::Irrelevant && may_be_irrelevant).then_some(
-            Reason::IrrelevantToActiveTask {
-                needed: document.grades.minimal,
-            },
-        )
+        let is_irrelevant = card.grade == Grade::Irrelevant
+            && section != Section::History
+            && !planned.epoch.holds_for_any_task(at, policy);
+        is_irrelevant.then_some(Reason::IrrelevantToActiveTask {
+            needed: document.grades.minimal,
+        })
     });
     let standing = |row: u32| {
         let score = scores[row as usize].composite;

@@ -331,7 +331,7 @@ impl<'p> Elastic<'p> {
         let item_share = u64::from(self.policy.section(section).item_share.millionths());
         let share = (u64::from(granted) * item_share / 1_000_000) as u32;
         let within = |account: &Account<'_, '_>, row: u32, tokens: u32| {
-            standing(account, row) == 0 || tokens <= share || granted >= self.demands[at]
+            standing(account, row, false) == 0 || tokens <= share || granted >= self.demands[at]
         };
         let room = |used: u32, left: u32| granted.saturating_sub(used).min(left);
         for entry in &queue {
@@ -667,12 +667,12 @@ impl Waiting {
 
 /// Returns how long a row is kept for its own sake: what is pinned, by its author or by the task, before what stands
 /// only word by word, which is the last to leave of the rest; of that, rules before what informs.
-fn standing(account: &Account<'_, '_>, row: u32) -> u64 {
+fn standing(account: &Account<'_, '_>, row: u32, is_rule: bool) -> u64 {
     match account.set().row(row).protection {
         Protection::Pinned => 0,
         _ if account.contained.ranking.pins.contains(&row) => 0,
         Protection::Verbatim => 1,
-        Protection::None if is_ranked_as_rule(account, row) => 2,
+        Protection::None if is_rule => 2,
         Protection::None => 3,
     }
 }
@@ -694,8 +694,9 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
         let facts = set.row(row);
         let card = &ranking.scores[row as usize];
         let score = card.composite.millionths();
-        let protected = standing(account, row);
-        let (first, then) = if is_ranked_as_rule(account, row) {
+        let is_rule = is_ranked_as_rule(account, row);
+        let protected = standing(account, row, is_rule);
+        let (first, then) = if is_rule {
             let less = |score: Score| u64::from(1_000_000 - score.millionths());
             (less(facts.priority), less(card.relevance))
         } else {

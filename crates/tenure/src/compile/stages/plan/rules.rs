@@ -18,6 +18,9 @@ use crate::write::world::World;
 /// The number of rules that are priced at a time: no more than the share and a few are.
 const AT_ONCE: usize = 64;
 
+/// The most bytes around the text of a rule: a label, and what ends it.
+const MOST_AROUND: u64 = 256;
+
 /// Returns the figures of the choice; none where the policy makes none, or there are no rules.
 pub(super) fn choose(
     planned: &Planned<'_>,
@@ -44,6 +47,16 @@ pub(super) fn choose(
     }
     let (budget, _) = request.budget.resolve(world.model(), request.target)?;
     let share = u64::from(budget) * u64::from(guidance.rules.millionths()) / 1_000_000;
+    let report = |near_alone| RulesReport {
+        rules: rules.len() as u32,
+        share: u32::try_from(share).unwrap_or(u32::MAX),
+        near_alone,
+    };
+    // No token has less than a byte: mostly it is seen at once that they fit.
+    let most = |row: u32| u64::from(live.set.row(row).bytes) + MOST_AROUND;
+    if rules.iter().map(|(row, _)| most(*row)).sum::<u64>() <= share {
+        return Ok(Some(report(false)));
+    }
     let pricing = Pricing {
         world,
         policy,
@@ -63,9 +76,5 @@ pub(super) fn choose(
             break;
         }
     }
-    Ok(Some(RulesReport {
-        rules: rules.len() as u32,
-        share: u32::try_from(share).unwrap_or(u32::MAX),
-        near_alone: tokens > share,
-    }))
+    Ok(Some(report(tokens > share)))
 }
