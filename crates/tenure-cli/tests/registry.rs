@@ -217,7 +217,7 @@ fn a_snapshot_compiles_and_a_gate_narrows_it() {
             .to_owned()
     };
     let codes = ["pins", "uart", "safety"].map(code);
-    assert_eq!(codes, ["fits", "not_near_task", "mandatory"]);
+    assert_eq!(codes, ["fits", "gated_out", "mandatory"]);
     let standings = bench.done("gate", &["--query", "Set up PWM on TIM4.", "--top-k", "1"]);
     assert_eq!(standings[0]["name"], "pins");
     assert_eq!(standings[0]["passes"], true);

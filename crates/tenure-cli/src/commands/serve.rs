@@ -45,7 +45,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let (server, store) = bound(args, Beside::default())?;
     // Where the log goes, each line is one of it.
     let started = json!({
-        "at": Clock::machine().now(), "level": "info", "event": "started", "store": store,
+        "at": Clock::machine().now(), "level": "info", "event": "store", "store": store,
     });
     anstream::eprintln!("{started}");
     print(&format!("{}\n", server.url()))?;
