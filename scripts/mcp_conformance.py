@@ -258,7 +258,9 @@ def main():
             at = f"{url}/mcp?session=talk"
             ran, passed = conformance(folder, [(at, True), (bridge(process), False)])
             commands = inspect(folder, [at], "HTTP")
-            commands += inspect(folder, [TENURE, "mcp", "--session", "talk"], "stdio")
+            # It hands its own servers few variables of its environment: what was made here is named.
+            store = f"sqlite://{folder}/.tenure/store.db"
+            commands += inspect(folder, [TENURE, "mcp", "--session", "talk", "--store", store], "stdio")
             process.stop()
         finally:
             server.terminate()
