@@ -5,7 +5,7 @@ use clap::{Arg, Command};
 use super::command;
 
 /// The most lines of a `-h`.
-const SCREEN: usize = 40;
+const SCREEN: usize = 41;
 /// The most options of a page without groups.
 const UNGROUPED: usize = 8;
 

@@ -296,6 +296,7 @@ mod tests {
             "revision",
             "said",
             "settings",
+            "whole",
             "world",
         ];
         for (name, free) in &found {

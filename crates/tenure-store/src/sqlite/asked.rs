@@ -38,7 +38,8 @@ pub(super) const LOGS: &str = "WITH RECURSIVE found (log) AS ( \
      SELECT log, (SELECT max(e.number) FROM entries e WHERE e.tenant = ?1 AND e.log = found.log) \
      FROM found WHERE log IS NOT NULL";
 /// Takes away which objects a record speaks of.
-pub(super) const UNLINK: &str = "DELETE FROM record_objects WHERE tenant = ?1 AND record = ?2";
+pub(super) const UNLINK: &str =
+    "DELETE FROM record_objects INDEXED BY record_objects_of WHERE tenant = ?1 AND record = ?2";
 /// Takes a record away.
 pub(super) const DROP: &str = "DELETE FROM records WHERE tenant = ?1 AND record = ?2";
 
