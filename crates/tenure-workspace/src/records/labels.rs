@@ -110,8 +110,8 @@ impl Records<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such record, or no such candidate in
-    /// it; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    /// [`ErrorKind::Input`] when there is no such record, or no such candidate in
+    /// it; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn label(&self, id: &str, relevant: Vec<String>, now: Instant) -> Result<Choice, Error> {
         let read = self.get(id)?;
         let whole = self.with_verdicts_on(&read, &relevant)?;
