@@ -1,7 +1,9 @@
 //! Reading a text from outside: size, kind and encoding are checked before anything else sees it.
 
-use std::fs;
-use std::io::Read;
+#[cfg(unix)]
+use std::fs::Metadata;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use tenure::Error;
@@ -50,21 +52,71 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, is a folder or is too large.
 pub fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let shown = path.display().to_string();
-    let file = fs::File::open(path).map_err(|error| failed(&shown, error))?;
+    let file = open_file(path).map_err(|error| failed(&shown, error))?;
     let metadata = file.metadata().map_err(|error| failed(&shown, error))?;
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
-    // A pipe has no length; what has one need not be read to be refused.
+    // A shell's pipe has no length; what has one need not be read to be refused.
     if metadata.is_file() && metadata.len() > most {
         return Err(too_large(&shown, most));
     }
     take(file, &shown, most)
 }
 
+/// Opens a file to read it, and never waits for one that writes: named pipes, devices and sockets are refused. The pipe of a shell (`<(command)`, `/dev/stdin`) and `/dev/null` are read as they are.
+///
+/// # Errors
+///
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) with what stands there instead of a file; else what the system says.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+
+        // To open a device may already be an act.
+        check_kind(path, &fs::metadata(path)?)?;
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
+            .open(path)?;
+        let metadata = file.metadata()?;
+        check_kind(path, &metadata)?;
+        if metadata.file_type().is_fifo() {
+            fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+        }
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn check_kind(path: &Path, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+
+    let kind = found.file_type();
+    let is_of_shell = ["/dev/fd", "/dev/stdin", "/proc"]
+        .iter()
+        .any(|own| path.starts_with(own));
+    let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+    let what = if kind.is_fifo() && !is_of_shell {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_block_device() || kind.is_char_device() && !is_null() {
+        "a device"
+    } else {
+        return Ok(());
+    };
+    let what = format!("it is {what}, not a file");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
 /// Returns whether a file may be text by its first bytes: there is no NUL among them. What cannot be read is none.
 pub fn begins_as_text(path: &Path) -> bool {
-    let Ok(file) = fs::File::open(path) else {
+    let Ok(file) = open_file(path) else {
         return false;
     };
     let mut bytes = Vec::new();
@@ -99,10 +151,10 @@ fn too_large(shown: &str, most: u64) -> Error {
         .hint("split it into smaller files")
 }
 
-fn failed(shown: &str, error: std::io::Error) -> Error {
+fn failed(shown: &str, error: io::Error) -> Error {
     let reason = match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
     };
     Error::input(format!("cannot read `{shown}`: {reason}")).caused_by(error)

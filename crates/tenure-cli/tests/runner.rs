@@ -45,6 +45,7 @@ mod outcomes;
 mod output;
 mod overflow;
 mod packages;
+mod pipes;
 mod proposals;
 mod reads;
 mod refresh;

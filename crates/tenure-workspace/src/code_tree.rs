@@ -18,6 +18,7 @@ use tenure::{Digest, Error, ObjectDocument, Unfetched};
 use crate::collect::{Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel, name_of_path};
 use crate::sources::check_text;
+use crate::walk::PassedBy;
 use tenure_adapters::read::{begins_as_text, read_up_to};
 
 /// The most entries that a tree may have.
@@ -56,12 +57,15 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
             .expected("a folder of a disk, with source code"));
     }
     let mut walk = WalkBuilder::new(root);
-    // What a machine ignores for its owner must not change what is compiled from a tree.
-    walk.git_global(false).git_exclude(false).require_git(false);
     walk.follow_links(false).sort_by_file_name(|a, b| a.cmp(b));
+    // What a machine ignores for its owner must not change what is compiled from a tree.
+    let passed_by = PassedBy::of(&mut walk, root);
     let passed = Arc::new(Mutex::new(Vec::new()));
     let passing = Arc::clone(&passed);
     walk.filter_entry(move |entry| {
+        if passed_by.has(entry) {
+            return false;
+        }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let enters = !is_folder || !is_of_the_kernel(entry.path());
         if !enters {

@@ -1,6 +1,6 @@
 //! Files that are there whole or not at all.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -47,6 +47,34 @@ pub(crate) fn put(path: &Path, content: &[u8], over: Over<'_>) -> io::Result<()>
     Ok(())
 }
 
+/// Opens what is only appended to, and makes it where it is not there. A pipe that nobody reads is refused: it would
+/// wait for ever.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+        let file = options.open(path).map_err(|error| match path.metadata() {
+            Ok(found) if found.file_type().is_fifo() => {
+                io::Error::new(error.kind(), "nobody reads from this pipe")
+            }
+            _ => error,
+        })?;
+        fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    options.open(path)
+}
+
 /// Writes an output that a user named: readers see the old file or the new one, whole. What is not a regular file (a
 /// pipe, a device) is written to as it is.
 ///
@@ -56,7 +84,7 @@ pub(crate) fn put(path: &Path, content: &[u8], over: Over<'_>) -> io::Result<()>
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let written = if target.exists() && !target.is_file() {
-        fs::write(&target, content)
+        open_to_append(&target).and_then(|mut file| file.write_all(content))
     } else {
         replace(&target, content)
     };
@@ -94,6 +122,8 @@ fn folder_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -83,7 +83,7 @@ pub use collect::{
 };
 pub use condense::{Condensation, CondensationReport, Condensing, counted};
 pub use erase::{Erase, Erased};
-pub use files::write_whole;
+pub use files::{open_to_append, write_whole};
 pub use frame_key::{default_frame_key_path, load_frame_key};
 pub use gates::{GateReport, GatedBlock};
 pub use job::{Done, Job};
@@ -94,7 +94,7 @@ pub use refresh::{Refresh, RefreshOutcome, Refreshed};
 pub use snapshot::{KeptRegistries, only_label};
 pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store};
 pub use template::load_template;
-pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of};
+pub use tenure_adapters::read::{open_file, read_bytes, read_bytes_from, read_text, text_of};
 pub use tenure_adapters::{
     Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };

@@ -5,7 +5,7 @@
 //! folder, a file is named after the id of its pointer and the SHA-256 of its content. It is written once and never
 //! again, and only its owner can read it. Nothing is deleted there.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use tenure_store::Tenant;
 
 use crate::files::{Over, put};
 use crate::read::user_folder;
-use tenure_adapters::read::MAX_FILE;
+use tenure_adapters::read::{MAX_FILE, open_file};
 
 /// The default folder of originals: under `$XDG_STATE_HOME`, or `~/.local/state`, in `tenure/originals`.
 ///
@@ -289,7 +289,7 @@ fn read_whole(path: &Path, digest: &Digest) -> Result<Vec<u8>, Error> {
     }
     let mut content = Vec::new();
     // One byte more than allowed tells a file that is too large from a full one.
-    File::open(path)
+    open_file(path)
         .map_err(failed)?
         .take(MAX_FILE + 1)
         .read_to_end(&mut content)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tenure::registry::{Registries, Secrets, Snapshot};
 use tenure::{Error, ErrorKind};
+use tenure_adapters::read::open_file;
 use tenure_store::{Tenant, WriteKey};
 
 use crate::files::{Over, put};
@@ -31,7 +32,7 @@ pub(crate) fn may_be_snapshot(path: &Path, formats: &Formats) -> bool {
 /// Returns whether a file begins as a snapshot does.
 pub(crate) fn is_snapshot(path: &Path) -> bool {
     let mut head = [0; START.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let read = open_file(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head == START
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn is_snapshot(path: &Path) -> bool {
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, or is no snapshot.
 pub(crate) fn read_snapshot(path: &Path, secrets: Secrets) -> Result<Registries, Error> {
-    let file = File::open(path).map_err(|error| cannot("read", path, &error))?;
+    let file = open_file(path).map_err(|error| cannot("read", path, &error))?;
     restore(file, path, secrets)
 }
 
@@ -227,7 +228,7 @@ impl KeptRegistries {
 /// locked.
 fn lock(path: &Path) -> std::io::Result<File> {
     loop {
-        let file = File::open(path)?;
+        let file = open_file(path)?;
         file.lock()?;
         if is_still(&file, path)? {
             return Ok(file);

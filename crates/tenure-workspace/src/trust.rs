@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tenure::{Digest, Error, ErrorKind};
+use tenure_adapters::read::open_file;
 use tenure_store::{FileMark, Header};
 
 use crate::files::{Over, put};
@@ -327,7 +328,7 @@ impl Trust {
     fn is_made_by_now(&self, thing: &Thing) -> bool {
         let is_known = matches!(self.entry(thing), Ok(Some(_)));
         let lock = self.folder.as_ref().filter(|_| is_known);
-        let lock = lock.and_then(|folder| File::open(folder.join(LOCK)).ok());
+        let lock = lock.and_then(|folder| open_file(&folder.join(LOCK)).ok());
         lock.is_some_and(|lock| lock.lock_shared().is_ok())
     }
 
@@ -536,7 +537,7 @@ impl Trust {
             despite,
         };
         let text = format!("{}\n", serde_json::json!(entry));
-        let written = match File::open(&path) {
+        let written = match open_file(&path) {
             Ok(there) => put(&path, text.as_bytes(), Over::Private(&there)),
             Err(_) => put(&path, text.as_bytes(), Over::Nothing),
         };
@@ -679,7 +680,7 @@ fn drawn() -> Result<String, Error> {
 /// Reads a file of the list, which must be the user's own.
 fn read_entry(path: &Path) -> Result<Option<Entry>, Error> {
     let failed = |error: io::Error| unread(path, &error);
-    let mut file = match File::open(path) {
+    let mut file = match open_file(path) {
         Ok(file) => file,
         Err(error) if is_none(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),

@@ -19,6 +19,7 @@ use crate::sources::agents::Near;
 use crate::sources::claude::{self, Kind};
 use crate::sources::skill::SKILL_FILE;
 use crate::sources::{Sourced, is_licence};
+pub(crate) use ignored::PassedBy;
 use ignored::{Ignored, is_vendored, leads_through_vendored};
 
 /// The most entries that a walk looks at.

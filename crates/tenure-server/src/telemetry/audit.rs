@@ -1,6 +1,6 @@
 //! The audit log: one JSON line for each request that had to show who it is. No contents, no secrets.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
+use tenure_workspace::open_to_append;
 
 /// A line of the audit log: who did what, with its outcome.
 #[derive(Serialize)]
@@ -34,8 +35,7 @@ impl Audit {
     /// The log in this file, or none.
     pub(crate) fn open(path: Option<&Path>) -> Result<Audit, Error> {
         let open = |path: &Path| {
-            let file = OpenOptions::new().append(true).create(true).open(path);
-            file.map(Mutex::new).map_err(|error| {
+            open_to_append(path).map(Mutex::new).map_err(|error| {
                 Error::input(format!(
                     "the audit log `{}` cannot be opened: {error}",
                     path.display()

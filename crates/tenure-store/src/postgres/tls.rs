@@ -88,6 +88,13 @@ impl Tls {
 
 fn read(path: &str) -> io::Result<String> {
     let mut pem = String::new();
+    // A pipe might wait for ever.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a file",
+        ));
+    }
     let file = std::fs::File::open(path)?;
     io::Read::read_to_string(&mut io::Read::take(file, MAX_AUTHORITIES), &mut pem)?;
     Ok(pem)

@@ -113,6 +113,11 @@ impl Sqlite {
         mark: Option<FileMark>,
     ) -> Result<Sqlite, Error> {
         let shown = || path.display().to_string();
+        // To open a pipe would wait for ever.
+        if path.exists() && !path.is_file() {
+            let what = format!("the store `{}` is not a file", shown());
+            return Err(Error::input(what).expected("a store of tenure, or a path without a file"));
+        }
         if let Some(folder) = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())

@@ -4,7 +4,6 @@
 //! it is at; a server of tools that the agent starts reads it at each call. It holds no text and no secret, and it is
 //! its owner's alone.
 
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tenure::{Error, ErrorKind};
+use tenure_adapters::read::open_file;
 
 /// The variable that names a handle to the server of tools.
 pub const HANDLE_VARIABLE: &str = "TENURE_CONVERSATION";
@@ -116,7 +116,7 @@ impl Handle {
             ))
         };
         let mut text = String::new();
-        let file = match File::open(&self.path) {
+        let file = match open_file(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(wrong(format!("cannot be read: {error}"))),

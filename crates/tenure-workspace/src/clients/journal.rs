@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::{Digest, Error};
-use tenure_adapters::read::read_text;
+use tenure_adapters::read::{open_file, read_bytes, read_text};
 
 use super::known::{Client, Entry, Places};
 use crate::files::{Over, put};
@@ -54,7 +54,7 @@ impl KeptFile {
         let (Some(copy), Some(before)) = (&self.copy, self.before) else {
             return Some(None);
         };
-        let bytes = fs::read(copy).ok()?;
+        let bytes = read_bytes(copy).ok()?;
         (Digest::of(&bytes) == before).then_some(Some(bytes))
     }
 }
@@ -146,7 +146,7 @@ impl Journal {
 /// Writes a file of the journal's, which is its owner's alone.
 fn keep(path: &Path, content: &[u8]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| match fs::File::open(path) {
+    let written = fs::create_dir_all(folder).and_then(|()| match open_file(path) {
         Ok(there) => put(path, content, Over::This(&there)),
         Err(_) => put(path, content, Over::Nothing),
     });

@@ -1,10 +1,11 @@
 //! Setting a client up, and undoing it.
 
-use std::fs::{self, File};
-use std::io::ErrorKind as Io;
+use std::fs;
+use std::io::{ErrorKind as Io, Read as _};
 use std::path::{Path, PathBuf};
 
 use tenure::{Digest, Error, ErrorKind};
+use tenure_adapters::read::open_file;
 
 use super::diff::unified;
 use super::document::{Form, LARGEST, at, depth};
@@ -365,8 +366,10 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         let what = format!("the file has {} bytes", found.len());
         return Err(Error::input(what).expected(format!("at most {LARGEST}")));
     }
-    let bytes = fs::read(path);
-    let bytes = bytes.map_err(|error| Error::input(format!("the file cannot be read: {error}")))?;
+    let mut bytes = Vec::new();
+    open_file(path)
+        .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
+        .map_err(|error| Error::input(format!("the file cannot be read: {error}")))?;
     Ok(Some(bytes))
 }
 
@@ -400,7 +403,7 @@ fn write(change: &Change) -> Result<(), Error> {
     let path = change.leads_to.as_deref().unwrap_or(&change.path);
     let written = match (&change.before, &change.after) {
         (_, None) => fs::remove_file(path),
-        (Some(_), Some(after)) => File::open(path).and_then(|there| {
+        (Some(_), Some(after)) => open_file(path).and_then(|there| {
             if holds_key(after) {
                 return put(path, after, Over::Private(&there));
             }

@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use ignore::WalkBuilder;
 use tenure::Error;
+use tenure_adapters::read::open_file;
 
 use crate::read::{KERNEL, is_of_the_kernel, name_of_path};
 use crate::units::Reading;
+use crate::walk::PassedBy;
 
 /// The most entries that a scan looks at.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -47,13 +49,13 @@ impl Scan {
 /// Finds the files below a path of the root, or the file that it is.
 pub(crate) fn scan(root: &Path, path: &Path, include_ignored: bool) -> Result<Scan, Error> {
     let mut walk = WalkBuilder::new(path);
+    walk.follow_links(false);
     // What a machine ignores for its owner must not change what is found in a tree.
-    walk.git_global(false).git_exclude(false).require_git(false);
-    walk.git_ignore(!include_ignored).ignore(!include_ignored);
-    walk.parents(!include_ignored).follow_links(false);
-    walk.filter_entry(|entry| {
+    let passed_by = PassedBy::of(&mut walk, path);
+    walk.filter_entry(move |entry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        !is_folder || !is_of_the_kernel(entry.path())
+        let is_ignored = !include_ignored && passed_by.has(entry);
+        !is_ignored && (!is_folder || !is_of_the_kernel(entry.path()))
     });
     let now = SystemTime::now();
     let mut scan = Scan::default();
@@ -178,7 +180,7 @@ pub(crate) fn read_inside(root: &Path, name: &str) -> Result<Vec<u8>, Error> {
         let what = format!("`{name}` is larger than {} MiB", MAX_FILE >> 20);
         return Err(Error::input(what).hint("split it into smaller files"));
     }
-    let file = File::open(&path).map_err(told)?;
+    let file = open_file(&path).map_err(told)?;
     let opened = file.metadata().map_err(told)?;
     let real = real_path(&file, &path).map_err(told)?;
     if !real.starts_with(root) || !is_same(&named, &opened) {

@@ -14,7 +14,7 @@ use tenure::package::{
 };
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, Principal};
-use tenure_adapters::read::read_text;
+use tenure_adapters::read::{open_file, read_bytes, read_text};
 
 use crate::files::{Over, put};
 use crate::trust::{Kind, Thing, Trust};
@@ -171,7 +171,7 @@ impl Files {
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), Error> {
-        let written = match File::open(path) {
+        let written = match open_file(path) {
             Ok(old) => put(path, text.as_bytes(), Over::This(&old)),
             Err(_) => put(path, text.as_bytes(), Over::Nothing),
         };
@@ -197,7 +197,7 @@ impl Files {
         let text = serde_json::to_value(envelope)
             .map_err(|error| Error::assertion(format!("a package is JSON: {error}")))?
             .to_string();
-        match fs::read(&path) {
+        match read_bytes(&path) {
             Ok(there) if there == text.as_bytes() => Ok(()),
             _ => self.write(&path, &text),
         }

@@ -1,8 +1,9 @@
 //! Which files git tracks, read from its index. Git itself is not asked: what a repository configures would run.
 
-use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+
+use tenure_adapters::read::{open_file, read_text};
 
 /// The bytes of an entry before its flags, with a digest of SHA-1 and of SHA-256.
 const ENTRY: [usize; 2] = [60, 72];
@@ -30,14 +31,14 @@ pub(super) fn tracked<'n>(base: &Path, names: &[&'n str]) -> Vec<&'n str> {
 /// The file of the index, and whether its digests are of SHA-256.
 fn index_of(repository: &Path) -> Option<(PathBuf, bool)> {
     let git = repository.join(".git");
-    let folder = match fs::read_to_string(&git) {
+    let folder = match read_text(&git) {
         // A work tree beside the repository.
         Ok(text) => repository.join(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };
-    let common = fs::read_to_string(folder.join("commondir"));
+    let common = read_text(&folder.join("commondir"));
     let common = common.map_or_else(|_| folder.clone(), |path| folder.join(path.trim()));
-    let config = fs::read_to_string(common.join("config")).unwrap_or_default();
+    let config = read_text(&common.join("config")).unwrap_or_default();
     let config = config.to_ascii_lowercase().replace([' ', '\t'], "");
     Some((folder.join("index"), config.contains("objectformat=sha256")))
 }
@@ -48,7 +49,7 @@ fn entries<'n>(
     is_sha256: bool,
     wanted: &[(Vec<u8>, &'n str)],
 ) -> Option<Vec<&'n str>> {
-    let mut read = BufReader::with_capacity(1 << 16, File::open(index).ok()?);
+    let mut read = BufReader::with_capacity(1 << 16, open_file(index).ok()?);
     let mut header = [0; 12];
     read.read_exact(&mut header).ok()?;
     let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
@@ -122,6 +123,7 @@ fn skip(read: &mut impl std::io::Read, bytes: usize) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::process::Command;
 
     #[test]

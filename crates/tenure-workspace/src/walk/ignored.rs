@@ -1,9 +1,10 @@
 //! What a walk passes by: files that their owner's ignore files name, and folders of dependencies.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, Match, WalkBuilder};
 use tenure_adapters::read::read_up_to;
 
 /// The files that name what is ignored. What a later one says holds over an earlier one.
@@ -94,6 +95,50 @@ impl Ignored {
             .map(|ignored| ignored.matched(path, is_folder));
         let found = found.find(|matched| !matched.is_none());
         matches!(found, Some(Match::Ignore(_)))
+    }
+}
+
+/// What a walk of the crate `ignore` passes by. That crate would read the ignore files itself, and wait for ever where one
+/// is a pipe.
+pub(crate) struct PassedBy {
+    /// The folder as the walk was told, and where it is.
+    root: PathBuf,
+    real: PathBuf,
+    above: usize,
+    ignored: Mutex<Ignored>,
+}
+
+impl PassedBy {
+    /// Sets the walk of a folder up, so that it leaves the ignore files to this.
+    pub(crate) fn of(walk: &mut WalkBuilder, root: &Path) -> PassedBy {
+        walk.git_ignore(false)
+            .git_global(false)
+            .git_exclude(false)
+            .ignore(false)
+            .parents(false);
+        let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let mut ignored = Ignored::above(&real);
+        ignored.enter(&real);
+        PassedBy {
+            root: root.to_owned(),
+            real,
+            above: ignored.0.len() - 1,
+            ignored: Mutex::new(ignored),
+        }
+    }
+
+    /// Returns whether an entry is ignored. The walk asks for each, folders before what is in them.
+    pub(crate) fn has(&self, entry: &DirEntry) -> bool {
+        let mut ignored = self.ignored.lock().unwrap_or_else(PoisonError::into_inner);
+        ignored.0.truncate(self.above + entry.depth());
+        let below = entry.path().strip_prefix(&self.root);
+        let path = below.map_or_else(|_| entry.path().to_owned(), |below| self.real.join(below));
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_ignored = ignored.has(&path, is_folder);
+        if is_folder && !is_ignored {
+            ignored.enter(&path);
+        }
+        is_ignored
     }
 }
 

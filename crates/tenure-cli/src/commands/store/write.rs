@@ -1,6 +1,5 @@
 //! The commands that write to a store.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use tenure::Error;
 use tenure::object::RetirementRule;
 use tenure_store::{Expect, HardDelete, Import, Outcome, Put, Retention, Weakening, Written};
 use tenure_workspace::{
-    Clock, Collect, Erase, Policies, Workspace, is_policy_file, object_id, text_of,
+    Clock, Collect, Erase, Policies, Workspace, is_policy_file, object_id, open_file, text_of,
 };
 
 use super::{note_of, objects, person, print_written, tenant, tenant_to_write, writing};
@@ -362,7 +361,7 @@ fn each_line(
     let mut input: Box<dyn BufRead> = if piped {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(BufReader::new(File::open(path).map_err(failed)?))
+        Box::new(BufReader::new(open_file(path).map_err(failed)?))
     };
     let mut line = Vec::new();
     for at in 1.. {
