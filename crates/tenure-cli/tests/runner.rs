@@ -33,6 +33,7 @@ mod entities;
 mod eval;
 mod faces;
 mod failure_modes;
+mod foreign_calls;
 mod help;
 mod interrupt;
 mod least;

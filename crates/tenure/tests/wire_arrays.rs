@@ -336,10 +336,28 @@ fn bytes_survive(
     let leads = conversation.instructions.iter();
     let leads: Vec<&str> = leads.map(|entry| entry.message.as_str()).collect();
     prop_assert_eq!(&items[..leads.len()], &leads[..]);
-    prop_assert_eq!(
-        written.messages,
-        format!("[{}]", items[leads.len()..].join(","))
-    );
+    let came = format!("[{}]", items[leads.len()..].join(","));
+    if written.messages != came {
+        // Ids that the provider would refuse are renamed, and nothing else is wrong then that was not before.
+        let faults = |json: &str| -> Vec<String> {
+            let found = check(format, json, None).unwrap().into_iter();
+            found.map(|found| found.rule).collect()
+        };
+        let by_ids = |rule: &&String| {
+            matches!(
+                rule.as_str(),
+                "duplicate_call_id" | "call_id" | "result_without_call"
+            )
+        };
+        let (before, after) = (faults(&came), faults(&written.messages));
+        prop_assert!(
+            before.iter().any(|rule| by_ids(&rule)),
+            "{} {}",
+            came,
+            written.messages
+        );
+        prop_assert!(after.len() <= before.len(), "{:?} {:?}", before, after);
+    }
     prop_assert_eq!(written.left_out, []);
     let covered = groups(&conversation.entries);
     prop_assert_eq!(
@@ -526,6 +544,24 @@ fn untouched_stand(
         .iter()
         .flat_map(|conversation| &conversation.entries)
     {
+        // An id that was used before is renamed.
+        let ids = |entry: &tenure::wire::Entry| -> Vec<String> {
+            let calls = entry.objects.iter().flat_map(|object| &object.tool_calls);
+            let answers = entry
+                .objects
+                .iter()
+                .filter_map(|object| object.tool_call_id.clone());
+            calls.map(|call| call.id.clone()).chain(answers).collect()
+        };
+        let calls = conversations.iter().flat_map(Conversation::objects);
+        let calls: Vec<&str> = calls
+            .flat_map(|object| &object.tool_calls)
+            .map(|call| call.id.as_str())
+            .collect();
+        let is_again = |id: &String| calls.iter().filter(|call| **call == id).count() > 1;
+        if ids(entry).iter().any(is_again) {
+            continue;
+        }
         let marked = entry.message.contains("cache_control");
         let system = entry.message.contains(r#""role":"system""#) && format == Format::Anthropic;
         if entry.format != format || !entry.faults.is_empty() || marked || system {

@@ -294,6 +294,8 @@ impl Session {
             }
         }
         draft.entries = entries;
+        self.mend(how, &mut draft)?;
+        self.offer_gone(how, &mut draft)?;
         Ok(draft)
     }
 
@@ -512,21 +514,31 @@ impl Session {
             }
             draft.objects.push(document.seal()?);
         }
+        Ok(())
+    }
+
+    /// Offers the tools that were called and are offered no more: the API takes no calls of tools that it knows nothing of.
+    fn offer_gone(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
         if how.target != Target::AnthropicMessages {
             return Ok(());
         }
-        // The API takes no calls of tools that it knows nothing of.
         let offered = self.opening.tools.iter().map(|tool| tool.name.as_str());
         let offered: BTreeSet<&str> = offered.chain(how.offered.iter().copied()).collect();
         let objects = self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = objects.flat_map(|object| &object.tool_calls);
-        let called: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
-        for name in called.difference(&offered) {
+        let made = draft
+            .objects
+            .iter()
+            .flat_map(|object| object.revision().tool_calls());
+        let called: BTreeSet<&str> = calls.chain(made).map(|call| call.name.as_str()).collect();
+        let gone = called.difference(&offered).map(|name| {
             let mut document = ObjectDocument::named(*name, GONE);
             document.object_type = Some(ObjectType::ToolSchema);
             self.own(&mut document);
-            draft.objects.push(document.seal()?);
-        }
+            document.seal()
+        });
+        let gone = gone.collect::<Result<Vec<_>, Error>>()?;
+        draft.objects.extend(gone);
         Ok(())
     }
 
@@ -659,7 +671,7 @@ impl Session {
     }
 
     /// Adds what stands in the history whatever else does.
-    fn add(
+    pub(super) fn add(
         &self,
         mut document: ObjectDocument,
         how: &DraftInputs<'_>,

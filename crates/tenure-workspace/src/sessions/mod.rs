@@ -16,6 +16,7 @@ mod idempotency;
 mod instructions;
 mod judged;
 mod layers;
+mod mend;
 mod messages;
 mod past;
 mod pending;

@@ -300,8 +300,11 @@ impl Known {
 
     /// The id of a word without the ending that its place in a sentence gives it.
     fn stem(&mut self, word: &str) -> u32 {
-        let stem = self.stemmer.stem(word);
-        self.id(&stem)
+        // The stemmer takes the square of a word's length: of 10 MB, two minutes.
+        if word.len() > 64 {
+            return self.id(word);
+        }
+        self.id(&self.stemmer.stem(word))
     }
 
     fn id(&mut self, word: &str) -> u32 {

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::catalogue::CacheMark;
 use super::wire::answer::Answer;
 use super::wire::block::Block;
+use super::wire::call_ids::IdRule;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
 use super::wire::parsed::Messages;
@@ -28,6 +29,7 @@ pub(crate) struct Dialect {
     /// True if a result is found by the id of its call, wherever behind the call it stands. Elsewhere a call's
     /// results come right after it.
     pub(crate) pairs_by_id: bool,
+    pub(crate) call_ids: IdRule,
     /// The least tokens for the answer that a request may name.
     pub(crate) least_answer: u32,
     /// The fields of a tool that hold a list of tools, the one that errors name first.

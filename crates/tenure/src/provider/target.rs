@@ -1,6 +1,7 @@
 //! The form of a payload.
 
 use super::formats::dialect;
+use super::wire::call_ids::IdRule;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 
@@ -47,13 +48,19 @@ impl Target {
         }
     }
 
+    /// The ids of calls that the target takes.
+    pub(crate) fn call_ids(self) -> IdRule {
+        self.format()
+            .map_or(IdRule::ANY, |format| dialect(format).call_ids)
+    }
+
     /// Returns whether a schema says by a keyword of its own that a value may be null, as OpenAPI has it.
     pub(crate) const fn marks_null_by_keyword(self) -> bool {
         matches!(self, Target::Gemini)
     }
 
     /// Returns whether a result is found by the id of its call, wherever behind the call it stands.
-    pub(crate) const fn pairs_by_id(self) -> bool {
+    pub const fn pairs_by_id(self) -> bool {
         match self.format() {
             Some(format) => dialect(format).pairs_by_id,
             None => false,

@@ -7,6 +7,7 @@
 //! ([`Frontier`]), so that a request holds O(log N) of them. Nothing here forgets anything: a checkpoint
 //! names its turns, and who keeps the session gives them back.
 
+mod broken;
 mod checkpoint;
 mod forecast;
 mod frontier;
@@ -17,6 +18,7 @@ mod window;
 mod worth;
 
 pub use crate::input::policy::SessionPolicy;
+pub use broken::{Mended, mended};
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
 pub use forecast::{Forecast, Pyramid};
 pub use frontier::Frontier;

@@ -338,7 +338,17 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     let objects = tools.chain(history().filter(is_turn));
     legal::check_objects(
         target,
-        objects.map(|row| (set.object(row), obligations[row as usize].is_some())),
+        objects.map(|row| {
+            let raw = contained
+                .pieces
+                .row(row)
+                .and_then(|piece| piece.raw.as_deref());
+            legal::Stands {
+                object: set.object(row),
+                must: obligations[row as usize].is_some(),
+                is_fixed: raw.is_some_and(|raw| !raw.is_plain()),
+            }
+        }),
     )?;
     // What follows a turn of the user stands only with it.
     let unled = history().take_while(|row| !set.is_user_turn(*row));

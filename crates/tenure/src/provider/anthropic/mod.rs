@@ -7,6 +7,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
+use super::wire::call_ids::IdRule;
 use super::wire::json::{Fields, JsonPath, is_list};
 use super::wire::parsed;
 use super::wire::tool::Tool;
@@ -19,6 +20,11 @@ pub(crate) const DIALECT: Dialect = Dialect {
     system_messages: false,
     bare_text: false,
     pairs_by_id: false,
+    call_ids: IdRule {
+        plain: true,
+        longest: usize::MAX,
+        once: true,
+    },
     least_answer: 1,
     tool_lists: &[],
     read: |place, messages| parsed::each(place, messages, read::message),

@@ -65,6 +65,10 @@ pub(super) struct Body {
     pub(super) offers: bool,
     /// The lives of the marks, in the order in which the provider reads them, in seconds.
     pub(super) marks: Vec<u32>,
+    /// The marks that stand where none may: the place, and what it is.
+    pub(super) misplaced: Vec<(String, &'static str)>,
+    /// True if the provider keeps messages that stand before these.
+    pub(super) continues: bool,
     pub(super) max_tokens: Option<i64>,
 }
 
@@ -122,11 +126,19 @@ impl Body {
             tools: Vec::new(),
             offers: false,
             marks: Vec::new(),
+            misplaced: Vec::new(),
+            continues: format == Format::OpenAiResponses
+                && ["previous_response_id", "conversation"]
+                    .iter()
+                    .filter_map(|key| fields.get(*key))
+                    .any(|value| value.get() != "null"),
             max_tokens: None,
         };
         body.read_tools(format, &fields);
         let system: Vec<Raw<'_>> = list(fields.get("system")).unwrap_or_default();
-        system.iter().for_each(|block| body.mark(block));
+        for (place, block) in system.iter().enumerate() {
+            body.mark(|| format!("system[{place}]"), block);
+        }
         if format == Format::OpenAiResponses
             && messages.is_some_and(|text| text.get().starts_with('"'))
         {
@@ -152,7 +164,7 @@ impl Body {
         }
         // The automatic mark stands behind all others.
         if format == Format::Anthropic {
-            body.mark(whole);
+            body.mark(|| "body".to_owned(), whole);
         }
         let tokens = fields.get("max_tokens");
         body.max_tokens = tokens.and_then(|tokens| tokens.get().parse().ok());
@@ -160,9 +172,10 @@ impl Body {
     }
 
     fn read_tools(&mut self, format: Format, fields: &Object<'_>) {
-        for tool in list(fields.get("tools")).unwrap_or_default() {
+        let tools = list(fields.get("tools")).unwrap_or_default();
+        for (place, tool) in tools.into_iter().enumerate() {
             self.offers = true;
-            self.mark(tool);
+            self.mark(|| format!("tools[{place}]"), tool);
             let Some(tool) = object(tool) else { continue };
             let declared = either(&tool, ["functionDeclarations", "function_declarations"]);
             let declared = list(declared).unwrap_or_default();
@@ -179,20 +192,35 @@ impl Body {
     }
 
     /// Notes the mark of a cache on this block.
-    fn mark(&mut self, block: Raw<'_>) {
+    fn mark(&mut self, at: impl FnOnce() -> String, block: Raw<'_>) {
         #[derive(Deserialize)]
         struct Marked {
             cache_control: Option<Mark>,
+            r#type: Option<String>,
+            text: Option<String>,
+            #[serde(default)]
+            defer_loading: bool,
         }
         #[derive(Deserialize)]
         struct Mark {
             ttl: Option<String>,
         }
         let marked: Option<Marked> = serde_json::from_str(block.get()).ok();
-        if let Some(mark) = marked.and_then(|marked| marked.cache_control) {
-            let hour = mark.ttl.as_deref() == Some("1h");
-            self.marks.push(if hour { 3_600 } else { 300 });
-        }
+        let Some(marked) = marked else { return };
+        let Some(mark) = marked.cache_control else {
+            return;
+        };
+        let hour = mark.ttl.as_deref() == Some("1h");
+        self.marks.push(if hour { 3_600 } else { 300 });
+        let what = match marked.r#type.as_deref() {
+            _ if marked.defer_loading => "a mark on a tool whose loading is deferred",
+            Some("thinking" | "redacted_thinking") => "a mark on reasoning",
+            Some("text") if marked.text.as_deref().is_none_or(str::is_empty) => {
+                "a mark on an empty text"
+            }
+            _ => return,
+        };
+        self.misplaced.push((at(), what));
     }
 
     fn blocks(&mut self, at: String, fields: &Object<'_>) -> Message {
@@ -206,11 +234,14 @@ impl Body {
         if let Some(text) = text(fields.get("content")) {
             blocks.push(said(&text));
         }
-        for raw in list(fields.get("content")).unwrap_or_default() {
-            self.mark(raw);
+        let content = list(fields.get("content")).unwrap_or_default();
+        for (place, raw) in content.into_iter().enumerate() {
+            let at = format!("{at}.content[{place}]");
+            self.mark(|| at.clone(), raw);
             let Some(block) = object(raw) else { continue };
-            for inner in list(block.get("content")).unwrap_or_default() {
-                self.mark(inner);
+            let inner = list(block.get("content")).unwrap_or_default();
+            for (place, inner) in inner.into_iter().enumerate() {
+                self.mark(|| format!("{at}.content[{place}]"), inner);
             }
             blocks.push(match text(block.get("type")).as_deref() {
                 Some("text") => said(&text(block.get("text")).unwrap_or_default()),

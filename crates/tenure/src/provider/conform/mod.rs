@@ -97,7 +97,7 @@ pub fn check(format: Format, body: &str, model: Option<&Model>) -> Result<Vec<Vi
     found.late_tools(&body, whole, form.map(|late| late.form));
     match format {
         Format::OpenAiChat => found.pairs(&body.messages, &[Speaker::Tool]),
-        Format::OpenAiResponses => found.items(&body.messages),
+        Format::OpenAiResponses => found.items(&body),
         Format::Anthropic => found.anthropic(&body, whole),
         Format::Gemini => found.gemini(&body.messages),
     }
@@ -190,16 +190,35 @@ impl Found {
                         "arguments that are no object",
                     );
                 }
-                let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-                let is_id = |id: &String| !id.is_empty() && id.chars().all(legal);
-                if self.format == Format::Anthropic && !id.as_ref().is_some_and(is_id) {
-                    self.add(
-                        "call_id",
-                        &message.at,
-                        "a call without an id of letters, digits, `_` or `-`",
-                    );
-                }
+                self.call_id(id.as_deref(), &message.at);
             }
+            // Whose call the provider keeps, is known by the result alone.
+            for (id, _) in results(message).filter(|_| body.continues) {
+                self.call_id(id, &message.at);
+            }
+        }
+    }
+
+    fn call_id(&mut self, id: Option<&str>, at: &str) {
+        let id = id.unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let (is_legal, what) = match self.format {
+            Format::Anthropic => (
+                id.chars().all(is_plain),
+                "a call without an id of letters, digits, `_` or `-`",
+            ),
+            Format::OpenAiChat => (
+                id.chars().count() <= 40,
+                "a call without an id of 1 to 40 characters",
+            ),
+            Format::OpenAiResponses => (
+                id.chars().count() <= 64,
+                "a call without an id of 1 to 64 characters",
+            ),
+            Format::Gemini => return,
+        };
+        if id.is_empty() || !is_legal {
+            self.add("call_id", at, what);
         }
     }
 
@@ -318,7 +337,8 @@ impl Found {
     }
 
     /// Items of the responses API: calls and outputs find each other by id.
-    fn items(&mut self, items: &[Message]) {
+    fn items(&mut self, body: &Body) {
+        let items = &body.messages;
         let mut asked: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<(&str, &str)> = Vec::new();
         for (at, item) in items.iter().enumerate() {
@@ -338,6 +358,7 @@ impl Found {
                     Some(at) => {
                         open.remove(at);
                     }
+                    None if body.continues => {}
                     None => {
                         let id = clip(id.unwrap_or_default());
                         self.add(
@@ -400,6 +421,9 @@ impl Found {
                 "body",
                 format!("{} marks", body.marks.len()),
             );
+        }
+        for (at, what) in &body.misplaced {
+            self.add("mark_place", at, *what);
         }
         if !body.marks.is_sorted_by(|a, b| a >= b) {
             self.add(

@@ -211,7 +211,14 @@ fn each_broken_rule_is_named() {
             &["late_tool_undefined"],
         ),
     ];
-    for (format, body, rules) in bodies {
+    let marked = [
+        r#"{"max_tokens":1,"system":[{"type":"text","text":"","cache_control":{}}],"messages":[{"role":"user","content":"x"}]}"#,
+        r#"{"max_tokens":1,"tools":[{"name":"f","defer_loading":true,"cache_control":{}}],"messages":[{"role":"user","content":"x"}]}"#,
+        r#"{"max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"x","cache_control":{}}]}]}"#,
+        r#"{"max_tokens":1,"tools":[{"name":"f"}],"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"","cache_control":{}}]}]}]}"#,
+    ];
+    let marked = marked.map(|body| (Format::Anthropic, body, &["mark_place"][..]));
+    for (format, body, rules) in bodies.into_iter().chain(marked) {
         let found = broken(format, body, None);
         for rule in rules {
             assert!(found.iter().any(|found| found == rule), "{body}: {found:?}");
@@ -255,4 +262,47 @@ fn each_broken_rule_is_named() {
             .iter()
             .all(|rule| !rule.source.is_empty() && rule.dated == "2026-11-20")
     );
+}
+
+#[test]
+fn ids_have_the_length_that_each_provider_takes() {
+    let chat = |id: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"x"}},{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"{id}","content":"x"}}]}}"#
+        )
+    };
+    let items = |id: &str| {
+        format!(
+            r#"{{"input":[{{"role":"user","content":"x"}},{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}},{{"type":"function_call_output","call_id":"{id}","output":"x"}}]}}"#
+        )
+    };
+    for (format, longest) in [(Format::OpenAiChat, 40), (Format::OpenAiResponses, 64)] {
+        let body = |length: usize| match format {
+            Format::OpenAiChat => chat(&"ü".repeat(length)),
+            _ => items(&"ü".repeat(length)),
+        };
+        assert!(broken(format, &body(longest), None).is_empty());
+        for length in [longest + 1, 0] {
+            assert_eq!(broken(format, &body(length), None), ["call_id"], "{length}");
+        }
+    }
+}
+
+#[test]
+fn what_the_provider_keeps_holds_the_call_of_a_result() {
+    let output = r#"[{"type":"function_call_output","call_id":"c","output":"x"}]"#;
+    let body = |more: &str| format!(r#"{{"model":"m",{more}"input":{output}}}"#);
+    for more in [
+        r#""previous_response_id":"resp_1","#,
+        r#""conversation":{"id":"conv_1"},"#,
+    ] {
+        assert!(
+            broken(Format::OpenAiResponses, &body(more), None).is_empty(),
+            "{more}"
+        );
+    }
+    for more in ["", r#""previous_response_id":null,"#] {
+        let found = broken(Format::OpenAiResponses, &body(more), None);
+        assert_eq!(found, ["result_without_call"], "{more}");
+    }
 }

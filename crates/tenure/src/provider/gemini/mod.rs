@@ -4,6 +4,7 @@ mod read;
 mod write;
 
 use super::dialect::{CacheRules, Dialect};
+use super::wire::call_ids::IdRule;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
 use super::wire::parsed;
@@ -19,6 +20,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     system_messages: false,
     bare_text: false,
     pairs_by_id: false,
+    call_ids: IdRule::ANY,
     least_answer: 0,
     tool_lists: &["functionDeclarations", "function_declarations"],
     read: |place, messages| parsed::each(place, messages, read::message),

@@ -7,6 +7,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
+use super::wire::call_ids::IdRule;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::parsed;
 use super::wire::tool::Tool;
@@ -21,6 +22,12 @@ pub(crate) const DIALECT: Dialect = Dialect {
     system_messages: true,
     bare_text: false,
     pairs_by_id: false,
+    call_ids: IdRule {
+        plain: false,
+        // The API says so in its error (`string_above_max_length`).
+        longest: 40,
+        once: false,
+    },
     least_answer: 0,
     tool_lists: &[],
     read: |place, messages| parsed::each(place, messages, read::message),

@@ -7,6 +7,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
+use super::wire::call_ids::IdRule;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::tool::Tool;
 use crate::base::error::Error;
@@ -18,6 +19,12 @@ pub(crate) const DIALECT: Dialect = Dialect {
     system_messages: true,
     bare_text: true,
     pairs_by_id: true,
+    call_ids: IdRule {
+        plain: false,
+        // The API says so in its error (`string_above_max_length`).
+        longest: 64,
+        once: true,
+    },
     least_answer: 0,
     tool_lists: &[],
     read: read::messages,

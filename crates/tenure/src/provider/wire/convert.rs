@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::block::Block;
+use super::call_ids::CallIds;
 use super::media::{Media, Source};
 use super::objects::checked_parts;
 use super::parsed::Parsed;
 use super::{Format, Wire};
 use crate::base::error::Error;
-use crate::object::{ObjectDocument, ObjectType, Role};
+use crate::object::{ObjectDocument, ObjectType, Role, ToolCall};
 use crate::provider::dialect::Dialect;
 use crate::provider::formats::dialect;
 
@@ -45,6 +46,7 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
         dialect: dialect(format),
         messages: Vec::new(),
         names: BTreeMap::new(),
+        ids: CallIds::new(dialect(format).call_ids),
         left_out: Vec::new(),
     };
     let mut at = 0;
@@ -54,8 +56,15 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
         }
         let run = run(&objects[at..]);
         match run {
-            Some((wire, message, _, parts)) if wire.format == format => {
+            Some((wire, message, parsed, parts))
+                if wire.format == format
+                    && !parsed.must_be_renamed(out.dialect.call_ids)
+                    && (!parsed.is_plain() || out.leaves(&objects[at..at + parts])) =>
+            {
                 out.messages.push(Message::Raw(message.to_owned()));
+                let kept = objects[at..at + parts].iter();
+                kept.flat_map(|object| &object.tool_calls)
+                    .for_each(|call| out.ids.keep(&call.id));
                 at += parts;
             }
             Some((_, _, parsed, parts)) => {
@@ -99,11 +108,12 @@ fn run<'a>(objects: &[&'a ObjectDocument]) -> Option<(&'a Wire, &'a str, Parsed,
     Some((wire, message, parsed, parts))
 }
 
-struct Writer {
+struct Writer<'o> {
     dialect: &'static Dialect,
     messages: Vec<Message>,
     /// The tools of the calls so far, by id.
     names: BTreeMap<String, String>,
+    ids: CallIds<'o>,
     left_out: Vec<OmittedPart>,
 }
 
@@ -112,9 +122,19 @@ enum Message {
     Made(Role, Vec<Block>),
 }
 
-impl Writer {
+impl<'o> Writer<'o> {
+    /// Returns whether the ids of these objects' calls stay as they came.
+    fn leaves(&self, objects: &[&ObjectDocument]) -> bool {
+        objects.iter().all(|object| {
+            let mut calls = object.tool_calls.iter();
+            let mut answers = object.tool_call_id.iter();
+            calls.all(|call| self.ids.leaves(&call.id, false))
+                && answers.all(|id| self.ids.leaves(id, true))
+        })
+    }
+
     /// Adds what an object says, with the media that its text has lines for.
-    fn object(&mut self, object: &ObjectDocument, parsed: Option<(&Parsed, usize)>) {
+    fn object(&mut self, object: &'o ObjectDocument, parsed: Option<(&Parsed, usize)>) {
         let blocks = blocks(&object.content, parsed);
         let blocks = blocks.into_iter().map(|block| match block {
             Block::Media(media) if !self.takes(object, &media) => {
@@ -131,11 +151,11 @@ impl Writer {
         let is_result = object.object_type == Some(ObjectType::ToolResult);
         let role = object.role.unwrap_or(Role::User);
         if is_result {
-            let id = object.tool_call_id.clone().unwrap_or_default();
-            let name = self.names.get(&id).cloned();
+            let id = object.tool_call_id.as_deref().unwrap_or_default();
+            let name = self.names.get(id).cloned();
             blocks = vec![Block::Result {
                 name: name.unwrap_or_else(|| "unknown".to_owned()),
-                id,
+                id: self.ids.answered(id).into_owned(),
                 content: blocks,
             }];
         }
@@ -143,7 +163,12 @@ impl Writer {
         if label && let Some(Block::Text(text)) = blocks.first_mut() {
             *text = format!("[system]\n{text}");
         }
-        blocks.extend(object.tool_calls.iter().cloned().map(Block::Call));
+        blocks.extend(object.tool_calls.iter().map(|call| {
+            Block::Call(ToolCall {
+                id: self.ids.call(&call.id).into_owned(),
+                ..call.clone()
+            })
+        }));
         if blocks.is_empty() {
             return;
         }

@@ -23,6 +23,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod block;
+pub(crate) mod call_ids;
 mod clients;
 mod convert;
 mod groups;

@@ -1,9 +1,25 @@
 //! Names the objects of a conversation.
 
+use std::collections::BTreeMap;
+
 use super::parsed::{Parsed, Part};
 use super::{Entry, Format, Wire};
 use crate::base::digest::Digest;
 use crate::object::{ObjectDocument, ObjectType, Protection, ToolCall};
+
+/// The mark between an id that a turn gives to several calls and the number of the call.
+const AGAIN: char = '~';
+
+/// Returns whether this id of ours is for what the provider calls so: where it gave none, or one to several calls of a
+/// turn, it is not the same.
+pub(super) fn stands_for(ours: &str, given: &str) -> bool {
+    let number = ours
+        .strip_prefix(given)
+        .and_then(|rest| rest.strip_prefix(AGAIN));
+    given.is_empty()
+        || ours == given
+        || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// Names the objects of a conversation, and knows which calls are open.
 pub(super) struct Namer {
@@ -85,10 +101,17 @@ impl Namer {
                 text,
                 mut calls,
             } => {
+                let mut given: BTreeMap<String, u32> = BTreeMap::new();
                 for call in &mut calls {
                     self.calls += 1;
                     if call.id.is_empty() {
                         call.id = format!("call-{}", self.calls);
+                        continue;
+                    }
+                    let times = given.entry(call.id.clone()).or_default();
+                    *times += 1;
+                    if *times > 1 {
+                        call.id = format!("{}{AGAIN}{times}", call.id);
                     }
                 }
                 self.called(&calls);
@@ -104,14 +127,14 @@ impl Namer {
                     .open
                     .iter()
                     .position(|(open, tool)| match (&id, &name) {
-                        (Some(id), _) => open == id,
-                        (None, Some(name)) => tool == name,
-                        (None, None) => true,
+                        (Some(id), _) if !id.is_empty() => stands_for(open, id),
+                        (_, Some(name)) => tool == name,
+                        (_, None) => true,
                     });
                 let open = open.map(|at| self.open.remove(at).0);
                 // A result that answers nothing keeps a name by which it is found to be an orphan.
-                let id = id
-                    .or(open)
+                let id = open
+                    .or(id.filter(|id| !id.is_empty()))
                     .unwrap_or_else(|| format!("no-call-{}", self.count));
                 ObjectDocument {
                     object_type: Some(ObjectType::ToolResult),

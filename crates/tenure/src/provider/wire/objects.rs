@@ -1,5 +1,6 @@
 //! The message of a wire object, and the check that the object still says what its message says.
 
+use super::namer::stands_for;
 use super::parsed::{Parsed, Part};
 use super::read::parse_one;
 use super::{Wire, marks, tools};
@@ -7,6 +8,7 @@ use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Role, ToolCall};
+use crate::provider::formats::dialect;
 
 /// Returns whether an object says what its part of a message says. Ids that the provider did not give are ours.
 fn says(object: &ObjectDocument, part: &Part) -> bool {
@@ -16,7 +18,7 @@ fn says(object: &ObjectDocument, part: &Part) -> bool {
             let same = |(ours, theirs): (&ToolCall, &ToolCall)| {
                 ours.name == theirs.name
                     && ours.arguments == theirs.arguments
-                    && (theirs.id.is_empty() || ours.id == theirs.id)
+                    && stands_for(&ours.id, &theirs.id)
             };
             object_type == ObjectType::Turn
                 && object.role == Some(*role)
@@ -27,9 +29,10 @@ fn says(object: &ObjectDocument, part: &Part) -> bool {
         Part::Result { id, text, .. } => {
             object_type == ObjectType::ToolResult
                 && object.content == *text
-                && id
-                    .as_ref()
-                    .is_none_or(|id| object.tool_call_id.as_ref() == Some(id))
+                && id.as_ref().is_none_or(|id| {
+                    let ours = object.tool_call_id.as_deref();
+                    ours.is_some_and(|ours| stands_for(ours, id))
+                })
         }
     }
 }
@@ -120,12 +123,19 @@ pub(crate) struct Outgoing {
     pub(crate) changes_tools: bool,
 }
 
+impl Outgoing {
+    /// Returns whether parts and their texts are all that it says, so that it can be written anew.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.unread.is_empty() && self.images == 0 && self.joints == 0 && !self.changes_tools
+    }
+}
+
 /// Returns the message of an object that was checked when it was sealed; not as it is where it breaks a rule by
 /// itself.
 pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
     let message = wire.message.as_deref()?;
     let parsed = parse_one(wire.format, message).ok()?;
-    if !parsed.faults.is_empty() {
+    if !parsed.faults.is_empty() || parsed.must_be_renamed(dialect(wire.format).call_ids) {
         return None;
     }
     let text = |part: &Part| match part {

@@ -1,9 +1,12 @@
 //! A message as it was parsed, before its objects have names.
 
+use std::collections::BTreeSet;
+
 use std::ops::Range;
 
 use serde_json::value::RawValue;
 
+use super::call_ids::IdRule;
 use super::json::JsonPath;
 use super::media::Media;
 use crate::base::error::Error;
@@ -69,6 +72,28 @@ impl Parsed {
             }],
             ..Parsed::default()
         }
+    }
+
+    /// Returns whether parts and their texts are all that it says.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.unread.is_empty() && self.opaque.is_empty()
+    }
+
+    /// Returns whether the ids of its calls are none that the provider takes, and it can be written anew.
+    pub(crate) fn must_be_renamed(&self, rule: IdRule) -> bool {
+        let mut called = BTreeSet::new();
+        let mut is_legal = |id: &str, calls: bool| {
+            let is_new = !calls || called.insert(id.to_owned());
+            rule.takes(id) && (is_new || rule == IdRule::ANY)
+        };
+        let mut ids = self.parts.iter().flat_map(|part| match part {
+            Part::Turn { calls, .. } => {
+                let ids = calls.iter().map(|call| (call.id.as_str(), true));
+                ids.collect::<Vec<_>>()
+            }
+            Part::Result { id, .. } => id.iter().map(|id| (id.as_str(), false)).collect(),
+        });
+        self.is_plain() && !ids.all(|(id, calls)| is_legal(id, calls))
     }
 
     /// Keeps something unread.

@@ -11,7 +11,7 @@ use crate::provider::template::{ChatTemplate, Marks};
 use crate::provider::wire::{self, Outgoing};
 use crate::write::imitation::{self, Signs};
 use crate::write::piece::{Mechanism, Piece};
-use crate::write::render::{self, anthropic};
+use crate::write::render;
 use crate::write::world::World;
 
 /// A turn or a tool's result as a message that the template can say: what it has no words for is text, and
@@ -116,7 +116,7 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
     }
     for call in revision.tool_calls() {
         let arguments = if blocks {
-            anthropic::input(call)
+            wire::block::arguments(call)
         } else {
             call.arguments_text()
         };

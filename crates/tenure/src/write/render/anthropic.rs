@@ -15,26 +15,21 @@
 //!
 //! The gathering of messages serves Gemini, too, which differs in its words alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
+use crate::object::{Revision, Role, Tool, ToolCall};
 use crate::provider::target::Target;
+use crate::provider::wire::block::arguments;
 use crate::provider::wire::{self, Outgoing};
+use crate::write::render::openai_chat::Turn;
 use crate::write::render::parts::{BodyPosition, array, list, object, quoted};
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
     json!({ "description": description, "input_schema": tool.input_schema, "name": name })
-}
-
-/// The arguments of a call: a text stays as it is but for the white space around it.
-pub(crate) fn input(call: &ToolCall) -> String {
-    match call.arguments_text().trim() {
-        "" => "{}".to_owned(),
-        text => text.to_owned(),
-    }
 }
 
 /// The blocks and messages of a body in the making.
@@ -64,9 +59,12 @@ pub(crate) enum Block<'a> {
     Text(usize),
     /// The text of a turn.
     Said(&'a str),
-    ToolUse(&'a ToolCall),
+    ToolUse {
+        id: Cow<'a, str>,
+        call: &'a ToolCall,
+    },
     ToolResult {
-        id: &'a str,
+        id: Cow<'a, str>,
         /// The tool that was called.
         name: &'a str,
         content: &'a str,
@@ -101,21 +99,29 @@ impl<'a> Messages<'a> {
 
     /// Adds a turn that says `said`, or a tool's result. Blank words are left out: no block may be
     /// blank.
-    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> BodyPosition {
+    pub(crate) fn turn(&mut self, turn: Turn<'a>) -> BodyPosition {
+        let is_result = turn.is_result();
+        let Turn {
+            revision,
+            said,
+            ids,
+        } = turn;
         let role = match revision.speaker() {
             Some(Role::Assistant) => Role::Assistant,
             _ => Role::User,
         };
-        if revision.object_type() == ObjectType::ToolResult {
-            let id = revision.tool_call_id().unwrap_or_default();
-            let name = self.names.get(id).copied().unwrap_or_default();
+        if is_result {
+            let called = revision.tool_call_id().unwrap_or_default();
+            let name = self.names.get(called).copied().unwrap_or_default();
             let content = said.unwrap_or_default();
-            return self.add(role, [Block::ToolResult { id, name, content }]);
+            let result = |id| Block::ToolResult { id, name, content };
+            return self.add(role, ids.into_iter().map(result));
         }
         self.called(revision);
         let said = said.filter(|said| !said.trim().is_empty());
         let said = said.map(Block::Said);
-        let calls = revision.tool_calls().iter().map(Block::ToolUse);
+        let calls = ids.into_iter().zip(revision.tool_calls());
+        let calls = calls.map(|(id, call)| Block::ToolUse { id, call });
         self.add(role, said.into_iter().chain(calls))
     }
 
@@ -254,10 +260,10 @@ impl Block<'_> {
         match self {
             Block::Text(text) => text_json(&texts[*text]),
             Block::Said(text) => text_json(text),
-            Block::ToolUse(call) => format!(
+            Block::ToolUse { id, call } => format!(
                 "{{\"id\":{},\"input\":{},\"name\":{},\"type\":\"tool_use\"}}",
-                quoted(&call.id),
-                input(call),
+                quoted(id),
+                arguments(call),
                 quoted(&call.name)
             ),
             Block::ToolResult { id, content, .. } => {

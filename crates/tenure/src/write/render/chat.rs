@@ -1,6 +1,8 @@
 //! The common part of the bodies of chat requests: whose words a piece is, which pieces share a message, and the
 //! gathering of a body.
 
+use std::borrow::Cow;
+
 use crate::base::error::Error;
 use crate::input::policy::{Order, Policy, TaskPosition};
 use crate::object::section::{Section, Zone};
@@ -9,8 +11,10 @@ use crate::provider::catalogue::{MessageRules, Model};
 use crate::provider::target::Target;
 use crate::provider::template::ChatTemplate;
 use crate::provider::wire::Outgoing;
+use crate::provider::wire::call_ids::CallIds;
 use crate::write::piece::Piece;
 use crate::write::render::Applied;
+use crate::write::render::openai_chat::Turn;
 use crate::write::render::parts::BodyPosition;
 use crate::write::render::plain::{self, Plain};
 use crate::write::render::{anthropic, gemini, openai_chat, openai_responses};
@@ -221,6 +225,7 @@ pub(crate) struct Body<'a> {
     late_tools: bool,
     changes_tools: bool,
     has_raw: bool,
+    ids: CallIds<'a>,
     applied: Applied,
 }
 
@@ -250,6 +255,7 @@ impl<'a> Body<'a> {
             late_tools: false,
             changes_tools: false,
             has_raw: false,
+            ids: CallIds::new(target.call_ids()),
             applied: Applied::new(),
         }
     }
@@ -331,8 +337,13 @@ impl<'a> Body<'a> {
         }
         let is_system = revision.speaker() == Some(Role::System) && !is_silent;
         let before = self.messages();
+        let turn = Turn {
+            revision,
+            said,
+            ids: self.ids(revision),
+        };
         let place = match &mut self.form {
-            Form::Flat(messages) => messages.turn(revision, said),
+            Form::Flat(messages) => messages.turn(turn),
             Form::Blocks(messages) => {
                 let takes = self.rules.mid_conversation_system == Some(true);
                 let late = takes && leads && said.is_some_and(|said| !said.trim().is_empty());
@@ -342,7 +353,7 @@ impl<'a> Body<'a> {
                     self.apply("mid_conversation_system");
                     return place.span(0, revision.content().len());
                 }
-                messages.turn(revision, said)
+                messages.turn(turn)
             }
         };
         if matches!(self.form, Form::Blocks(_)) {
@@ -359,6 +370,16 @@ impl<'a> Body<'a> {
         place.span(0, said.map_or(0, str::len))
     }
 
+    /// The ids that the calls of a turn have in this body, or the call that a result answers.
+    fn ids(&mut self, revision: &'a Revision) -> Vec<Cow<'a, str>> {
+        if revision.object_type() == ObjectType::ToolResult {
+            let id = revision.tool_call_id().unwrap_or_default();
+            return vec![self.ids.answered(id)];
+        }
+        let calls = revision.tool_calls().iter();
+        calls.map(|call| self.ids.call(&call.id)).collect()
+    }
+
     /// Adds the message that these parts came in, byte for byte, if it may stand here.
     pub(crate) fn raw(
         &mut self,
@@ -366,8 +387,17 @@ impl<'a> Body<'a> {
         parts: Vec<&'a Revision>,
         leads: bool,
     ) -> Option<Span> {
+        let leaves = |part: &&Revision| {
+            let mut calls = part.tool_calls().iter();
+            let mut answers = part.tool_call_id().into_iter();
+            calls.all(|call| self.ids.leaves(&call.id, false))
+                && answers.all(|id| self.ids.leaves(id, true))
+        };
+        if raw.is_plain() && !parts.iter().all(leaves) {
+            return None;
+        }
         let place = match &mut self.form {
-            Form::Flat(messages) => messages.raw(raw, parts),
+            Form::Flat(messages) => messages.raw(raw, parts.len()),
             Form::Blocks(messages) => {
                 let takes = self.rules.mid_conversation_system == Some(true);
                 if raw.role == Role::System && !(takes && leads && messages.takes_system()) {
@@ -376,6 +406,10 @@ impl<'a> Body<'a> {
                 messages.raw(raw, &parts)
             }
         };
+        parts
+            .iter()
+            .flat_map(|part| part.tool_calls())
+            .for_each(|call| self.ids.keep(&call.id));
         self.last = None;
         self.has_raw = true;
         self.changes_tools |= raw.changes_tools;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::object::{Role, Tool};
 use crate::provider::gemini::NO_SIGNATURE;
-use crate::write::render::anthropic::{Block, Content, Message, Messages, input};
+use crate::provider::wire::block::arguments;
+use crate::write::render::anthropic::{Block, Content, Message, Messages};
 use crate::write::render::parts::{array, list, object, quoted};
 
 /// A tool as the API takes it.
@@ -51,18 +52,18 @@ fn content(message: &Message<'_>, texts: &[String], signs: bool) -> String {
         Content::Raw(raw) => return (*raw).to_owned(),
         Content::Blocks(blocks) => blocks,
     };
-    let is_call = |block: &Block<'_>| matches!(block, Block::ToolUse(_) | Block::Raw(_));
+    let is_call = |block: &Block<'_>| matches!(block, Block::ToolUse { .. } | Block::Raw(_));
     let first = blocks.iter().position(is_call);
     let parts = blocks.iter().enumerate().map(|(at, block)| match block {
         Block::Text(text) => text_json(&texts[*text]),
         Block::Said(text) => text_json(text),
-        Block::ToolUse(call) => {
+        Block::ToolUse { call, .. } => {
             let signature = if signs && first == Some(at) {
                 format!(",\"thoughtSignature\":\"{NO_SIGNATURE}\"")
             } else {
                 String::new()
             };
-            let (args, name) = (input(call), quoted(&call.name));
+            let (args, name) = (arguments(call), quoted(&call.name));
             format!("{{\"functionCall\":{{\"args\":{args},\"name\":{name}}}{signature}}}")
         }
         Block::ToolResult { name, content, .. } => {

@@ -4,9 +4,11 @@
 //! system messages between them, the tail becomes the last user message, tools become `tools`. A turn
 //! that says nothing and calls nothing is left out.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
-use crate::object::{ObjectType, Revision, Role, Tool};
+use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
 use crate::write::render::parts::{BodyPosition, list, object, quoted};
@@ -39,12 +41,36 @@ pub(crate) enum Message<'a> {
     Instructions(usize),
     /// Text pieces under one role, by their place among the texts.
     Text(Role, usize),
-    /// A turn or a result, and what it says.
-    Turn(&'a Revision, Option<&'a str>),
+    Turn(Turn<'a>),
     /// A message that goes back as it came.
     Raw(&'a str),
     /// Tools that are offered in the middle of the conversation.
     Tools(Vec<&'a str>),
+}
+
+/// A turn or a result.
+pub(crate) struct Turn<'a> {
+    pub(crate) revision: &'a Revision,
+    pub(crate) said: Option<&'a str>,
+    /// The ids of its calls, or that of the call that it answers.
+    pub(crate) ids: Vec<Cow<'a, str>>,
+}
+
+impl Turn<'_> {
+    pub(crate) fn is_result(&self) -> bool {
+        self.revision.object_type() == ObjectType::ToolResult
+    }
+
+    /// Its calls, each with its id.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
+        let ids = self.ids.iter().map(|id| &**id);
+        self.revision.tool_calls().iter().zip(ids)
+    }
+
+    /// The id of the call that it answers.
+    pub(crate) fn answers(&self) -> &str {
+        self.ids.first().map_or("", |id| id)
+    }
 }
 
 impl<'a> Messages<'a> {
@@ -85,24 +111,26 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a turn or a tool's result.
-    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> BodyPosition {
-        let is_result = revision.object_type() == ObjectType::ToolResult;
-        let calls = revision.tool_calls().len() as u32;
-        let said = said.filter(|said| is_result || !said.trim().is_empty());
+    pub(crate) fn turn(&mut self, turn: Turn<'a>) -> BodyPosition {
+        let calls = turn.revision.tool_calls().len() as u32;
+        let is_result = turn.is_result();
+        let said = turn
+            .said
+            .filter(|said| is_result || !said.trim().is_empty());
         let items = match (self.responses, said.is_some()) {
             (true, says) => u32::from(says) + calls,
             (false, says) => u32::from(says || calls > 0),
         };
-        self.push(Message::Turn(revision, said), items)
+        self.push(Message::Turn(Turn { said, ..turn }), items)
     }
 
     /// Adds what goes back as it came.
-    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: Vec<&'a Revision>) -> BodyPosition {
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: usize) -> BodyPosition {
         // Several items that are one turn stand with commas between.
         let items = if self.responses {
             crate::provider::wire::items(&raw.message)
         } else {
-            parts.len() as u32
+            parts as u32
         };
         self.push(Message::Raw(&raw.message), items)
     }
@@ -148,22 +176,22 @@ impl Message<'_> {
             Message::Tools(tools) => return Some(additional_tools(tools)),
             Message::Instructions(text) => json!({ "content": texts[*text], "role": "system" }),
             Message::Text(role, text) => json!({ "content": texts[*text], "role": role }),
-            Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
-                json!({ "content": said.unwrap_or_default(), "role": "tool", "tool_call_id": revision.tool_call_id() })
+            Message::Turn(turn) if turn.is_result() => {
+                json!({ "content": turn.said.unwrap_or_default(), "role": "tool", "tool_call_id": turn.answers() })
             }
-            Message::Turn(revision, None) if revision.tool_calls().is_empty() => return None,
-            Message::Turn(revision, said) => {
-                let role = revision.role().unwrap_or(Role::User);
-                let mut json = json!({ "content": said, "role": role });
-                if !revision.tool_calls().is_empty() {
-                    let call = |call: &crate::object::ToolCall| {
+            Message::Turn(turn) if turn.said.is_none() && turn.ids.is_empty() => return None,
+            Message::Turn(turn) => {
+                let role = turn.revision.role().unwrap_or(Role::User);
+                let mut json = json!({ "content": turn.said, "role": role });
+                if !turn.ids.is_empty() {
+                    let calls = turn.calls().map(|(call, id)| {
                         json!({
                             "function": { "arguments": call.arguments_text(), "name": call.name },
-                            "id": call.id,
+                            "id": id,
                             "type": "function",
                         })
-                    };
-                    json["tool_calls"] = revision.tool_calls().iter().map(call).collect();
+                    });
+                    json["tool_calls"] = calls.collect();
                 }
                 json
             }

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::{ObjectType, Role, Tool};
+use crate::object::{Role, Tool};
 use crate::write::render::openai_chat::{Message, Messages, additional_tools};
 use crate::write::render::parts::{array, list, object, quoted};
 
@@ -39,23 +39,23 @@ pub(crate) fn body(
             }
             Message::Raw(raw) => input.push((*raw).to_owned()),
             Message::Tools(tools) => input.push(additional_tools(tools)),
-            Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
+            Message::Turn(turn) if turn.is_result() => {
                 let item = json!({
-                    "call_id": revision.tool_call_id(),
-                    "output": said.unwrap_or_default(),
+                    "call_id": turn.answers(),
+                    "output": turn.said.unwrap_or_default(),
                     "type": "function_call_output",
                 });
                 input.push(item.to_string());
             }
-            Message::Turn(revision, said) => {
-                let role = revision.role().unwrap_or(Role::User);
-                if let Some(said) = said {
+            Message::Turn(turn) => {
+                let role = turn.revision.role().unwrap_or(Role::User);
+                if let Some(said) = turn.said {
                     input.push(json!({ "content": said, "role": role }).to_string());
                 }
-                let calls = revision.tool_calls().iter().map(|call| {
+                let calls = turn.calls().map(|(call, id)| {
                     let item = json!({
                         "arguments": call.arguments_text(),
-                        "call_id": call.id,
+                        "call_id": id,
                         "name": call.name,
                         "type": "function_call",
                     });

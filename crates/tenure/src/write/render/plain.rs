@@ -125,12 +125,10 @@ pub(crate) fn text(
             openai_chat::Message::Instructions(text) => {
                 Some(vec![Message::new("system", texts[*text].as_str())])
             }
-            openai_chat::Message::Turn(revision, said) => {
-                let is_result = revision.object_type() == ObjectType::ToolResult;
-                let speaks = is_result || said.is_some() || !revision.tool_calls().is_empty();
-                let told = is_result || !revision.tool_calls().is_empty();
+            openai_chat::Message::Turn(turn) => {
+                let told = turn.is_result() || !turn.ids.is_empty();
                 as_text += u32::from(told && !template.manners().calls);
-                speaks.then(|| turns(revision, *said, template))
+                (told || turn.said.is_some()).then(|| turns(turn.revision, turn.said, template))
             }
             // Messages of this target come from no provider.
             // Templates take no tools late: none comes here.
