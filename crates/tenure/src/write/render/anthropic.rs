@@ -17,17 +17,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
+use crate::object::{ObjectType, Revision, Role, ToolCall};
 use crate::provider::target::Target;
 use crate::provider::wire::{self, Outgoing};
 use crate::write::render::parts::{BodyPosition, array, list, object, quoted};
-
-/// A tool as the API takes it.
-pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
-    json!({ "description": description, "input_schema": tool.input_schema, "name": name })
-}
 
 /// The arguments of a call: a text stays as it is but for the white space around it.
 pub(crate) fn input(call: &ToolCall) -> String {
