@@ -490,3 +490,228 @@ fn a_judged_message_is_shown_with_who_judged_it_and_compiled_no_more() {
     ]);
     assert!(compiled().to_string().contains("cobalt"));
 }
+
+const CLAUDE_CODE: &str =
+    include_str!("../../tenure-workspace/tests/transcripts/claude-code.jsonl");
+const CODEX: &str = include_str!("../../tenure-workspace/tests/transcripts/codex.jsonl");
+const LANGCHAIN: &str =
+    include_str!("../../tenure-workspace/tests/transcripts/langchain-flat.json");
+
+#[test]
+fn the_newest_transcript_of_a_project_is_imported_and_compiled() {
+    let bench = Bench::new();
+    let project = bench.folder.path().canonicalize().unwrap();
+    let name = project.to_string_lossy();
+    let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let rollout = CODEX.replacen("/home/ada/pumps", &project.to_string_lossy(), 1);
+    bench
+        .file(&format!("claude/projects/{name}/one.jsonl"), CLAUDE_CODE)
+        .file("codex/sessions/2026/11/28/rollout-1.jsonl", rollout);
+    let import = |from: &str, more: &[&str]| {
+        let args = [
+            &["session", "import", "--from", from, "--format", "json"],
+            more,
+        ]
+        .concat();
+        let mut command = bench.command(&args);
+        command.env("CLAUDE_CONFIG_DIR", project.join("claude"));
+        command.env("CODEX_HOME", project.join("codex"));
+        command.output().unwrap()
+    };
+    for (from, more, target) in [
+        ("claude-code", &[][..], "anthropic-messages"),
+        ("codex", &["."], "openai-responses"),
+    ] {
+        let out = import(from, more);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        assert!(
+            text(&out.stderr).contains("note: read as a transcript of"),
+            "{}",
+            text(&out.stderr)
+        );
+        let told: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(told["form"], from);
+        assert_eq!(told["warnings"], json!([]));
+        let id = told["id"].as_str().unwrap();
+        let shown = bench.ok(&["session", "show", id]);
+        assert!(
+            shown.starts_with("before   system     You are a"),
+            "{shown}"
+        );
+        let args = [
+            "session", "compile", id, "--budget", "20000", "--record", "--format", "json",
+        ];
+        let done = bench.json(&args);
+        assert_eq!(done["envelope"]["target"], target);
+        let body = done["envelope"]["payload"].to_string();
+        for rule in [
+            "RULE-ALDER",
+            "RULE-HAZEL",
+            "tell me the calibrations of pumps 1 to 6",
+        ] {
+            assert!(body.contains(rule), "{from}: {rule}");
+        }
+        let record = done["record_ids"][0].as_str().unwrap();
+        bench.ok(&["report", record, "-o", "report.html"]);
+        let same = bench.ok(&["session", "export", id]);
+        bench.file("again.json", same.as_bytes());
+        let again = bench.ok(&["session", "import", "again.json"]);
+        assert_eq!(
+            bench.ok(&["session", "export", again.trim()]),
+            same,
+            "{from}"
+        );
+    }
+    let out = import("claude-code", &["claude"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        text(&out.stderr).contains("keeps no transcript of"),
+        "{}",
+        text(&out.stderr)
+    );
+    let out = import("langchain", &[]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        text(&out.stderr).contains("there is nothing to import"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_told_with_its_line() {
+    let bench = Bench::new();
+    let cut = format!(
+        "{}\n{{\"type\":\"novel\"}}\n{{\"type\":\"user\",\"mess",
+        CLAUDE_CODE.trim_end()
+    );
+    let last = cut.lines().count();
+    bench
+        .file("cut.jsonl", cut.clone() + "\0\0")
+        .file("langchain.json", LANGCHAIN);
+    let out = bench.run(&["session", "import", "cut.jsonl", "--format", "json"]);
+    let told: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let warning = |line: usize, kind: &str, what: &str| json!({ "line": line, "kind": kind, "what": what, "count": 1 });
+    assert_eq!(
+        told["warnings"],
+        json!([
+            warning(last - 1, "novel", "not_understood"),
+            warning(last, "line", "broken")
+        ])
+    );
+    let said = format!(
+        "warning: cut.jsonl, line {}: `novel` is not understood",
+        last - 1
+    );
+    assert!(text(&out.stderr).contains(&said), "{}", text(&out.stderr));
+    bench.file(
+        "none.json",
+        r#"[{"type":"human-like","words":"x"},{"type":"b"}]"#,
+    );
+    let error = bench.refused(2, &["session", "import", "none.json"]);
+    assert!(
+        error.contains(r#"its first item is `{"type":"human-like","words":"x"}`"#),
+        "{error}"
+    );
+    assert_eq!(
+        bench
+            .json(&["session", "list", "--format", "json"])
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    // Nor does a check say that all is well.
+    for target in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
+        for file in ["cut.jsonl", "langchain.json", "none.json"] {
+            for args in [&["check", file, "--target", target][..], &["check", file]] {
+                assert_eq!(bench.run(args).status.code(), Some(2), "{args:?}");
+            }
+        }
+    }
+    bench.file(
+        "some.json",
+        r#"[{"role":"user","content":"Hello."},{"type":"aroma"}]"#,
+    );
+    let out = bench.run(&[
+        "check",
+        "some.json",
+        "--target",
+        "openai-responses",
+        "--format",
+        "json",
+    ]);
+    assert!(
+        text(&out.stderr).contains("input[1]: of the kind `aroma`"),
+        "{}",
+        text(&out.stderr)
+    );
+    let found: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(
+        found["unread"],
+        json!([{ "at": "input[1]", "kind": "aroma" }])
+    );
+}
+
+#[test]
+fn the_systems_words_and_the_tools_come_out_again() {
+    let bench = Bench::new();
+    let message = r#"{"role": "user",  "content": "Hello"}"#;
+    let first = format!(r#"[{{"role":"system","content":"Speak only Latin. MARKSYS"}},{message}]"#);
+    let anthropic = format!(
+        r#"{{"model":"m","max_tokens":9,"system":"Speak only Latin. MARKSYS","messages":[{message}]}}"#
+    );
+    let tool = r#"{"type": "function", "function": {"name": "list_open", "description": "Lists open tickets", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}}"#;
+    let tools = format!(r#"{{"model": "gpt-4o", "tools": [{tool}], "messages": {first}}}"#);
+    bench
+        .file("first.json", &first)
+        .file("anthropic.json", &anthropic)
+        .file("tools.json", &tools);
+    for file in ["first", "anthropic", "tools"] {
+        let id = bench.ok(&["session", "import", &format!("{file}.json"), "--id", file]);
+        let shown = bench.ok(&["session", "show", id.trim()]);
+        assert!(
+            shown.starts_with("before   system     Speak only Latin. MARKSYS\n"),
+            "{shown}"
+        );
+        assert_eq!(
+            shown.contains("before   tools      list_open\n"),
+            file == "tools",
+            "{shown}"
+        );
+        for (to, place) in [
+            ("openai-chat", "/messages/0/content"),
+            ("openai-responses", "/instructions"),
+            ("anthropic", "/system"),
+            ("gemini", "/systemInstruction/parts/0/text"),
+        ] {
+            let out = bench.ok(&["session", "export", file, "--to", to]);
+            let body: Value = serde_json::from_str(&out).unwrap();
+            let place = if body.is_array() {
+                place.replace("/messages", "")
+            } else {
+                place.to_owned()
+            };
+            assert_eq!(
+                body.pointer(&place),
+                Some(&json!("Speak only Latin. MARKSYS")),
+                "{file} {to} {out}"
+            );
+            assert_eq!(out.contains("list_open"), file == "tools", "{file} {to}");
+            bench.file("out.json", &out);
+            bench.ok(&["check", "out.json", "--target", to]);
+            // Read again, it says the same.
+            let again = format!("{file}-{to}");
+            bench.ok(&[
+                "session", "import", "out.json", "--from", to, "--id", &again,
+            ]);
+            assert_eq!(bench.ok(&["session", "export", &again, "--to", to]), out);
+        }
+    }
+    assert_eq!(bench.ok(&["session", "export", "first"]).trim(), first);
+    let same = bench.ok(&["session", "export", "tools"]);
+    assert!(same.contains(tool) && same.contains(message), "{same}");
+    let whole = bench.json(&["session", "export", "tools", "--format", "json"]);
+    assert_eq!(whole["fields"]["tools"][0]["function"]["name"], "list_open");
+    assert_eq!(whole["messages"][0]["role"], "system");
+}

@@ -234,7 +234,8 @@ impl Workspace {
     #[napi]
     pub fn check(&self, body: String, format: Option<String>) -> napi::Result<String> {
         let check = || {
-            let (_, found) = check_body(&body, "body", format_of(format.as_deref())?, None)?;
+            let checked = check_body(&body, "body", format_of(format.as_deref())?, None)?;
+            let found = checked.doubts();
             written(&found)
         };
         check().throw()

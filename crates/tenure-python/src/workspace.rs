@@ -123,8 +123,8 @@ impl Workspace {
     #[pyo3(signature = (body, format=None))]
     fn check(&self, py: Python<'_>, body: &str, format: Option<&str>) -> PyResult<String> {
         let check = || check_body(body, "body", format_of(format)?, None);
-        let (_, found) = py.detach(check).raise(py)?;
-        written(py, &found)
+        let checked = py.detach(check).raise(py)?;
+        written(py, &checked.doubts())
     }
 
     /// Condenses a text.

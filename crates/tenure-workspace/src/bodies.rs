@@ -1,12 +1,14 @@
 //! Requests as they are sent: a provider's body, its messages, or the output of a compile.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tenure::cache::Sent;
-use tenure::conform::{Violation, check};
+use tenure::conform::{Unread, Violation, check, unread};
 use tenure::request::json_error;
 use tenure::wire::Format;
 use tenure::{Envelope, Error, Payload, World};
+
+use crate::transcripts;
 
 /// The hint of an error that a named format mends.
 pub const NAME_THE_TARGET: &str = "name the provider in `target`";
@@ -104,22 +106,74 @@ impl RequestBody {
     }
 }
 
+/// What a check of a body found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CheckedBody {
+    /// The format whose rules it was held against.
+    pub target: Format,
+    /// The rules that it breaks.
+    pub violations: Vec<Violation>,
+    /// What the rules could not be held against, since its kind is not known.
+    pub unread: Vec<Unread>,
+}
+
+impl CheckedBody {
+    /// The violations, with what is not known among them: for a face that has no other place for it.
+    #[must_use]
+    pub fn doubts(self) -> Vec<Violation> {
+        let unread = self.unread.into_iter().map(|one| Violation {
+            rule: "not_understood".to_owned(),
+            at: one.at,
+            what: format!("of the kind `{}`, which no rule was held against", one.kind),
+        });
+        self.violations.into_iter().chain(unread).collect()
+    }
+}
+
 /// Checks a body, or that in the output of a compile, against the rules of its format, and with `world` against those
 /// of a model. `source` is the name of the text in errors.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it is no request of the format.
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it is no request of the format, and when none of its messages is of a
+/// kind that is known.
 pub fn check_body(
     text: &str,
     source: &str,
     format: Option<Format>,
     world: Option<&World>,
-) -> Result<(Format, Vec<Violation>), Error> {
+) -> Result<CheckedBody, Error> {
     let body = payload(text).unwrap_or(text);
-    let format = format_of(format, body, source)?;
-    let found = check(format, body, world.map(World::model));
-    Ok((format, found.map_err(|error| error.or_at(source, None))?))
+    if let Some(form) = transcripts::recognise(body) {
+        let name = form.name();
+        return Err(
+            Error::input(format!("this is a transcript of {name}, and no request"))
+                .at(source, None)
+                .expected("the body of a request, its messages, or the output of a compile")
+                .hint("`tenure session import` reads it"),
+        );
+    }
+    let target = format_of(format, body, source)?;
+    let at = |error: Error| error.or_at(source, None);
+    let violations = check(target, body, world.map(World::model)).map_err(at)?;
+    let (unread, messages) = unread(target, body).map_err(at)?;
+    if let Some(first) = unread
+        .first()
+        .filter(|_| unread.len() >= messages && violations.is_empty())
+    {
+        let what = format!(
+            "no message was understood: the first is of the kind `{}`",
+            first.kind
+        );
+        return Err(Error::input(what)
+            .at(format!("{source}, {}", first.at), None)
+            .expected(format!("messages of {target}")));
+    }
+    Ok(CheckedBody {
+        target,
+        violations,
+        unread,
+    })
 }
 
 /// The format that is named, or that a body seems to have.

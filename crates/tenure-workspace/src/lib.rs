@@ -68,6 +68,7 @@ mod snapshot;
 pub mod sources;
 mod stored;
 mod template;
+pub mod transcripts;
 pub mod trust;
 mod units;
 mod views;
@@ -75,7 +76,7 @@ mod walk;
 mod workspace;
 
 pub use answers::{BrokenConstraint, HeldAnswer, check_answer, cited_by};
-pub use bodies::{NAME_THE_TARGET, RequestBody, check_body};
+pub use bodies::{CheckedBody, NAME_THE_TARGET, RequestBody, check_body};
 pub use clock::Clock;
 pub use code_tree::symbols_in;
 pub use collect::{

@@ -49,4 +49,5 @@ mod renewed;
 mod room;
 mod session_logs;
 mod sessions;
+mod transcripts;
 mod trees;

@@ -333,12 +333,13 @@ fn a_stage_hands_on_no_other_stages_output() {
 }
 
 /// The files that name a provider's format, beside the folder that each format has: `ARCHITECTURE.md` says why.
-const FORMATS_ARE_NAMED_IN: [&str; 17] = [
+const FORMATS_ARE_NAMED_IN: [&str; 18] = [
     "cache/plan.rs",
     "compile/stages/emit.rs",
     "compile/stages/plan/late.rs",
     "provider/conform/body.rs",
     "provider/conform/mod.rs",
+    "provider/conform/unread.rs",
     "provider/formats.rs",
     "provider/target.rs",
     "provider/wire/meaning.rs",

@@ -10,7 +10,9 @@ use proptest::sample::select;
 use serde_json::value::RawValue;
 use tenure::conform::check;
 use tenure::object::{ObjectType, Sealer};
-use tenure::wire::{Conversation, Format, groups, read, read_after, write};
+use tenure::wire::{
+    Before, Conversation, Format, WrittenRequest, groups, read, read_after, write, write_request,
+};
 use tenure::{
     Budget, Candidates, ChatTemplate, ContextObject, ErrorKind, Facts, FrameKey, ObjectDocument,
     Policy, Request, Ruling, Target, World, compile,
@@ -367,6 +369,100 @@ fn bytes_survive(
     Ok(())
 }
 
+/// A request of a format: rules of the system, tools, messages. Gives its fields besides the messages, and its messages.
+fn request_of(
+    format: Format,
+    rules: &[usize],
+    tools: usize,
+    moves: &[Move],
+) -> (Vec<(&'static str, String)>, Vec<String>) {
+    let texts: Vec<String> = rules.iter().map(|at| text(*at)).collect();
+    let mut fields = Vec::new();
+    let mut leading = Vec::new();
+    match format {
+        Format::OpenAiChat => leading.extend(
+            texts
+                .iter()
+                .map(|text| format!(r#"{{"role": "system", "content": {text}}}"#)),
+        ),
+        Format::OpenAiResponses => {
+            if let Some((first, rest)) = texts.split_first() {
+                fields.push(("instructions", first.clone()));
+                let item =
+                    |text: &String| format!(r#"{{"role": "developer",  "content": {text}}}"#);
+                leading.extend(rest.iter().map(item));
+            }
+        }
+        Format::Anthropic => match texts.as_slice() {
+            [] => {}
+            [only] => fields.push(("system", only.clone())),
+            several => {
+                let block = |text: &String| format!(r#"{{"type":"text",  "text": {text}}}"#);
+                let blocks: Vec<String> = several.iter().map(block).collect();
+                fields.push(("system", format!("[{}]", blocks.join(","))));
+            }
+        },
+        _ => {
+            let part = |text: &String| format!(r#"{{"text": {text}}}"#);
+            let parts: Vec<String> = texts.iter().map(part).collect();
+            if !parts.is_empty() {
+                fields.push((
+                    "systemInstruction",
+                    format!(r#"{{"parts": [{}]}}"#, parts.join(",")),
+                ));
+            }
+        }
+    }
+    let tool = |at: usize| {
+        let schema = r#"{"type": "object", "properties": {"n": {"type": "integer", "maximum": 12345678901234567890}}}"#;
+        match format {
+            Format::OpenAiChat => {
+                format!(
+                    r#"{{"type":"function",  "function":{{"name":"f{at}","description":"Looks up.","parameters":{schema}}}}}"#
+                )
+            }
+            Format::OpenAiResponses => {
+                format!(
+                    r#"{{"type":"function", "name":"f{at}","description":"Looks up.","parameters":{schema}}}"#
+                )
+            }
+            Format::Anthropic => {
+                format!(r#"{{"name":"f{at}",  "description":"Looks up.","input_schema":{schema}}}"#)
+            }
+            _ => format!(r#"{{"name":"f{at}",  "description":"Looks up.","parameters":{schema}}}"#),
+        }
+    };
+    let tools: Vec<String> = (0..tools).map(tool).collect();
+    if !tools.is_empty() {
+        let tools = match format {
+            Format::Gemini => format!(r#"[{{"functionDeclarations":[{}]}}]"#, tools.join(",")),
+            _ => format!("[{}]", tools.join(",")),
+        };
+        fields.push(("tools", tools));
+    }
+    leading.extend(messages(format, moves, true));
+    (fields, leading)
+}
+
+/// Reads a request and writes it again.
+fn written_again(conversation: &Conversation, to: Format) -> WrittenRequest {
+    let entries = &conversation.instructions;
+    let messages: Vec<String> = entries.iter().map(|entry| entry.message.clone()).collect();
+    let instructions: Vec<ObjectDocument> = entries
+        .iter()
+        .flat_map(|entry| entry.objects.clone())
+        .collect();
+    let before = Before {
+        format: Some(conversation.format),
+        messages: &messages,
+        instructions: &instructions,
+        tools: &conversation.tools,
+        server_tools: &conversation.server_tools,
+    };
+    let objects: Vec<&ObjectDocument> = conversation.objects().collect();
+    write_request(&before, &objects, to).unwrap()
+}
+
 fn worlds() -> &'static [(Target, World)] {
     static WORLDS: OnceLock<Vec<(Target, World)>> = OnceLock::new();
     WORLDS.get_or_init(|| {
@@ -666,6 +762,46 @@ proptest! {
                 compiles_or_refuses(&[conversation.received(at)], budget)?;
             }
         }
+    }
+
+    /// What came in comes out: byte for byte in its format; in others the system's words, the tools and the order.
+    #[test]
+    fn requests_come_out_as_they_came_in(
+        format in select(Format::ALL), to in select(Format::ALL), moves in moves(), tools in 0usize..3,
+        rules in prop::collection::vec(select(vec![0usize, 1, 4, 5, 6, 7]), 0..3),
+    ) {
+        let (fields, messages) = request_of(format, &rules, tools, &moves);
+        let key = match format {
+            Format::OpenAiResponses => "input",
+            Format::Gemini => "contents",
+            _ => "messages",
+        };
+        let before: String = fields.iter().map(|(name, json)| format!("\"{name}\":{json}, ")).collect();
+        let body = format!("{{{before}\"{key}\":{}}}", array(&messages));
+        let Ok(conversation) = read(format, &body) else { return Ok(()) };
+        let same = written_again(&conversation, format);
+        prop_assert_eq!(&same.messages, &format!("[{}]", messages.join(",")));
+        prop_assert_eq!(same.left_out.as_slice(), &[]);
+        let own: Vec<_> = same.fields.iter().filter(|(name, _)| *name != "max_tokens").cloned().collect();
+        prop_assert_eq!(own, fields);
+        // Read again it is the same conversation.
+        let again = read(format, &same.body()).unwrap();
+        prop_assert_eq!(&again.entries, &conversation.entries);
+        prop_assert_eq!(&again.tools, &conversation.tools);
+        let other = written_again(&conversation, to);
+        let other = read(to, &other.body());
+        prop_assert!(other.is_ok(), "{:?}", other);
+        let other = other.unwrap();
+        let said = |conversation: &Conversation| -> String {
+            let rules = conversation.instructions.iter().flat_map(|entry| &entry.objects);
+            let words: Vec<&str> = rules.flat_map(|rule| rule.content.split_whitespace()).collect();
+            words.join(" ")
+        };
+        prop_assert!(said(&other).starts_with(&said(&conversation)), "{} | {}", said(&other), said(&conversation));
+        let names = |conversation: &Conversation| -> Vec<String> {
+            conversation.tools.iter().map(|tool| tool.name.clone()).collect()
+        };
+        prop_assert_eq!(names(&other), names(&conversation));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) enum SessionCommand {
     Judge(JudgeSessionArgs),
     /// Read a provider's error: if it names the longest request, the next compile keeps to it
     Learn(LearnArgs),
-    /// Begin a session with the messages of a request, and print its id
+    /// Begin a session with the messages of a request or a transcript, and print its id
     Import(ImportSessionArgs),
     /// Print the messages of a session in a provider's format
     Export(ExportSessionArgs),
@@ -91,13 +91,13 @@ pub(crate) struct AppendArgs {
     /// What an SDK gives or takes, as JSON; `-` is standard input
     ///
     /// A whole answer (a chat completion, a response, a message of Anthropic's), a message, a list of messages, JSON Lines
-    /// of these, or the body of a request.
+    /// of these, the body of a request, or a transcript, as `tenure session import` takes it.
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath, required_unless_present = "text")]
     pub(crate) file: Option<PathBuf>,
-    /// openai-chat, openai-responses, anthropic or gemini
+    /// A provider's format, or the form of a transcript [default: detected]
     ///
-    /// The format of the messages [default: detected].
-    #[arg(long, value_name = "FORMAT")]
+    /// `tenure session import --help` lists them.
+    #[arg(long, value_name = "FORM")]
     pub(crate) from: Option<String>,
     /// Append one message with this text instead
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "from"], allow_hyphen_values = true)]
@@ -229,16 +229,18 @@ pub(crate) struct LearnArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportSessionArgs {
-    /// A request or its messages, as JSON; `-` is standard input
+    /// A request, its messages, or a transcript; `-` is standard input
     ///
     /// The body of a request, a list of messages, or what `tenure session append` takes. Plain messages, a role and a text
-    /// each, are read as openai-chat.
-    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
-    /// openai-chat, openai-responses, anthropic or gemini
+    /// each, are read as openai-chat. Or the transcript of an agent or library, of a form that `--from` names. With `--from
+    /// claude-code` or `--from codex`, the folder of a project: its newest transcript is imported [default: this folder].
+    #[arg(value_name = "FILE|-|PROJECT", value_hint = ValueHint::AnyPath)]
+    pub(crate) file: Option<PathBuf>,
+    /// A provider's format, or the form of a transcript
     ///
-    /// The format of the messages [default: detected].
-    #[arg(long, value_name = "FORMAT")]
+    /// openai-chat, openai-responses, anthropic or gemini; or claude-code, codex, opencode, gemini-cli, aider, langchain,
+    /// pydantic-ai, openai-agents, ai-sdk or sharegpt [default: detected].
+    #[arg(long, value_name = "FORM")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
     pub(crate) begin: BeginArgs,

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use tenure::conform::Violation;
 use tenure::inspect::{Flaw, LintReport};
 use tenure::wire::Format as Form;
@@ -30,12 +29,17 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         .map(|name| without_key(&args.catalogue)?.world(name))
         .transpose()?;
     let shown = args.file.display().to_string();
-    let (format, found) =
-        check_body(&text, &shown, format.transpose()?, model.as_ref()).map_err(named_by_target)?;
+    let checked = check_body(&text, &shown, format.transpose()?, model.as_ref());
+    let checked = checked.map_err(named_by_target)?;
     match args.format {
-        Format::Json => print_json(&json!({ "target": format, "violations": found }))?,
-        Format::Text => print(&lines(&found))?,
+        Format::Json => print_json(&checked)?,
+        Format::Text => print(&lines(&checked.violations))?,
     }
+    for unread in &checked.unread {
+        let (at, kind) = (printable(&unread.at), printable(&unread.kind));
+        anstream::eprintln!("warning: {at}: of the kind `{kind}`, which no rule was held against");
+    }
+    let (format, found) = (checked.target, checked.violations);
     if found.is_empty() {
         return Ok(());
     }

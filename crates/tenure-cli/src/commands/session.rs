@@ -1,17 +1,21 @@
 //! `tenure session`: conversations of any length.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tenure::error::ErrorKind;
 use tenure::object::{MessageStatus, ObjectType, Role};
 use tenure::session::Forecast;
-use tenure::wire::{self, Conversation, Format as Wire};
+use tenure::wire::{self, Format as Wire};
 use tenure::{Error, ObjectDocument};
+use tenure_workspace::clients::Places;
 use tenure_workspace::sessions::{
-    JudgedMessage, Judging, Session, SessionReport, Wanted, read_messages,
+    Brought, JudgedMessage, Judging, Session, SessionReport, Wanted, read_messages,
 };
-use tenure_workspace::{Clock, Workspace};
+use tenure_workspace::transcripts::{Found, MessageForm};
+use tenure_workspace::{Clock, Workspace, read_bytes, read_bytes_from, text_of};
 
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
@@ -24,6 +28,9 @@ use crate::args::{
 use crate::failure::{Failure, cell, printable};
 use crate::progress::Working;
 use crate::report;
+
+/// The most transcripts that are named beside the one that is imported.
+const OTHERS: usize = 9;
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
@@ -75,6 +82,10 @@ fn ids(numbers: &[u64]) -> Vec<String> {
     numbers.iter().map(|number| format!("t{number}")).collect()
 }
 
+fn message_form(term: &str) -> Result<MessageForm, Error> {
+    usage(term.parse())
+}
+
 fn wire_format(term: &str) -> Result<Wire, Error> {
     usage(match term {
         "anthropic" => Ok(Wire::Anthropic),
@@ -82,16 +93,15 @@ fn wire_format(term: &str) -> Result<Wire, Error> {
     })
 }
 
-/// Reads messages, in the format that is named, or that they show, or that they have otherwise.
+/// Reads messages, in the form that is named, or that they show, or that they have otherwise.
 fn read(
     path: &Path,
-    from: Option<&str>,
+    said: Option<MessageForm>,
     own: Wire,
     earlier: &[&ObjectDocument],
-) -> Result<Conversation, Error> {
-    let text = read_or_stdin(path)?;
-    let format = from.map(wire_format).transpose()?;
-    read_messages(&text, format, own, earlier).map_err(|error| {
+) -> Result<Brought, Error> {
+    let text = messages_or_stdin(path)?;
+    read_messages(&text, said, own, earlier).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         let place = error.at.as_ref().map(|at| at.source.clone());
         let place = place.filter(|place| !place.is_empty());
@@ -100,14 +110,97 @@ fn read(
     })
 }
 
+/// The text of messages. A file that a power loss cut may end in NUL characters.
+fn messages_or_stdin(path: &Path) -> Result<String, Error> {
+    let shown = path.display().to_string();
+    let bytes = if path == Path::new("-") {
+        read_bytes_from(io::stdin(), "standard input")?
+    } else {
+        read_bytes(path)?
+    };
+    let end = bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |at| at + 1);
+    let text = text_of(&bytes[..end]).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(shown, line)
+    })?;
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// What of a text is not in its messages, a line for each.
+fn told_of(path: &Path, brought: &Brought) {
+    if let Some(form) = brought.form {
+        anstream::eprintln!("note: read as a transcript of {}", form.name());
+    }
+    let shown = path.display().to_string();
+    for remark in &brought.remarks {
+        let told = if remark.what.is_lost() {
+            "warning"
+        } else {
+            "note"
+        };
+        let remark = remark.to_string();
+        anstream::eprintln!("{told}: {}, {}", cell(&shown), printable(&remark));
+    }
+}
+
+/// The file that is imported: the one that is named, or the newest transcript of a project.
+fn imported(args: &ImportSessionArgs, said: Option<MessageForm>) -> Result<PathBuf, Error> {
+    let named = args.file.as_deref();
+    let form = match said {
+        Some(MessageForm::Transcript(form)) if form.is_found() => form,
+        _ => {
+            return named.map(Path::to_owned).ok_or_else(|| {
+                Error::new(ErrorKind::Usage, "there is nothing to import").expected(
+                    "a file, `-`, or `--from claude-code` or `--from codex` for the transcripts of a project",
+                )
+            });
+        }
+    };
+    match named {
+        Some(file) if !file.is_dir() => Ok(file.to_owned()),
+        project => {
+            let project = project.unwrap_or(Path::new("."));
+            let found = Found::of(form, project, &Places::of_process()?)?;
+            let (newest, others) = found
+                .files
+                .split_first()
+                .ok_or_else(|| Error::assertion("what is found is not empty"))?;
+            anstream::eprintln!("note: {}", cell(&newest.display().to_string()));
+            if !others.is_empty() {
+                let count = others.len();
+                anstream::eprintln!("note: the newest of {}; the others:", count + 1);
+                for other in others.iter().take(OTHERS) {
+                    anstream::eprintln!("      {}", cell(&other.display().to_string()));
+                }
+            }
+            Ok(newest.clone())
+        }
+    }
+}
+
 fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
-    let conversation = read(&args.file, args.from.as_deref(), Wire::OpenAiChat, &[])?;
-    let mut session = begin(None, &args.begin, Some(conversation.format))?;
+    let said = args.from.as_deref().map(message_form).transpose()?;
+    let file = imported(args, said)?;
+    let brought = read(&file, said, Wire::OpenAiChat, &[])?;
+    told_of(&file, &brought);
+    let mut session = begin(None, &args.begin, Some(brought.conversation.format))?;
     let working = Working::on("writing to the store");
-    let added = session.append(conversation, Clock::machine().now());
+    let added = session.append(brought.conversation, Clock::machine().now());
     drop(working);
     let added = added?;
-    id(&session, &added, args.begin.tenant.format)
+    match args.begin.tenant.format {
+        Format::Text => id(&session, &added, Format::Text),
+        Format::Json => print_json(&json!({
+            "id": session.id(),
+            "messages": ids(&added),
+            "file": file.display().to_string(),
+            "form": brought.form,
+            "warnings": brought.remarks,
+        })),
+    }
 }
 
 fn append(args: &AppendArgs) -> Result<(), Failure> {
@@ -115,16 +208,25 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
     let own = session.opened().format.unwrap_or(Wire::OpenAiChat);
     let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
     let recent: Vec<&ObjectDocument> = recent.iter().collect();
-    let conversation = match (&args.text, &args.file) {
+    let brought = match (&args.text, &args.file) {
         (Some(text), _) => {
             let role: Role = flagged("--role", args.role.parse())?;
             let message = json!([{ "role": role, "content": text }]).to_string();
-            wire::read_after(Wire::OpenAiChat, &message, &recent)?
+            Brought {
+                conversation: wire::read_after(Wire::OpenAiChat, &message, &recent)?,
+                form: None,
+                remarks: Vec::new(),
+            }
         }
-        (None, Some(file)) => read(file, args.from.as_deref(), own, &recent)?,
+        (None, Some(file)) => {
+            let said = args.from.as_deref().map(message_form).transpose()?;
+            let brought = read(file, said, own, &recent)?;
+            told_of(file, &brought);
+            brought
+        }
         (None, None) => return Err(Error::new(ErrorKind::Usage, "there is no message").into()),
     };
-    let added = session.append(conversation, Clock::machine().now())?;
+    let added = session.append(brought.conversation, Clock::machine().now())?;
     match args.session.tenant.format {
         Format::Text => print(
             &ids(&added)
@@ -132,7 +234,12 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
                 .map(|id| format!("{id}\n"))
                 .collect::<String>(),
         ),
-        Format::Json => print_json(&json!({ "id": session.id(), "messages": ids(&added) })),
+        Format::Json => print_json(&json!({
+            "id": session.id(),
+            "messages": ids(&added),
+            "form": brought.form,
+            "warnings": brought.remarks,
+        })),
     }
 }
 
@@ -163,6 +270,8 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             .collect();
         return print_json(&json!({
             "session": session.opened(),
+            "instructions": session.before().instructions,
+            "tools": session.before().tools,
             "messages": messages,
             "checkpoints": summaries,
             "judged": session.judged()?,
@@ -176,6 +285,16 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             checkpoint.first, checkpoint.last, checkpoint.turns, checkpoint.from
         ));
     }
+    let before = session.before();
+    for rule in before.instructions {
+        let line = first_line(&rule.content);
+        text.push_str(&format!("before   system     {line}\n"));
+    }
+    if !before.tools.is_empty() {
+        let names: Vec<&str> = before.tools.iter().map(|tool| &*tool.name).collect();
+        let names = printable(&names.join(", "));
+        text.push_str(&format!("before   tools      {names}\n"));
+    }
     let judged = session.judged()?;
     session.each_message(&mut |number, message| {
         let id = format!("t{number}");
@@ -188,8 +307,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             };
             let calls = object.tool_calls.iter();
             let calls: String = calls.map(|call| format!(" → {}", call.name)).collect();
-            let line: String = object.content.chars().take(100).collect();
-            let line = printable(&line.replace('\n', " "));
+            let line = first_line(&object.content);
             text.push_str(&format!(
                 "t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"
             ));
@@ -200,6 +318,12 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
         text.push_str(&told(&forecast));
     }
     print(&text)
+}
+
+/// The beginning of a text, in a line.
+fn first_line(text: &str) -> String {
+    let line: String = text.chars().take(100).collect();
+    printable(&line.replace('\n', " "))
 }
 
 /// A judgement, as it stands before its message.
@@ -460,7 +584,7 @@ fn export(args: &ExportSessionArgs) -> Result<(), Failure> {
         Some(term) => wire_format(term)?,
         None => session.opened().format.unwrap_or(Wire::OpenAiChat),
     };
-    let written = session.export(format)?;
+    let written = session.export_request(format)?;
     for left in &written.left_out {
         anstream::eprintln!(
             "note: {}: {} ({})",
@@ -470,13 +594,21 @@ fn export(args: &ExportSessionArgs) -> Result<(), Failure> {
         );
     }
     match args.session.tenant.format {
-        Format::Text => print(&format!("{}\n", written.messages)),
+        Format::Text => print(&format!("{}\n", written.body())),
         Format::Json => {
-            let messages: &serde_json::value::RawValue = serde_json::from_str(&written.messages)
-                .map_err(|error| Error::assertion(format!("the messages are JSON: {error}")))?;
-            print_json(
-                &json!({ "format": format, "messages": messages, "left_out": written.left_out }),
-            )
+            let raw = |json: &str| {
+                serde_json::value::RawValue::from_string(json.to_owned())
+                    .map_err(|error| Error::assertion(format!("what is written is JSON: {error}")))
+            };
+            let fields = written.fields.iter();
+            let fields = fields.map(|(name, json)| Ok((*name, raw(json)?)));
+            let fields: BTreeMap<_, _> = fields.collect::<Result<_, Error>>()?;
+            print_json(&json!({
+                "format": format,
+                "fields": fields,
+                "messages": raw(&written.messages)?,
+                "left_out": written.left_out,
+            }))
         }
     }
 }

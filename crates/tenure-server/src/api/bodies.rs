@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tenure::cache::{CachePlan, Explanation, Options, Sent, explain as difference, plan, seconds};
-use tenure::conform::Violation;
+use tenure::conform::{Unread, Violation};
 use tenure::inspect::LintReport;
 use tenure::wire::Format;
 use tenure::{Error, ObjectDocument, World};
@@ -53,6 +53,8 @@ pub(super) enum Broken {
     Body {
         target: Format,
         violations: Vec<Violation>,
+        /// What the rules could not be held against, since its kind is not known.
+        unread: Vec<Unread>,
     },
     Answer(HeldAnswer),
 }
@@ -81,8 +83,12 @@ pub(super) async fn check(
         };
         let world = asked.model.as_deref().map(|model| world(&app, model));
         let world = world.transpose()?;
-        let (target, violations) = check_body(body.get(), "body", asked.target, world.as_deref())?;
-        Ok(Broken::Body { target, violations })
+        let checked = check_body(body.get(), "body", asked.target, world.as_deref())?;
+        Ok(Broken::Body {
+            target: checked.target,
+            violations: checked.violations,
+            unread: checked.unread,
+        })
     });
     Ok(Said(found.await?))
 }

@@ -3,6 +3,7 @@
 //! A session is the fold of its log, so its state has a number, which is its `ETag`. A write that names it
 //! (`If-Match`) is done on that state or not at all; messages that come under an `Idempotency-Key` are added once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
@@ -21,8 +22,10 @@ use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::Tenant;
 use tenure_workspace::sessions::{
-    IdempotencyKey, JudgedMessage, Judging, Message, Opened, Session, SessionSummary, Wanted,
+    Brought, IdempotencyKey, JudgedMessage, Judging, Message, Opened, Session, SessionSummary,
+    Wanted, read_messages,
 };
+use tenure_workspace::transcripts::MessageForm;
 use tenure_workspace::{DEFAULT_MODEL, Reach};
 
 use super::call::{
@@ -118,7 +121,8 @@ pub(super) struct New {
     /// Which project's. Default: the key's.
     #[serde(default)]
     project: Option<String>,
-    /// The messages of a request of a provider, or that request: they are kept to the byte.
+    /// The messages of a request of a provider, or that request: they are kept to the byte. Or the transcript of an agent or
+    /// library, of the forms that `tenure session import` reads.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     messages: Option<Box<RawValue>>,
@@ -137,7 +141,8 @@ pub(super) struct New {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spoken {
-    /// The messages of a request of a provider, or that request: they are kept to the byte.
+    /// The messages of a request of a provider, or that request: they are kept to the byte. Or the transcript of an agent or
+    /// library, of the forms that `tenure session import` reads.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     messages: Option<Box<RawValue>>,
@@ -265,14 +270,18 @@ impl Spoken {
             }
             (Some(messages), None) => {
                 // Bare roles and texts are the same in several formats.
-                let format = self.format.or_else(|| Format::detect(messages.get()));
-                let format = format.or(own).unwrap_or(Format::OpenAiChat);
-                let read = wire::read_after(format, messages.get(), earlier);
-                read.map_err(|error| match &error.at {
-                    // It counts the messages, or says where in one.
-                    Some(at) if at.source.starts_with("messages") => error,
-                    _ => error.at("messages", None),
-                })
+                let said = self.format.map(MessageForm::Provider);
+                let own = own.unwrap_or(Format::OpenAiChat);
+                let read = read_messages(messages.get(), said, own, earlier);
+                read.and_then(Brought::whole)
+                    .map_err(|error| match &error.at {
+                        // It counts the messages, or says where in one. Lines are the body's.
+                        Some(at) if at.source.starts_with("messages") => {
+                            let place = at.source.clone();
+                            error.at(place, None)
+                        }
+                        _ => error.at("messages", None),
+                    })
             }
         }
     }
@@ -887,12 +896,19 @@ pub(super) async fn export(
         }
         let format = asked.format.or(session.opened().format);
         let format = format.unwrap_or(Format::OpenAiChat);
-        let written = session.export(format)?;
-        let messages = RawValue::from_string(written.messages)
-            .map_err(|error| Error::assertion(format!("the messages are JSON: {error}")))?;
+        let written = session.export_request(format)?;
+        let raw = |json: String| {
+            RawValue::from_string(json)
+                .map_err(|error| Error::assertion(format!("what is written is JSON: {error}")))
+        };
+        let messages = raw(written.messages)?;
+        let fields = written.fields.into_iter();
+        let fields = fields.map(|(name, json)| Ok((name, raw(json)?)));
+        let fields = fields.collect::<Result<_, Error>>()?;
         let left_out = written.left_out;
         let said = Transcript {
             format,
+            fields,
             messages,
             left_out,
         };
@@ -906,6 +922,8 @@ pub(super) async fn export(
 #[derive(Serialize)]
 struct Transcript {
     format: Format,
+    /// What stands before the messages: the system's text where it has a field of its own, and the tools.
+    fields: BTreeMap<&'static str, Box<RawValue>>,
     /// Byte for byte, where they came in this format.
     messages: Box<RawValue>,
     /// What the format has no place for.

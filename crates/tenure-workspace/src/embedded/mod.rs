@@ -15,7 +15,7 @@ use tenure::cache::{CachePlan, Options, Sent, plan};
 use tenure::object::{Authority, LOCAL_TENANT, Role, Sealer};
 use tenure::policy::{PolicyDocument, Scorer};
 use tenure::trace::View;
-use tenure::wire::{Conversation, Format, read, read_after};
+use tenure::wire::{Conversation, Format, read};
 use tenure::{
     Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, TaskState, World,
 };
@@ -29,7 +29,8 @@ use crate::gates::GateReport;
 use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
-use crate::sessions::Session;
+use crate::sessions::{Brought, Session, read_messages};
+use crate::transcripts::MessageForm;
 use crate::trust::Trust;
 use crate::workspace::Workspace;
 
@@ -396,24 +397,26 @@ impl Embedded {
         }
     }
 
-    /// Adds messages to a session: the JSON of some, or of a whole request. Gives their numbers.
+    /// Adds messages to a session: the JSON of some, of a whole request, or a transcript. Gives their numbers.
     ///
     /// # Errors
     ///
-    /// As [`read_after`] and [`Session::append`].
+    /// As [`read_messages`] and [`Session::append`]; [`ErrorKind::Input`](tenure::ErrorKind::Input) when part of it is not
+    /// understood, since nobody would see a warning.
     pub fn append(
         &self,
         session: &mut Session,
         messages: &str,
         format: Option<Format>,
     ) -> Result<Vec<u64>, Error> {
-        let own = format.or(session.opened().format);
-        let own = own.or_else(|| Format::detect(messages));
         let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
         let recent: Vec<&ObjectDocument> = recent.iter().collect();
-        let conversation = read_after(own.unwrap_or(Format::OpenAiChat), messages, &recent)
+        let said = format.map(MessageForm::Provider);
+        let own = session.opened().format.unwrap_or(Format::OpenAiChat);
+        let brought = read_messages(messages, said, own, &recent)
+            .and_then(Brought::whole)
             .map_err(|error| error.or_at("messages", None))?;
-        session.append(conversation, self.workspace.clock().now())
+        session.append(brought, self.workspace.clock().now())
     }
 
     /// Condenses a text, as [`Workspace::condense`] does; the original is kept in a folder or a store, where one is named.

@@ -1,19 +1,45 @@
-//! The messages that a caller brings to a session, in the shapes in which SDKs give and take them.
+//! The messages that a caller brings to a session, in the shapes in which SDKs give and take them, and agents keep them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
+use tenure::object::clip;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, ObjectDocument};
 
-/// What was expected of something else.
-const EXPECTED: &str =
-    "a request, a message, a list of messages, a provider's answer, or JSON Lines of these";
+use crate::transcripts::{
+    self, EXPECTED, Finding, Form, Items, MessageForm, Placed, Remark, Remarks,
+};
+
+/// A conversation that was brought.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Brought {
+    /// Its messages.
+    pub conversation: Conversation,
+    /// The form of the transcript that it was read from; none for messages of a provider.
+    pub form: Option<Form>,
+    /// What of the text is not in it, or not as it was.
+    pub remarks: Vec<Remark>,
+}
+
+impl Brought {
+    /// Returns the conversation, where nothing of it is lost: for a face that has no place for remarks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) naming what was not understood.
+    pub fn whole(self) -> Result<Conversation, Error> {
+        match self.remarks.iter().find(|remark| remark.what.is_lost()) {
+            None => Ok(self.conversation),
+            Some(lost) => Err(Error::input(lost.to_string()).expected(EXPECTED)),
+        }
+    }
+}
 
 /// Reads the messages of a text: the body of a request, or messages and whole answers of a provider, one or many, in a
-/// list or one after the other (JSON Lines). `format` is what the caller says of them, `own` what they have where they
-/// show no sign of any.
+/// list or one after the other (JSON Lines); or the transcript of an agent or library ([`transcripts::FORMS`]). `said` is
+/// what the caller says of them, `own` the format that they have where they show no sign of any.
 ///
 /// # Errors
 ///
@@ -24,67 +50,182 @@ const EXPECTED: &str =
 /// use tenure::wire::Format;
 /// use tenure_workspace::sessions::read_messages;
 /// let answer = r#"{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Hi."}}]}"#;
-/// let read = read_messages(answer, None, Format::OpenAiChat, &[])?;
+/// let read = read_messages(answer, None, Format::OpenAiChat, &[])?.conversation;
 /// assert_eq!(read.entries[0].message, r#"{"role":"assistant","content":"Hi."}"#);
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub fn read_messages(
     text: &str,
+    said: Option<MessageForm>,
+    own: Format,
+    earlier: &[&ObjectDocument],
+) -> Result<Brought, Error> {
+    let (format, form) = match said {
+        Some(MessageForm::Provider(format)) => (Some(format), None),
+        Some(MessageForm::Transcript(Form::OpenaiAgents)) => (Some(Format::OpenAiResponses), None),
+        Some(MessageForm::Transcript(form)) => (None, Some(form)),
+        None => (None, None),
+    };
+    let form = match form {
+        None if format.is_none() => transcripts::recognise(text),
+        form => form,
+    };
+    match form {
+        Some(Form::Aider) => transcribed(Form::Aider, transcripts::read_aider(text), None, earlier),
+        Some(form) => {
+            let items = Items::of(transcripts::values(text, EXPECTED)?, text);
+            let read = transcripts::read(form, &items)?;
+            let read = read.ok_or_else(|| Error::assertion("a transcript has a reader"))?;
+            transcribed(form, read, items.all.first(), earlier)
+        }
+        None => provided(text, format, own, earlier),
+    }
+}
+
+/// The conversation of a transcript.
+fn transcribed(
+    form: Form,
+    read: transcripts::Read,
+    first: Option<&Placed<'_>>,
+    earlier: &[&ObjectDocument],
+) -> Result<Brought, Error> {
+    if read.messages.is_empty() {
+        let name = form.name();
+        let sign = transcripts::FORMS.iter().find(|known| known.form == form);
+        let sign = sign.map_or("", |known| known.sign);
+        return Err(nothing(&format!("no message of {name} is in it"), first)
+            .expected(format!("a transcript of {name}: {sign}")));
+    }
+    let conversation = wire::read_after(read.format, &read.body(), earlier).map_err(|error| {
+        let lines: Vec<usize> = read.messages.iter().map(|(line, _)| *line).collect();
+        in_line(error, &lines)
+    })?;
+    Ok(Brought {
+        conversation,
+        form: Some(form),
+        remarks: read.remarks.all(),
+    })
+}
+
+/// The conversation of a request, or of a provider's messages.
+fn provided(
+    text: &str,
     format: Option<Format>,
     own: Format,
     earlier: &[&ObjectDocument],
-) -> Result<Conversation, Error> {
-    let values = values(text)?;
-    if let [(_, one)] = values.as_slice()
+) -> Result<Brought, Error> {
+    let values = transcripts::values(text, EXPECTED)?;
+    let mut remarks = Remarks::default();
+    if let [(_, one)] = values.all.as_slice()
         && is_request(one)
     {
         let format = format.or_else(|| Format::detect(one.get()));
-        return wire::read_after(format.unwrap_or(own), one.get(), earlier);
+        let conversation = wire::read_after(format.unwrap_or(own), one.get(), earlier)?;
+        return Ok(Brought {
+            conversation,
+            form: None,
+            remarks: Vec::new(),
+        });
     }
-    let mut brought = Brought {
+    let last = text.lines().count();
+    for line in &values.broken {
+        let cut = text.lines().nth(line - 1).unwrap_or_default();
+        if *line < last || !cut.starts_with('{') {
+            return Err(Error::input("not JSON")
+                .at("", Some(*line))
+                .expected(EXPECTED));
+        }
+        remarks.add(*line, "line", Finding::Broken);
+    }
+    let items = Items::of(values, text);
+    if !items.all.is_empty() && !items.all.iter().any(|(_, value)| is_known(value)) {
+        return Err(nothing("no message was understood", items.all.first()).expected(EXPECTED));
+    }
+    let mut gathered = Gathered {
         format,
-        ..Brought::default()
+        ..Gathered::default()
     };
-    for (line, value) in &values {
-        brought.take(value).map_err(|error| {
+    for (line, value) in &items.all {
+        gathered.one(value).map_err(|error| {
             let place = error.at.as_ref().map(|at| at.source.clone());
             error.at(place.unwrap_or_default(), Some(*line))
         })?;
     }
-    if brought.messages.is_empty() {
+    if gathered.messages.is_empty() {
         return Err(Error::input("there are no messages").expected(EXPECTED));
     }
-    let list = format!("[{}]", brought.messages.join(","));
+    let list = format!("[{}]", gathered.messages.join(","));
     let format = format
-        .or(brought.answered)
-        .or_else(|| Format::detect(&list));
-    wire::read_after(format.unwrap_or(own), &list, earlier)
+        .or(gathered.answered)
+        .or_else(|| Format::detect(&list))
+        .unwrap_or(own);
+    let lines: Vec<usize> = items.all.iter().map(|(line, _)| *line).collect();
+    let conversation =
+        wire::read_after(format, &list, earlier).map_err(|error| in_line(error, &lines))?;
+    if format == Format::OpenAiResponses {
+        for (line, value) in &items.all {
+            let kind = fields(value).and_then(|fields| kind_of(&fields));
+            if let Some(kind) = kind.filter(|kind| !wire::is_item(kind)) {
+                remarks.add(*line, &kind, Finding::KeptUnread);
+            }
+        }
+    }
+    Ok(Brought {
+        conversation,
+        form: None,
+        remarks: remarks.all(),
+    })
 }
 
-/// The JSON values of a text, each with its line.
-fn values(text: &str) -> Result<Vec<(usize, &RawValue)>, Error> {
-    let mut found = Vec::new();
-    let values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let (mut line, mut counted) = (1, 0);
-    for value in values {
-        let value = value.map_err(|error| {
-            let at = line + error.line().saturating_sub(1);
-            Error::input(format!("not JSON: {error}"))
-                .at("", Some(if found.is_empty() { error.line() } else { at }))
-                .expected(EXPECTED)
-        })?;
-        let offset = value.get().as_ptr() as usize - text.as_ptr() as usize;
-        line += text[counted..offset].matches('\n').count();
-        counted = offset;
-        found.push((line, value));
+/// An error that shows the first item of what was not understood.
+fn nothing(what: &str, first: Option<&Placed<'_>>) -> Error {
+    match first {
+        None => Error::input(what),
+        Some((line, value)) => {
+            let item = value.get().split_whitespace().collect::<Vec<_>>().join(" ");
+            Error::input(format!("{what}: its first item is `{}`", clip(&item)))
+                .at("", Some(*line))
+                .hint("`--from` says what it is")
+        }
     }
-    Ok(found)
+}
+
+/// An error with the line of the message that it counts: `messages[3]`.
+fn in_line(error: Error, lines: &[usize]) -> Error {
+    let counted = error.at.as_ref().and_then(|at| {
+        let (_, rest) = at.source.split_once('[')?;
+        let (number, _) = rest.split_once(']')?;
+        let line = lines.get(number.parse::<usize>().ok()?)?;
+        Some((at.source.clone(), *line))
+    });
+    match counted {
+        Some((place, line)) => error.at(place, Some(line)),
+        None => error,
+    }
 }
 
 type Fields<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 fn fields(value: &RawValue) -> Option<Fields<'_>> {
     serde_json::from_str(value.get()).ok()
+}
+
+fn kind_of(fields: &Fields<'_>) -> Option<String> {
+    serde_json::from_str(fields.get("type")?.get()).ok()
+}
+
+/// Returns whether a value has a sign of a message, an answer or a request.
+fn is_known(value: &RawValue) -> bool {
+    let Some(fields) = fields(value) else {
+        return false;
+    };
+    let has = |key: &str| fields.contains_key(key);
+    has("role")
+        || has("candidates")
+        || is_request(value)
+        || answer_of(&fields).is_some()
+        || kind_of(&fields).is_some_and(|kind| wire::is_item(&kind))
+        || has("parts") && !has("kind")
 }
 
 /// Returns whether a value is the body of a request: it has its messages in a field.
@@ -98,7 +239,7 @@ fn is_request(value: &RawValue) -> bool {
 
 /// Messages on their way into a session.
 #[derive(Default)]
-struct Brought {
+struct Gathered {
     /// What the caller says of them.
     format: Option<Format>,
     messages: Vec<String>,
@@ -106,16 +247,7 @@ struct Brought {
     answered: Option<Format>,
 }
 
-impl Brought {
-    fn take(&mut self, value: &RawValue) -> Result<(), Error> {
-        if value.get().starts_with('[') {
-            let list: Vec<&RawValue> = serde_json::from_str(value.get())
-                .map_err(|error| Error::input(format!("not a list: {error}")))?;
-            return list.into_iter().try_for_each(|item| self.one(item));
-        }
-        self.one(value)
-    }
-
+impl Gathered {
     /// Takes a message, or the message in an answer.
     fn one(&mut self, value: &RawValue) -> Result<(), Error> {
         let Some(fields) = fields(value) else {
@@ -187,7 +319,7 @@ mod tests {
     const PLAIN: &str = r#"{"role": "user", "content": "How is pump 7?"}"#;
 
     fn read(text: &str) -> Result<Conversation, Error> {
-        read_messages(text, None, Format::OpenAiChat, &[])
+        read_messages(text, None, Format::OpenAiChat, &[]).map(|brought| brought.conversation)
     }
 
     fn said(text: &str) -> (Format, Vec<String>) {
@@ -237,13 +369,17 @@ mod tests {
 
     #[test]
     fn plain_messages_have_the_format_of_their_session() {
-        let read = |format| read_messages(PLAIN, format, Format::Anthropic, &[]).unwrap();
-        assert_eq!(read(None).format, Format::Anthropic);
-        assert_eq!(read(Some(Format::OpenAiChat)).format, Format::OpenAiChat);
+        let read = |said| {
+            let brought = read_messages(PLAIN, said, Format::Anthropic, &[]).unwrap();
+            brought.conversation.format
+        };
+        assert_eq!(read(None), Format::Anthropic);
+        let chat = MessageForm::Provider(Format::OpenAiChat);
+        assert_eq!(read(Some(chat)), Format::OpenAiChat);
         // An answer says what stands around it.
         let text = format!("{PLAIN}\n{CHAT}");
         let mixed = read_messages(&text, None, Format::Anthropic, &[]).unwrap();
-        assert_eq!(mixed.format, Format::OpenAiChat);
+        assert_eq!(mixed.conversation.format, Format::OpenAiChat);
     }
 
     #[test]

@@ -93,6 +93,26 @@ pub(super) struct Opening {
     pub(super) tools: Vec<ObjectDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) server_tools: Vec<String>,
+    /// The format of the messages and of the tools; none in entries from before it was noted, which have the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) format: Option<Format>,
+}
+
+impl Opening {
+    /// Returns whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.tools.is_empty() && self.server_tools.is_empty()
+    }
+
+    /// Returns whether it holds the same, whether its format was noted or not.
+    pub(super) fn is_as(&self, other: &Opening) -> bool {
+        let format = self.format.or(other.format);
+        let noted = |opening: &Opening| Opening {
+            format: opening.format.or(format),
+            ..opening.clone()
+        };
+        noted(self) == noted(other)
+    }
 }
 
 /// One message, or the items of one turn of the model.

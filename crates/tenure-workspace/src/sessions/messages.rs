@@ -101,7 +101,8 @@ impl Session {
         Ok((page, more))
     }
 
-    /// The messages of the session in a provider's format: those that came in it, byte for byte.
+    /// The messages of the session in a provider's format, without what stands before them: those that came in it, byte for
+    /// byte.
     ///
     /// # Errors
     ///
@@ -113,5 +114,32 @@ impl Session {
             Ok(())
         })?;
         wire::write(&objects.iter().collect::<Vec<_>>(), format)
+    }
+
+    /// The session as a request of a provider: what stands before the messages, and they. What came in its format is written
+    /// byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::wire::write_request()`].
+    pub fn export_request(&self, format: Format) -> Result<wire::WrittenRequest, Error> {
+        let mut objects = Vec::new();
+        self.each_message(&mut |_, message| {
+            objects.extend(message.objects);
+            Ok(())
+        })?;
+        let objects: Vec<_> = objects.iter().collect();
+        wire::write_request(&self.before(), &objects, format)
+    }
+
+    /// What stands before the messages.
+    pub fn before(&self) -> wire::Before<'_> {
+        wire::Before {
+            format: self.opening.format.or(self.opened.format),
+            messages: &self.opening.messages,
+            instructions: &self.opening.instructions,
+            tools: &self.opening.tools,
+            server_tools: &self.opening.server_tools,
+        }
     }
 }

@@ -37,7 +37,7 @@ use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
-pub use brought::read_messages;
+pub use brought::{Brought, read_messages};
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
@@ -684,7 +684,7 @@ impl Session {
         let conversation = conversation.received(at);
         let mut entries = Vec::new();
         let opening = self.opening_of(&conversation);
-        if opening != Opening::default() && opening != self.opening {
+        if !opening.is_empty() && !opening.is_as(&self.opening) {
             entries.push(Entry::Opening(opening));
         }
         let first = self.last + 1 + entries.len() as u64;
@@ -743,13 +743,14 @@ impl Session {
             messages: before.iter().map(|entry| entry.message.clone()).collect(),
             tools: tools.collect(),
             server_tools: conversation.server_tools.clone(),
+            format: Some(conversation.format),
         }
     }
 
     /// Takes over what stands before the history, where it is not what is known of it.
     pub(crate) fn reopen(&mut self, conversation: &Conversation) -> Result<(), Error> {
         let opening = self.opening_of(conversation);
-        if opening == Opening::default() || opening == self.opening {
+        if opening.is_empty() || opening.is_as(&self.opening) {
             return Ok(());
         }
         self.push(vec![Entry::Opening(opening)])

@@ -42,6 +42,8 @@ pub(crate) struct Dialect {
     pub(crate) tool: fn(&JsonPath, &Fields<'_>) -> Result<Option<Tool>, Error>,
     /// Writes the messages that say these blocks.
     pub(crate) write: fn(Role, &[Block]) -> Vec<String>,
+    /// Writes a tool of this name, description and schema.
+    pub(crate) write_tool: fn(&str, &str, &Value) -> Value,
     /// Tells whether an image from here may stand in a message of the user, or (`true`) in a tool's result.
     pub(crate) takes_image: fn(&Source, bool) -> bool,
     /// True if the input that a provider reports leaves out what its cache read and wrote.

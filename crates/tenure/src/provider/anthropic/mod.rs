@@ -31,6 +31,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     read_system: read::system,
     tool,
     write: write::messages,
+    write_tool: write::tool,
     takes_image: |_, _| true,
     cached_apart: true,
     replies: Some(Replies {

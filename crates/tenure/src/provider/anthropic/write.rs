@@ -40,3 +40,8 @@ fn block(block: &Block) -> String {
         }
     }
 }
+
+/// A tool as the API takes it.
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> Value {
+    json!({ "description": description, "input_schema": schema, "name": name })
+}

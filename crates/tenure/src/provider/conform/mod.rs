@@ -12,6 +12,7 @@
 //! ```
 
 mod body;
+mod unread;
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ use crate::base::text::clip;
 use crate::object::Format;
 use crate::provider::catalogue::{LateForm, MessageRules, Model};
 use body::{Block, Body, Message, Speaker};
+
+pub use unread::{Unread, unread};
 
 /// A rule of one or more providers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

@@ -27,6 +27,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     read_system: read::system,
     tool,
     write: write::messages,
+    write_tool: write::tool,
     takes_image: |source, is_result| matches!(source, Source::Base64(_)) && !is_result,
     cached_apart: false,
     replies: None,

@@ -1,6 +1,6 @@
 //! Writing contents of the Gemini API.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::object::Role;
 use crate::provider::wire::block::{Block, arguments, blocks_json, quoted, text_of};
@@ -43,4 +43,13 @@ fn part(block: &Block) -> String {
             )
         }
     }
+}
+
+/// A tool as the API takes it.
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> Value {
+    json!({
+        "description": description,
+        "name": name,
+        "parametersJsonSchema": schema,
+    })
 }

@@ -34,6 +34,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     read_system: |_| Ok(Vec::new()),
     tool,
     write: write::messages,
+    write_tool: write::tool,
     takes_image: |_, is_result| !is_result,
     cached_apart: false,
     replies: Some(Replies {

@@ -48,3 +48,15 @@ pub(super) fn messages(role: Role, blocks: &[Block]) -> Vec<String> {
     ));
     messages
 }
+
+/// A tool as the API takes it.
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> Value {
+    json!({
+        "function": {
+            "description": description,
+            "name": name,
+            "parameters": schema,
+        },
+        "type": "function",
+    })
+}

@@ -12,6 +12,8 @@ use super::wire::json::{Fields, JsonPath};
 use super::wire::tool::Tool;
 use crate::base::error::Error;
 
+pub(crate) use read::is_item;
+
 /// The format `openai-responses`.
 pub(crate) const DIALECT: Dialect = Dialect {
     messages: "input",
@@ -31,6 +33,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     read_system: read::system,
     tool,
     write: write::messages,
+    write_tool: write::tool,
     takes_image: |_, _| true,
     cached_apart: false,
     replies: Some(Replies {

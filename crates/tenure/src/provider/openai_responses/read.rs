@@ -126,6 +126,19 @@ fn is_own(kind: &str) -> bool {
         || kind.ends_with("_call")
 }
 
+/// Returns whether a kind is one that items have.
+pub(crate) fn is_item(kind: &str) -> bool {
+    let others = [
+        "message",
+        "item_reference",
+        "mcp_approval_response",
+        "additional_tools",
+        "compaction",
+        "context_compaction",
+    ];
+    others.contains(&kind) || is_output(kind) || is_own(kind)
+}
+
 /// Takes an item of the model into its turn.
 fn models(
     place: &JsonPath,

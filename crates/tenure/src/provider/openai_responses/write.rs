@@ -53,3 +53,14 @@ pub(super) fn messages(role: Role, blocks: &[Block]) -> Vec<String> {
     }
     items
 }
+
+/// A tool as the API takes it. Without `strict`, a schema would be read as a strict one.
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> Value {
+    json!({
+        "description": description,
+        "name": name,
+        "parameters": schema,
+        "strict": false,
+        "type": "function",
+    })
+}

@@ -37,6 +37,7 @@ pub(crate) mod parsed;
 mod read;
 mod renewed;
 mod reply;
+mod request;
 pub(crate) mod stream;
 pub(crate) mod tool;
 mod tools;
@@ -52,9 +53,10 @@ pub use json::with_fields;
 pub use meaning::meaning;
 pub(crate) use objects::{Outgoing, check, outgoing, outgoing_tool};
 pub(crate) use read::{blocks, items};
-pub use read::{read, read_after, read_message};
+pub use read::{is_item, read, read_after, read_message};
 pub use renewed::Renewed;
 pub use reply::{reply, streamed_reply};
+pub use request::{Before, WrittenRequest, write_request};
 
 /// The contents of a provider's request.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,6 +9,7 @@ use super::{Conversation, Entry, Format, tools};
 use crate::base::error::Error;
 use crate::object::{ObjectDocument, Role};
 use crate::provider::formats::dialect;
+use crate::provider::openai_responses;
 
 /// Reads a request, or its bare array of messages (`messages`, `input`, `contents`).
 ///
@@ -186,10 +187,10 @@ fn of_messages(messages: &[&RawValue]) -> Option<Format> {
     messages.iter().find_map(|message| {
         let fields = place.fields(message).ok()?;
         let kind = |fields: &Fields<'_>| fields.get("type").and_then(|kind| place.text(kind).ok());
-        if fields.get("parts").is_some() {
+        if fields.get("parts").is_some_and(is_of_gemini) {
             return Some(Format::Gemini);
         }
-        if kind(&fields).is_some() {
+        if kind(&fields).is_some_and(|kind| is_item(&kind)) {
             return Some(Format::OpenAiResponses);
         }
         let role = fields.get("role").and_then(|role| place.text(role).ok())?;
@@ -213,6 +214,24 @@ fn of_messages(messages: &[&RawValue]) -> Option<Format> {
             }
         })
     })
+}
+
+/// Returns whether these are parts of Gemini's: unlike those of libraries, they say nothing of what they are.
+fn is_of_gemini(parts: &RawValue) -> bool {
+    let place = JsonPath::new("parts");
+    let parts = place.list(parts).unwrap_or_default();
+    let mut parts = parts.into_iter().filter_map(|part| place.fields(part).ok());
+    !parts.any(|part| part.any(&["type", "part_kind"]).is_some())
+}
+
+/// Returns whether OpenAI's responses know items of this kind.
+///
+/// ```
+/// use tenure::wire::is_item;
+/// assert!(is_item("function_call") && is_item("web_search_call") && !is_item("human"));
+/// ```
+pub fn is_item(kind: &str) -> bool {
+    openai_responses::is_item(kind)
 }
 
 /// Returns the number of items in a message of several.

@@ -18,19 +18,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::object::{Revision, Role, Tool, ToolCall};
+use crate::object::{Revision, Role, ToolCall};
 use crate::provider::target::Target;
 use crate::provider::wire::block::arguments;
 use crate::provider::wire::{self, Outgoing};
 use crate::write::render::openai_chat::Turn;
 use crate::write::render::parts::{BodyPosition, array, list, object, quoted};
-
-/// A tool as the API takes it.
-pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
-    json!({ "description": description, "input_schema": tool.input_schema, "name": name })
-}
 
 /// The blocks and messages of a body in the making.
 pub(crate) struct Messages<'a> {

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use crate::base::error::Error;
 use crate::input::policy::{Order, Policy, TaskPosition};
 use crate::object::section::{Section, Zone};
-use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
+use crate::object::{ContextObject, Format, ObjectType, Revision, Role, Tool};
 use crate::provider::catalogue::{MessageRules, Model};
+use crate::provider::formats::dialect;
 use crate::provider::target::Target;
 use crate::provider::template::ChatTemplate;
 use crate::provider::wire::Outgoing;
@@ -22,14 +23,9 @@ use crate::write::span::Span;
 
 /// A tool as canonical JSON: keys sorted, no white space.
 pub(crate) fn tool_json(object: &ContextObject, tool: &Tool, target: Target) -> String {
+    let format = target.format().unwrap_or(Format::OpenAiChat);
     let description = object.revision().content().trim();
-    let name = object.name();
-    let json = match target {
-        Target::AnthropicMessages => anthropic::tool(name, description, tool),
-        Target::Gemini => gemini::tool(name, description, tool),
-        Target::OpenAiResponses => openai_responses::tool(name, description, tool),
-        _ => openai_chat::tool(name, description, tool),
-    };
+    let json = (dialect(format).write_tool)(object.name(), description, &tool.input_schema);
     json.to_string()
 }
 

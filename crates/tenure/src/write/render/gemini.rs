@@ -5,22 +5,13 @@
 //! parts. A model that wants its calls back signed takes a fixed word in the place of a signature that
 //! another model could not give (Google, Thought signatures).
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::object::{Role, Tool};
+use crate::object::Role;
 use crate::provider::gemini::NO_SIGNATURE;
 use crate::provider::wire::block::arguments;
 use crate::write::render::anthropic::{Block, Content, Message, Messages};
 use crate::write::render::parts::{array, list, object, quoted};
-
-/// A tool as the API takes it.
-pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
-    json!({
-        "description": description,
-        "name": name,
-        "parametersJsonSchema": tool.input_schema,
-    })
-}
 
 /// The body, as bytes: the tools, the system's instruction, the contents. `signs`: calls go back signed.
 pub(crate) fn body(

@@ -6,24 +6,12 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
+use crate::object::{ObjectType, Revision, Role, ToolCall};
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
 use crate::write::render::parts::{BodyPosition, list, object, quoted};
-
-/// A tool as the API takes it.
-pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
-    json!({
-        "function": {
-            "description": description,
-            "name": name,
-            "parameters": tool.input_schema,
-        },
-        "type": "function",
-    })
-}
 
 /// The messages of a body in the making.
 pub(crate) struct Messages<'a> {

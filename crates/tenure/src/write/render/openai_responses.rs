@@ -5,22 +5,11 @@
 //! goes back as it came, reasoning before the item that it led to. The request is meant for
 //! `store: false`: nothing in it leans on what the provider keeps.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::object::{Role, Tool};
+use crate::object::Role;
 use crate::write::render::openai_chat::{Message, Messages, additional_tools};
 use crate::write::render::parts::{array, list, object, quoted};
-
-/// A tool as the API takes it. Without `strict`, a schema would be read as a strict one.
-pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
-    json!({
-        "description": description,
-        "name": name,
-        "parameters": tool.input_schema,
-        "strict": false,
-        "type": "function",
-    })
-}
 
 /// The body, as bytes: the model, the tools, the instructions, the input.
 pub(crate) fn body(
