@@ -66,8 +66,7 @@ struct Chat {
 /// A value of which pieces come.
 enum Growing {
     Text(String),
-    /// Lists by the index of their parts.
-    Parts(BTreeMap<u64, Vec<(String, Growing)>>),
+    Parts(Parts),
     /// Several that came whole.
     Whole(String),
     Object(Vec<(String, Growing)>),
@@ -102,6 +101,15 @@ impl Stream for Chat {
     }
 }
 
+/// The parts of a list by their index. Servers that count badly give one index to several calls: their ids tell them
+/// apart.
+type Parts = BTreeMap<u64, Vec<Part>>;
+
+type Part = Vec<(String, Growing)>;
+
+/// The calls of one index that may grow at a time.
+const INTERLEAVED: usize = 64;
+
 /// So deep may a piece be nested.
 const DEEPEST: usize = 64;
 
@@ -128,7 +136,11 @@ fn grow(
                 continue;
             }
             (Some((_, Growing::Text(text))), Some(b'"')) => {
-                text.push_str(&place.text(piece)?);
+                let more = place.text(piece)?;
+                // Some servers repeat the name with each piece.
+                if key != "name" || *text != more {
+                    text.push_str(&more);
+                }
                 continue;
             }
             (Some((_, Growing::Object(known))), Some(b'{')) => {
@@ -161,20 +173,33 @@ fn grow(
     Ok(())
 }
 
-fn parts(
-    place: &JsonPath,
-    known: &mut BTreeMap<u64, Vec<(String, Growing)>>,
-    list: &RawValue,
-    deep: usize,
-) -> Result<(), Error> {
+fn parts(place: &JsonPath, known: &mut Parts, list: &RawValue, deep: usize) -> Result<(), Error> {
     for (at, part) in place.list(list)?.into_iter().enumerate() {
         let place = place.at(at);
         let fields = place.fields(part)?;
         let index = fields.get("index").and_then(|at| at.get().parse().ok());
-        let index = index.ok_or_else(|| place.wrong("a piece has no index", "`index`"))?;
-        grow(&place, known.entry(index).or_default(), &fields, deep + 1)?;
+        let id = fields.get("id").filter(|id| id.get().starts_with('"'));
+        let id = id.map(|id| place.text(id)).transpose()?;
+        let id = id.filter(|id| !id.is_empty());
+        // Pieces without an index or an id belong to what came last.
+        let same = known.entry(index.unwrap_or(u64::MAX)).or_default();
+        let mut latest = (0..same.len()).rev().take(INTERLEAVED);
+        let part = match latest.find(|at| is_of(&same[*at], id.as_deref())) {
+            Some(at) => &mut same[at],
+            None => same.push_mut(Part::new()),
+        };
+        grow(&place, part, &fields, deep + 1)?;
     }
     Ok(())
+}
+
+/// Returns whether a piece with this id belongs to a part.
+fn is_of(part: &Part, id: Option<&str>) -> bool {
+    let known = part.iter().find_map(|(key, value)| match value {
+        Growing::Text(known) if key == "id" && !known.is_empty() => Some(known.as_str()),
+        _ => None,
+    });
+    known.is_none() || id.is_none() || known == id
 }
 
 impl Growing {
@@ -192,7 +217,8 @@ impl Growing {
             Growing::Whole(json) => json.clone(),
             Growing::Object(inner) => fields(inner),
             Growing::Parts(parts) => {
-                let parts: Vec<String> = parts.values().map(|part| fields(part)).collect();
+                let parts: Vec<String> =
+                    parts.values().flatten().map(|part| fields(part)).collect();
                 format!("[{}]", parts.join(","))
             }
         }

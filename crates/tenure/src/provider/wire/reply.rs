@@ -175,6 +175,38 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_compatible_servers_are_told_apart() {
+        let piece = |call: &str| {
+            format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#)
+        };
+        let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+        let calls = |pieces: &[&str]| {
+            let events: Vec<String> = pieces.iter().map(|call| piece(call)).collect();
+            let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+            events.push(end);
+            streamed_reply(Format::OpenAiChat, &sse(&events)).unwrap()
+        };
+        // Id and name with each piece.
+        let one = r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"look","arguments":"{\"q\":1}"}}]}"#;
+        let begins = r#"{"index":0,"id":"a","function":{"name":"look","arguments":"{\"q\""}}"#;
+        let goes_on = r#"{"index":0,"id":"a","function":{"name":"look","arguments":":1}"}}"#;
+        assert_eq!(calls(&[begins, goes_on]), one);
+        let nameless = r#"{"index":0,"id":"","function":{"name":"","arguments":":1}"}}"#;
+        assert_eq!(calls(&[begins, nameless]), one);
+        let bare = [begins, goes_on].map(|call| call.replace(r#""index":0,"#, ""));
+        assert_eq!(calls(&[&bare[0], &bare[1]]), one);
+        // Two calls of one index.
+        let other = r#"{"index":0,"id":"b","function":{"name":"look","arguments":"{}"}}"#;
+        let rest = r#"{"index":0,"function":{"arguments":":1}"}}"#;
+        let two = one.replace(
+            "]}",
+            r#",{"id":"b","function":{"name":"look","arguments":"{}"}}]}"#,
+        );
+        assert_eq!(calls(&[begins, rest, other]), two);
+        assert_eq!(calls(&[begins, other, goes_on]), two);
+    }
+
+    #[test]
     fn blocks_grow_and_keep_what_they_began_with() {
         let events = [
             r#"{"type":"message_start","message":{"id":"m","content":[]}}"#,
