@@ -142,7 +142,7 @@ fn brief(number: usize, record: &ExchangeRecord, before: Option<&ExchangeRecord>
             line(cut);
         }
         if let Some(kept) = &compile.words {
-            line(format!("the user's words before them stand: {kept}"));
+            line(format!("the user's words in them stand: {kept}"));
         }
         if compile.media_left_out > 0 {
             let left = grouped(compile.media_left_out);

@@ -294,7 +294,7 @@ fn said(report: &SessionReport) -> String {
         said.push_str(&format!(", {} summaries", report.checkpoints.len()));
     }
     if let Some(kept) = &report.words {
-        said.push_str(&format!(", the user's words before them: {kept}"));
+        said.push_str(&format!(", the user's words in what left: {kept}"));
     }
     if report.media_left_out > 0 {
         let left = report.media_left_out;
