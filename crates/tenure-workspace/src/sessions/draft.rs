@@ -264,7 +264,9 @@ impl Session {
             None => Some(self.mark.names_tool.as_deref().unwrap_or(READS)),
         };
         self.stand_for(&frontier, names_tool, how, &mut draft)?;
-        let asked = request.map(|turn| turn.number);
+        // An epoch of a time when summaries alone said what the user did keeps what was sent.
+        let is_of_words = ending.is_some() || self.mark.words.is_some();
+        let asked = request.filter(|_| is_of_words).map(|turn| turn.number);
         self.quote((&words, asked), &frontier, (names_tool, how), &mut draft)?;
         for Recalled { turn, text } in &recalled {
             let mut document = ObjectDocument::named(format!("t{turn} recalled"), text.as_str());
