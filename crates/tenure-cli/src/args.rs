@@ -176,7 +176,7 @@ pub(crate) enum Command {
     /// Keep conversations of any length, and compile their next requests
     ///
     /// A session keeps every message byte for byte. Its requests fit the budget, repeat byte for byte what was sent
-    /// before, and replace older messages by summaries; `rehydrate` prints the originals.
+    /// before, and replace older messages by summaries and by what the user said in them; `rehydrate` prints the originals.
     Session(SessionArgs),
     /// Show what the gateway did with a conversation, request by request
     ///

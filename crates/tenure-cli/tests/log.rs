@@ -57,7 +57,10 @@ fn recorded() -> Bench {
     let path = bench.folder.path().join(".tenure/store.db");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let store = Store::sqlite(&path).unwrap();
-    let cut = json!({ "cut": true, "from": 82, "summaries": [41, 57, 80], "rewritten": 120_000 });
+    let cut = json!({
+        "cut": true, "from": 82, "summaries": [41, 57, 80], "rewritten": 120_000,
+        "words": { "whole": 30, "shortened": 1 }, "media_left_out": 8,
+    });
     let records = [
         serde_json::from_str(BEFORE).unwrap(),
         record(1, &json!({})),
@@ -107,6 +110,8 @@ client claude-cli/2.1.197 (external, cli)
 #1   01:04:01  claude-opus-4-8  full  12,345 tokens, as it came  200
 #2   01:04:02  claude-opus-4-8 → claude-opus  full  141,200 → 61,020 tokens (saved 80,241, added 61)  200
        messages before t82 are summarised: c41, c57, c80
+       the user's words in them stand: 30 messages whole, 1 shortened
+       pictures and files left out with them: 8
        evidence added: pump-limits
        epoch 2 begins: the history passed its high-water mark; 120,000 tokens that were sent before are sent again
        the provider counts 61,900 tokens, 12 % read from the cache, 45,000 written to the cache; 312 in the answer

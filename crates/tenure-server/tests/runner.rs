@@ -28,6 +28,7 @@ mod gateway_room;
 mod gateway_sessions;
 mod gateway_tools;
 mod gateway_unmanaged;
+mod gateway_words;
 mod hostile;
 mod inspect;
 mod jwt;

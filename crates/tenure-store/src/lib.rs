@@ -104,7 +104,7 @@ pub use carried::{
 pub use claims::MOST_OPPONENTS;
 pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
 pub use erase::{
-    Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
+    ERASED, Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
 };
 pub use evidence::{BeliefWithEvidence, Link, Silence, Weakening};
 pub use expiry::Weakened;

@@ -131,7 +131,7 @@ fn reasoning(sent: &[Value]) -> Vec<(String, bool)> {
 fn reasoning_that_is_bound_to_its_beginning_leaves_at_a_cut_and_only_there() {
     let mut bench = Bench::new("claude-opus-5-5", 12_000);
     let (mut cuts, mut kept, mut before) = (0, 0, Vec::new());
-    for step in 0..30 {
+    for step in 0..45 {
         let (_, sent) = bench.send();
         let found = reasoning(&sent);
         let refused = found.iter().filter(|(_, holds)| !holds).count();

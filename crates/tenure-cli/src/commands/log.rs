@@ -141,6 +141,13 @@ fn brief(number: usize, record: &ExchangeRecord, before: Option<&ExchangeRecord>
         if let Some(cut) = cut(compile) {
             line(cut);
         }
+        if let Some(kept) = &compile.words {
+            line(format!("the user's words in them stand: {kept}"));
+        }
+        if compile.media_left_out > 0 {
+            let left = grouped(compile.media_left_out);
+            line(format!("pictures and files left out with them: {left}"));
+        }
         if let Some(evidence) = evidence(compile, older) {
             line(evidence);
         }

@@ -275,6 +275,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             "messages": messages,
             "checkpoints": summaries,
             "judged": session.judged()?,
+            "words": session.words_kept(),
             "forecast": session.forecast(),
         }));
     }
@@ -314,6 +315,9 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
+    if let Some(kept) = session.words_kept() {
+        text.push_str(&format!("the user's words in messages that left: {kept}\n"));
+    }
     if let Some(forecast) = session.forecast() {
         text.push_str(&told(&forecast));
     }
@@ -412,6 +416,13 @@ fn said(report: &SessionReport) -> String {
     );
     if !report.checkpoints.is_empty() {
         said.push_str(&format!(", {} summaries", report.checkpoints.len()));
+    }
+    if let Some(kept) = &report.words {
+        said.push_str(&format!(", the user's words in what left: {kept}"));
+    }
+    if report.media_left_out > 0 {
+        let left = report.media_left_out;
+        said.push_str(&format!(", {left} pictures and files left out"));
     }
     if report.rewritten > 0 {
         said.push_str(&format!(", {} tokens are sent again", report.rewritten));

@@ -21,7 +21,7 @@ const SHORTEST_TEXT: usize = 12;
 /// The shortest line or sentence of a text that is looked for within others, in bytes.
 const SHORTEST_PASSAGE: usize = 32;
 /// The stand-in for a passage.
-pub(super) const ERASED: &str = "[erased]";
+pub const ERASED: &str = "[erased]";
 
 /// The kind of text that is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -27,6 +27,7 @@ use crate::resolution::{entries, forget, of_person};
 use crate::tenant::Tenant;
 use crate::written::{Outcome, Writing, Written, WrittenObject};
 
+pub use self::gone::ERASED;
 pub use self::person::{
     Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
 };

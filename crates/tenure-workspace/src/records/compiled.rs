@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tenure::object::{ContradictionStatus, ObjectId, clip};
 
+use tenure::session::UserWordsKept;
 use tenure::trace::{EpochCause, InputDigests, Note, Reason, Ruling};
 use tenure::{Candidates, Digest, Request, Trace};
 
@@ -64,6 +65,12 @@ pub struct ExchangeCompile {
     /// The summaries that stand for those before it, by their numbers; the first 256.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<u64>,
+    /// How the user's words in messages that left stand; none where none left, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<UserWordsKept>,
+    /// The number of pictures, documents and recordings in messages that left.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub media_left_out: u64,
     /// The objects that went in.
     pub included: Choices,
     /// Those that stayed out.

@@ -52,6 +52,8 @@ impl Done {
                 cut: session.is_cut(),
                 from: report.from,
                 summaries: summaries(&report.checkpoints),
+                words: report.words,
+                media_left_out: report.media_left_out,
                 included,
                 omitted,
                 entity_conflicts: Some(entity_conflicts(trace)),

@@ -8,11 +8,11 @@ use tenure::error::ErrorKind;
 use tenure::gate::Gate;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
-use tenure::session::Worth;
+use tenure::session::{UserWordsKept, Worth};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
-    Candidates, Compiled, Envelope, Error, Facts, ObjectDocument, Outcome, Payload, Policy,
+    Budget, Candidates, Compiled, Envelope, Error, Facts, ObjectDocument, Outcome, Payload, Policy,
     Request, Span, Target, World,
 };
 
@@ -29,6 +29,9 @@ const FIRST_ROOM: u64 = 10;
 
 /// The divisor of the room of a later cut that gives the part for passages of turns that leave.
 const RECALLED: u64 = 4;
+
+/// The share of the window, in hundredths, within which what the user said in messages that left stands whole.
+const WORDS: u64 = 4;
 
 /// The number of tries to end an epoch, each with a lower mark, before the error is returned.
 const TRIES: u32 = 6;
@@ -88,6 +91,12 @@ pub struct SessionReport {
     pub from: Option<u64>,
     /// The summaries that stand for those before it.
     pub checkpoints: Vec<u64>,
+    /// How the user's words in messages that left stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<UserWordsKept>,
+    /// The number of pictures, documents and recordings in messages that left.
+    #[serde(skip_serializing_if = "is_nought")]
+    pub media_left_out: u64,
     /// The cost of the history in tokens, about.
     pub history_tokens: u64,
     /// The number of tokens from which the epoch ends.
@@ -99,6 +108,10 @@ pub struct SessionReport {
     /// The cost comparison, where the epoch has just ended because that is cheaper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worth: Option<Worth>,
+}
+
+fn is_nought(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Workspace {
@@ -144,7 +157,16 @@ impl Workspace {
             let room = window.saturating_sub(reserve);
             request.budget.tokens = request.budget.tokens.map(|tokens| tokens.min(room));
         }
-        let (budget, _) = request.budget.resolve(model, request.target)?;
+        let (budget, answer) = request.budget.resolve(model, request.target)?;
+        // Who names a budget and no window means that as the window.
+        let window = match job.request.budget {
+            Budget {
+                tokens: Some(_),
+                window: None,
+                ..
+            } => budget,
+            _ => budget.saturating_add(answer),
+        };
         let settings = &job.policy.document().session;
         request.tools = request.tools.or(gate);
         let limit = job.policy.document().limits.data_tokens;
@@ -164,6 +186,7 @@ impl Workspace {
             reads: own
                 .as_deref()
                 .or_else(|| reading_tool(offered.iter().copied())),
+            words: u64::from(window) * WORDS / 100,
             recalled: &[],
         };
         // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
@@ -256,6 +279,9 @@ impl Workspace {
                     if tries > 1 {
                         low /= 2;
                     }
+                    if tries > 2 {
+                        how.words /= 2;
+                    }
                     // What is frozen may leave at an epoch's end, also where no turn does.
                     let frozen = ending.is_none() && draft.ledger.is_some();
                     let cause = ending.map_or(EpochCause::OverBudget, |ending| ending.cause);
@@ -280,6 +306,8 @@ impl Workspace {
             cause: compiled.trace.plan.cause,
             from: None,
             checkpoints: Vec::new(),
+            words: None,
+            media_left_out: 0,
             history_tokens: draft.tokens,
             high_water: high,
             rewritten: ending.map_or(0, |_| {
@@ -337,6 +365,12 @@ impl Unnoted {
         let report = &mut compiled.session;
         report.from = session.turns.first().map(|turn| turn.number);
         report.checkpoints = session.checkpoints().iter().map(|(at, _)| *at).collect();
+        report.words = session.words_kept();
+        report.media_left_out = session
+            .checkpoints()
+            .iter()
+            .map(|(_, left)| left.media)
+            .sum();
         Ok(compiled)
     }
 }
@@ -375,6 +409,7 @@ impl Session {
             most: document.limits.data_tokens,
             gated: false,
             reads: own.as_deref(),
+            words: u64::from(world.model().window) * WORDS / 100,
             recalled: &[],
         };
         let ending = Ending {

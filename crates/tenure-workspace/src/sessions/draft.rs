@@ -27,10 +27,6 @@ use super::{PricedObject, Session, Turn};
 const GONE: &str =
     "It was used earlier in this conversation. It is not offered now: do not call it.";
 
-/// The heading over the user's own words of messages that left. It is the compiler's, so it does not speak as the
-/// user.
-const QUOTES: &str = "Quoted from messages of the user that no longer stand here, word for word, each with its message:";
-
 /// The suffix of the name of a turn's original, where it stands in the tail.
 pub(super) const AGAIN: &str = " again";
 
@@ -140,10 +136,10 @@ impl Session {
                 }
             }
         }
-        let mut frontier = self.frontier.clone();
         let (mut start, mut replaced) = (0, false);
         let reasons_from = self.reasons_from(how, ending);
-        if let Some(low) = ending.and_then(|ending| ending.low) {
+        let low = ending.and_then(|ending| ending.low);
+        if let Some(low) = low {
             // What a later call of the same tool with the same arguments returned stands for it, and what
             // was changed since is no longer so.
             for ((turn, part), later, changed) in self.superseded() {
@@ -161,6 +157,20 @@ impl Session {
                 }
             }
             start = self.leaving(how, &shortened, (low, reasons_from));
+        }
+        // What stands before the window stands there until the epoch ends, whatever the user says since.
+        let request = self.request.as_ref();
+        let mut request = request.filter(|turn| !self.is_judged(turn.number));
+        let asked = self.turns.iter().rposition(Turn::is_request);
+        if let Some(last) = asked.filter(|_| ending.is_some()) {
+            request = self.turns[..start].get(last);
+        }
+        let words = match ending {
+            Some(_) => self.words(start, request, how)?,
+            None => self.mark.words.clone().unwrap_or_default(),
+        };
+        let mut frontier = self.frontier.clone();
+        if let Some(low) = low {
             // A summary may be the longer, the more of the history stays.
             let most = u32::try_from(low / SUMMARIES).unwrap_or(u32::MAX);
             let policy = SessionPolicy {
@@ -171,19 +181,14 @@ impl Session {
                 policy: &policy,
                 ..*how
             };
-            self.remake(start, &longer, &shortened, &mut frontier, &mut entries)?;
-            self.summarizing(start, &longer, &shortened, &mut entries, |how, keep| {
+            let stays = self.stays(start, request, (&shortened, &words));
+            self.remake(&stays, &longer, &mut frontier, &mut entries)?;
+            self.summarizing(&stays, &longer, &mut entries, |how, keep| {
                 self.summarize(start, &longer, how, &mut frontier, keep);
             });
         } else if ending.is_some() {
-            self.remake(0, how, &shortened, &mut frontier, &mut entries)?;
-        }
-        // What stands before the window stands there until the epoch ends, whatever the user says since.
-        let request = self.request.as_ref();
-        let mut request = request.filter(|turn| !self.is_judged(turn.number));
-        let asked = self.turns.iter().rposition(Turn::is_request);
-        if let Some(last) = asked.filter(|_| ending.is_some()) {
-            request = self.turns[..start].get(last);
+            let stays = self.stays(0, request, (&shortened, &words));
+            self.remake(&stays, how, &mut frontier, &mut entries)?;
         }
         let standing = self.turns.get(start).map_or(u64::MAX, |turn| turn.number);
         let left = |recalled: &&Recalled| {
@@ -231,6 +236,7 @@ impl Session {
                 names_no_tool: how.reads.is_none(),
                 names_tool: how.reads.filter(|tool| *tool != READS).map(str::to_owned),
                 recalled: recalled.clone(),
+                words: Some(words.clone()),
                 shortened: shortened
                     .iter()
                     .filter(|((turn, _), _)| is_kept(*turn))
@@ -258,6 +264,10 @@ impl Session {
             None => Some(self.mark.names_tool.as_deref().unwrap_or(READS)),
         };
         self.stand_for(&frontier, names_tool, how, &mut draft)?;
+        // An epoch of a time when summaries alone said what the user did keeps what was sent.
+        let is_of_words = ending.is_some() || self.mark.words.is_some();
+        let asked = request.filter(|_| is_of_words).map(|turn| turn.number);
+        self.quote((&words, asked), &frontier, (names_tool, how), &mut draft)?;
         for Recalled { turn, text } in &recalled {
             let mut document = ObjectDocument::named(format!("t{turn} recalled"), text.as_str());
             document.object_type = Some(ObjectType::Checkpoint);
@@ -542,7 +552,7 @@ impl Session {
         Ok(())
     }
 
-    /// The summaries, and what the user demanded in what they stand for: as quotes, which say whose words they are.
+    /// The summaries.
     fn stand_for(
         &self,
         frontier: &Frontier,
@@ -550,32 +560,25 @@ impl Session {
         how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
-        let mut demands = String::new();
         for (number, checkpoint) in frontier.checkpoints() {
             let text = checkpoint.text(names_tool.map(|tool| (tool, *number)));
             let mut document = ObjectDocument::named(format!("c{number}"), text);
             document.object_type = Some(ObjectType::Checkpoint);
             document.authority_level = Some(Authority::Data);
             self.add(document, how, draft)?;
+            let media = match checkpoint.media {
+                0 => String::new(),
+                media => format!(", with {media} pictures and files"),
+            };
             draft.unfetched.push(Unfetched::new(
                 format!(
-                    "{} messages, t{} to t{}",
+                    "{} messages, t{} to t{}{media}",
                     checkpoint.turns, checkpoint.first, checkpoint.last
                 ),
                 format!("c{number} stands for them"),
             ));
-            for statement in checkpoint.demands() {
-                demands.push_str(&statement.line());
-                demands.push('\n');
-            }
         }
-        if demands.is_empty() {
-            return Ok(());
-        }
-        let mut document = ObjectDocument::named("demands", format!("{QUOTES}\n{demands}"));
-        document.object_type = Some(ObjectType::Checkpoint);
-        document.authority_level = Some(Authority::User);
-        self.add(document, how, draft)
+        Ok(())
     }
 
     /// A turn as it was said, or a long result of it in its shorter form.
@@ -688,12 +691,10 @@ impl Session {
             Some(known) => (known.tokens, Arc::clone(&known.object)),
             None => {
                 let name = document.name.clone();
-                let unread = document
-                    .wire
-                    .as_ref()
-                    .and_then(|wire| wire.message.as_deref());
-                let text = unread.unwrap_or(&document.content);
-                let tokens = u64::from(how.world.price(text)) + AROUND;
+                let wire = document.wire.as_ref();
+                let besides = wire.map_or(0, |wire| how.world.price_besides(wire));
+                let tokens = how.world.price(&document.content).saturating_add(besides);
+                let tokens = u64::from(tokens) + AROUND;
                 let known = PricedObject {
                     object: document.seal()?,
                     model: how.world.model_name().to_owned(),

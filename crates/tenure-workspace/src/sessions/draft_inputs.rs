@@ -30,6 +30,8 @@ pub(super) struct DraftInputs<'d> {
     pub(super) reads: Option<&'d str>,
     /// Whether a gate may leave out tools.
     pub(super) gated: bool,
+    /// The most tokens of what the user said in messages that left, where an epoch begins with this draft.
+    pub(super) words: u64,
     /// The passages that stand with the summaries, where an epoch begins with this draft.
     pub(super) recalled: &'d [Recalled],
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tenure::object::{MessageStatus, RevisionId};
 use tenure::request::{ServedLedger, TaskState};
-use tenure::session::{Checkpoint, Forecast};
+use tenure::session::{Checkpoint, Forecast, UserWords};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::Format;
@@ -209,6 +209,10 @@ pub(super) struct Mark {
     /// cut before any of it was sent brings along what its last message asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) recalled: Vec<Recalled>,
+    /// What the user said in messages before `from`; none in marks of a time when summaries alone said it. Erasing a
+    /// message erases its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) words: Option<UserWords>,
     /// The shorter forms of results from `from` on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shortened: Vec<(u64, u32, String)>,

@@ -128,7 +128,7 @@ pub(super) fn newest(all: Vec<Instruction>) -> Vec<Instruction> {
     kept
 }
 
-fn is_erased(object: &ObjectDocument) -> bool {
+pub(super) fn is_erased(object: &ObjectDocument) -> bool {
     // What was erased held at no time.
     object.valid_until == Some(Instant::from_micros(0))
 }
@@ -280,6 +280,6 @@ fn is_systems(object: &ObjectDocument) -> bool {
 }
 
 /// Returns whether it is words of the user, and nothing that a tool returned.
-fn is_users(object: &ObjectDocument) -> bool {
+pub(super) fn is_users(object: &ObjectDocument) -> bool {
     object.object_type == Some(ObjectType::Turn) && object.role.unwrap_or(Role::User) == Role::User
 }

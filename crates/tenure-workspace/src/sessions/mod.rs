@@ -24,6 +24,7 @@ mod recall;
 mod rehydrate;
 mod remake;
 mod turn;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -31,7 +32,7 @@ use std::sync::Mutex;
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
 use tenure::object::{MessageStatus, ObjectId, clip};
-use tenure::session::{Checkpoint, Forecast, Frontier};
+use tenure::session::{Checkpoint, Forecast, Frontier, UserWords};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, ObjectDocument, Target, World};
@@ -228,6 +229,7 @@ impl Session {
                 names_no_tool: false,
                 names_tool: None,
                 recalled: Vec::new(),
+                words: Some(UserWords::default()),
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,
                 standing: Some(Vec::new()),

@@ -217,7 +217,10 @@ impl Session {
             .messages
             .iter()
             .chain(&self.opening.server_tools);
-        let shorter = self.shortened.values().chain(before).map(String::len);
+        let words = self.mark.words.iter().flat_map(|words| &words.stand);
+        let words = words.map(|words| &words.text);
+        let shorter = self.shortened.values().chain(before).chain(words);
+        let shorter = shorter.map(String::len);
         let served = self.served.iter().map(|(_, served)| {
             let tail = served.tail.iter().chain(&served.late);
             let tail: usize = tail.map(String::len).sum();

@@ -208,6 +208,7 @@ impl Session {
             .into_iter()
             .map(|(place, ..)| place)
             .collect();
+        let whole = self.said_whole(how)?;
         let others = self.turns.iter().filter(|turn| turn.number != last);
         let said: Vec<(u64, Speaker, String)> = others
             .flat_map(|turn| (0u32..).zip(turn.words()))
@@ -217,6 +218,7 @@ impl Session {
             .map(|(_, said)| said)
             .chain(self.left()?)
             .filter(|(turn, ..)| *turn != last)
+            .filter(|(turn, speaker, text)| !whole.needs_no_passage(*turn, *speaker, text))
             .collect();
         let pages = said.iter().map(|(_, speaker, text)| Page {
             speaker: speaker.term(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure::Error;
 use tenure::condense::turns::{Speaker, Standing, corrections};
 use tenure::object::ToolCall;
-use tenure::session::{Checkpoint, Frontier, Said, Shown, Summarizing};
+use tenure::session::{Checkpoint, Frontier, Said, Shown, Summarizing, UserWords};
 
 use super::draft_inputs::{DraftInputs, Shortened};
 use super::entry::Entry;
@@ -29,25 +29,36 @@ struct Remaking<'r> {
 }
 
 impl Session {
-    /// Calls `make` with the way in which summaries are made where the turns from `start` on stay as they are shown, and with
-    /// what keeps a summary in the log and gives its number.
-    pub(super) fn summarizing<T>(
+    /// What the model reads where the turns from `start` on stay as they are shown, with this request before them and these
+    /// words of the user.
+    pub(super) fn stays(
         &self,
         start: usize,
+        request: Option<&Turn>,
+        (shortened, words): (&Shortened, &UserWords),
+    ) -> Shown {
+        let stays = request.into_iter().chain(&self.turns[start..]);
+        let stays = stays.flat_map(|turn| turn.stands_as(shortened));
+        let quoted = words.stand.iter().map(|words| words.text.as_str());
+        Shown::of(stays.chain(quoted))
+    }
+
+    /// Calls `make` with the way in which summaries are made where the model reads this anyway, and with what keeps a summary
+    /// in the log and gives its number.
+    pub(super) fn summarizing<T>(
+        &self,
+        shown: &Shown,
         how: &DraftInputs<'_>,
-        shortened: &Shortened,
         entries: &mut Vec<Entry>,
         make: impl FnOnce(&Summarizing<'_>, &mut Keep<'_>) -> T,
     ) -> T {
-        let stays = self.turns[start..].iter();
-        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
         let count = |text: &str| how.world.tokenizer().count(text);
         let summarizing = Summarizing {
             policy: how.policy,
             task: how.task,
             count: &count,
             at: self.latest,
-            shown: &shown,
+            shown,
         };
         let base = self.last;
         let mut keep = |checkpoint: &Checkpoint| {
@@ -72,16 +83,16 @@ impl Session {
             .collect();
         let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
         let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
-        Checkpoint::of_turns(&said, from, summarizing)
+        let media = turns.iter().map(Turn::media).sum();
+        Checkpoint::of_turns(&said, from, summarizing).map(|made| Checkpoint { media, ..made })
     }
 
     /// Makes those summaries anew that speak of messages whose judgement has changed since, of the turns as they are judged
     /// now. Summaries of summaries keep what has not changed.
     pub(super) fn remake(
         &self,
-        start: usize,
+        shown: &Shown,
         how: &DraftInputs<'_>,
-        shortened: &Shortened,
         frontier: &mut Frontier,
         entries: &mut Vec<Entry>,
     ) -> Result<(), Error> {
@@ -89,7 +100,7 @@ impl Session {
         if rejudged.is_empty() {
             return Ok(());
         }
-        self.summarizing(start, how, shortened, entries, |summarizing, keep| {
+        self.summarizing(shown, how, entries, |summarizing, keep| {
             let remaking = Remaking {
                 session: self,
                 how,
@@ -164,6 +175,7 @@ impl Remaking<'_> {
         let mut made = made.unwrap_or_else(|| Checkpoint {
             turns: 0,
             from: 0,
+            media: 0,
             of: Vec::new(),
             kept: Vec::new(),
             said: Vec::new(),

@@ -29,6 +29,8 @@ pub(crate) struct Turn {
     pub(super) tokens: Priced,
     /// The blocks that a client put into it, each with its part.
     pub(super) blocks: OnceLock<Vec<(u32, ClientBlock)>>,
+    /// The number of pictures, documents and recordings in it.
+    media: OnceLock<u64>,
     /// The same message without its reasoning, where it has any.
     bare: OnceLock<Option<Box<Turn>>>,
 }
@@ -92,8 +94,19 @@ impl Turn {
             sealed: Mutex::default(),
             tokens: Priced::default(),
             blocks: OnceLock::new(),
+            media: OnceLock::new(),
             bare: OnceLock::new(),
         }
+    }
+
+    /// The number of pictures, documents and recordings in it.
+    pub(super) fn media(&self) -> u64 {
+        *self.media.get_or_init(|| {
+            let objects = self.entry.objects.iter();
+            let wires = objects.filter_map(|object| object.wire.as_ref());
+            let wires = wires.filter(|_| !self.entry.opaque.is_empty());
+            wires.map(|wire| u64::from(wire.media())).sum()
+        })
     }
 
     /// The message without its reasoning.
@@ -203,23 +216,24 @@ impl Turn {
         }
     }
 
-    /// The cost of the turn, about: never less than that of its texts.
+    /// The cost of the turn, about, as a compile counts it: never less than that of its texts.
     pub(super) fn cost(&self, world: &World) -> u64 {
         let count = || {
             let objects = self.entry.objects.iter();
             let each = objects.map(|object| {
-                let unread = object
+                let wire = object
                     .wire
                     .as_ref()
-                    .and_then(|wire| wire.message.as_deref());
-                let unread = unread.filter(|_| !self.entry.opaque.is_empty());
+                    .filter(|_| !self.entry.opaque.is_empty());
+                let besides = wire.map_or(0, |wire| world.price_besides(wire));
                 let calls = object.tool_calls.iter();
                 let calls = calls.map(|call| {
                     u64::from(world.price(&call.name))
                         + u64::from(world.price(&call.arguments.to_string()))
                         + AROUND
                 });
-                u64::from(world.price(unread.unwrap_or(&object.content)))
+                u64::from(world.price(&object.content))
+                    + u64::from(besides)
                     + calls.sum::<u64>()
                     + AROUND
             });

@@ -7,7 +7,7 @@ use super::{CacheZone, Sent};
 use crate::base::tokenizer::CountKind;
 use crate::compile::envelope::{Envelope, Item};
 use crate::object::section::{Section, Zone};
-use crate::write::frame::image_tokens;
+use crate::provider::wire::Packed;
 use crate::write::span::Span;
 use crate::write::world::World;
 
@@ -69,11 +69,11 @@ pub(super) fn uncounted(world: &World, sent: &Sent<'_>) -> Weighed {
 fn own(world: &World, body: &Body<'_>) -> Vec<u32> {
     let chat = world.model().chat;
     let cost = |block: &Block<'_>| match (&block.said, block.kind) {
-        (_, Kind::Image) => image_tokens(world),
+        (_, Kind::Image) => world.price_packed(&Packed::of_picture(&block.bare())),
         (Content::Text { text, .. }, _) => world.price(text),
         (_, Kind::Call) => world.price(&block.bare()).saturating_add(chat.per_call),
         (_, Kind::Tool) => world.price(&block.bare()).saturating_add(chat.per_tool),
-        _ => world.price(&block.bare()),
+        _ => world.price_json(&block.bare()),
     };
     body.blocks.iter().map(cost).collect()
 }

@@ -618,6 +618,32 @@ pub(crate) fn read(
     found
 }
 
+/// Beginnings of short words that only ask for what comes next.
+#[rustfmt::skip]
+const GOES_ON: [&str; 14] = [
+    "and now", "carry on", "continue", "go ahead", "go on", "good", "great", "keep going", "next", "ok", "okay",
+    "please continue", "please go on", "proceed",
+];
+/// Longer words ask for something besides, in bytes.
+const FILLER: usize = 48;
+
+/// Returns whether words only acknowledge or ask to go on, so that they answer no question.
+///
+/// ```
+/// use tenure::condense::turns::is_filler;
+/// assert!(is_filler("Go on with the next part.") && is_filler("ok") && is_filler("Thanks!"));
+/// assert!(!is_filler("Write it in Danish.") && !is_filler("Good Hope is the name of the ship that sank in 1852."));
+/// ```
+pub fn is_filler(text: &str) -> bool {
+    let text = text.trim();
+    let lower = text.to_lowercase();
+    let begins = |words: &&str| {
+        let rest = lower.strip_prefix(*words);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    text.len() <= FILLER && (GOES_ON.iter().any(begins) || acknowledges(text))
+}
+
 /// The sentences of a turn of the user in which the user corrects what was said before.
 ///
 /// ```

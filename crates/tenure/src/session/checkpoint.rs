@@ -72,6 +72,9 @@ pub struct Checkpoint {
     pub turns: u64,
     /// The tokens of these turns.
     pub from: u64,
+    /// The number of pictures, documents and recordings in these turns: a summary says nothing of what they show.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub media: u64,
     /// The checkpoints that it was made of, by their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<u64>,
@@ -145,6 +148,7 @@ impl Checkpoint {
             last,
             turns: count_turns(said.iter().map(|said| said.turn)),
             from,
+            media: 0,
             of: Vec::new(),
             replaces: None,
             kept,
@@ -171,6 +175,7 @@ impl Checkpoint {
             last: last.1.last,
             turns: each().map(|child| child.turns).sum(),
             from: each().map(|child| child.from).sum(),
+            media: each().map(|child| child.media).sum(),
             of: children.iter().map(|(number, _)| *number).collect(),
             replaces: None,
             kept: each().flat_map(|child| child.kept.clone()).collect(),
@@ -260,6 +265,9 @@ impl Checkpoint {
             "Summary of turns {} to {} ({} turns, {} tokens",
             self.first, self.last, self.turns, self.from
         );
+        if self.media > 0 {
+            text.push_str(&format!(", pictures and files left out: {}", self.media));
+        }
         if let Some(ratio) = self.compression_ratio {
             text.push_str(&format!("; compression_ratio {ratio}"));
         }

@@ -5,7 +5,8 @@
 //! high-water mark the epoch ends: the oldest groups leave ([`leaving`]) down to the low-water mark, in one
 //! batch, and a [`Checkpoint`] stands for each block of them. Checkpoints are summarised in turn
 //! ([`Frontier`]), so that a request holds O(log N) of them. Nothing here forgets anything: a checkpoint
-//! names its turns, and who keeps the session gives them back.
+//! names its turns, and who keeps the session gives them back. What a person typed stands whole
+//! within a share of its own ([`UserWords`]).
 
 mod broken;
 mod checkpoint;
@@ -15,6 +16,7 @@ mod result;
 mod shown;
 mod stale;
 mod window;
+mod words;
 mod worth;
 
 pub use crate::input::policy::SessionPolicy;
@@ -25,4 +27,5 @@ pub use frontier::Frontier;
 pub use shown::Shown;
 pub use stale::{Step, Superseded, superseded};
 pub use window::{Group, Limit, learned_limit, learned_window, leaving};
+pub use words::{Cut, UserWords, UserWordsKept, Words};
 pub use worth::Worth;

@@ -32,7 +32,6 @@ use crate::write::piece::{Mechanism, Piece, Seam};
 use crate::write::render::chat;
 use crate::write::world::World;
 
-pub(crate) use self::message::image_tokens;
 pub(crate) use self::task::task_state;
 
 use self::message::{message, told};

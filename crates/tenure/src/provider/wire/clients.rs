@@ -52,7 +52,11 @@ struct Form {
     #[serde(default)]
     tag: Option<String>,
     #[serde(default)]
+    closes: Option<String>,
+    #[serde(default)]
     heading: Option<String>,
+    #[serde(default)]
+    line: bool,
     #[serde(default)]
     says: Vec<String>,
     #[serde(default)]
@@ -64,6 +68,14 @@ struct Form {
 
 fn yes() -> bool {
     true
+}
+
+impl Form {
+    /// The tags that open and close it, where it has any.
+    fn tags(&self) -> Option<(&str, &str)> {
+        let open = self.tag.as_deref()?;
+        Some((open, self.closes.as_deref().unwrap_or(open)))
+    }
 }
 
 /// A message that a client sends again with each request, with the model's answer to it, which the client writes, too.
@@ -126,8 +138,8 @@ fn forms() -> &'static [Form] {
 /// assert_eq!(&said[blocks[0].bytes.end..], "Fix the build.");
 /// ```
 pub fn client_blocks(text: &str) -> Vec<ClientBlock> {
-    let may_hold = |form: &Form| match (&form.tag, &form.heading) {
-        (Some(tag), _) => text.contains(&format!("</{tag}>")),
+    let may_hold = |form: &Form| match (form.tags(), &form.heading) {
+        (Some((_, close)), _) => text.contains(&format!("</{close}>")),
         (None, Some(heading)) => text.contains(heading.as_str()),
         (None, None) => false,
     };
@@ -136,13 +148,10 @@ pub fn client_blocks(text: &str) -> Vec<ClientBlock> {
         return Vec::new();
     }
     let lines = Lines::of(text);
-    let tags: BTreeSet<&str> = forms
-        .iter()
-        .filter_map(|form| form.tag.as_deref())
-        .collect();
-    let ends: Vec<(&str, Vec<Option<usize>>)> = tags
+    let tags: BTreeSet<Tags<'_>> = forms.iter().filter_map(|form| form.tags()).collect();
+    let ends: Vec<(Tags<'_>, Vec<Option<usize>>)> = tags
         .into_iter()
-        .map(|tag| (tag, lines.ends_of(tag)))
+        .map(|tags| (tags, lines.ends_of(tags)))
         .collect();
     let mut found = Vec::new();
     let mut at = 0;
@@ -191,6 +200,9 @@ fn name(line: &str) -> &str {
     &line[..end]
 }
 
+/// The tags that open and close a block.
+type Tags<'f> = (&'f str, &'f str);
+
 /// The lines of a text, each with its place.
 struct Lines<'t>(Vec<(usize, &'t str)>);
 
@@ -215,9 +227,9 @@ impl<'t> Lines<'t> {
         start..end
     }
 
-    /// For each line that begins with `<tag>` the line where its element ends, if it does.
-    fn ends_of(&self, tag: &str) -> Vec<Option<usize>> {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    /// For each line that begins with `<open>` the line where its block ends, if it does.
+    fn ends_of(&self, (open, close): Tags<'_>) -> Vec<Option<usize>> {
+        let (open, close) = (format!("<{open}>"), format!("</{close}>"));
         let mut ends = vec![None; self.0.len()];
         let mut opened = Vec::new();
         for at in 0..self.0.len() {
@@ -236,15 +248,24 @@ impl<'t> Lines<'t> {
     }
 
     /// The last line of a block of this form that would begin at this line.
-    fn end_of(&self, form: &Form, at: usize, ends: &[(&str, Vec<Option<usize>>)]) -> Option<usize> {
+    fn end_of(
+        &self,
+        form: &Form,
+        at: usize,
+        ends: &[(Tags<'_>, Vec<Option<usize>>)],
+    ) -> Option<usize> {
         let headed = |heading: &String| self.line(at).starts_with(heading.as_str());
         if !form.heading.as_ref().is_none_or(headed) {
             return None;
         }
-        let Some(tag) = &form.tag else {
-            return self.0.len().checked_sub(1);
+        let Some(tags) = form.tags() else {
+            return if form.line {
+                Some(at)
+            } else {
+                self.0.len().checked_sub(1)
+            };
         };
-        let (_, ends) = ends.iter().find(|(known, _)| known == tag)?;
+        let (_, ends) = ends.iter().find(|(known, _)| *known == tags)?;
         let last = at + form.heading.as_ref().map_or(0, |_| FIRST - 1);
         let mut ends = ends.iter().take(last + 1).skip(at);
         ends.find_map(|end| *end)
@@ -298,6 +319,7 @@ mod tests {
         for form in forms() {
             assert!(form.tag.is_some() || form.heading.is_some(), "{form:?}");
             assert!(form.seen.starts_with("20") && !form.version.is_empty());
+            assert!(form.line <= form.tag.is_none() && form.closes.is_some() <= form.tag.is_some());
         }
         for form in &file().renewed {
             assert!(!form.says.is_empty() && !form.answers.is_empty());
@@ -346,6 +368,13 @@ mod tests {
                 "remark",
                 "",
             ),
+            ("<command-name>/ship</command-name>", "command_name", ""),
+            (
+                "<bash-stdout>On\nelm</bash-stdout><bash-stderr></bash-stderr>",
+                "command_output",
+                "",
+            ),
+            ("<bash-stdout>On elm</bash-stdout>", "command_output", ""),
         ];
         for (block, kind, source) in cases {
             assert_eq!(found(block), [(kind, source.to_owned(), block)]);

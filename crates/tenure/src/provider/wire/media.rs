@@ -59,6 +59,11 @@ impl Media {
         }
     }
 
+    /// Returns whether it is bytes or an address, and no text of its own. A picture never is text.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.kind == "image" || !matches!(self.source, Source::Own)
+    }
+
     /// A URL of it, if it has one or can hold it.
     pub(crate) fn url(&self) -> Option<String> {
         match &self.source {

@@ -1,6 +1,7 @@
 //! The message of a wire object, and the check that the object still says what its message says.
 
 use super::namer::stands_for;
+use super::packed::Packed;
 use super::parsed::{Parsed, Part};
 use super::read::parse_one;
 use super::{Wire, marks, tools};
@@ -117,7 +118,8 @@ pub(crate) struct Outgoing {
     pub(crate) texts: Vec<(Digest, Option<String>)>,
     /// The JSON of what the parts' texts do not cover.
     pub(crate) unread: String,
-    pub(crate) images: u32,
+    /// The parts of it that are no text.
+    pub(crate) packed: Packed,
     pub(crate) joints: u32,
     /// True if it offers tools from here on, or takes some away.
     pub(crate) changes_tools: bool,
@@ -126,7 +128,10 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Returns whether parts and their texts are all that it says, so that it can be written anew.
     pub(crate) fn is_plain(&self) -> bool {
-        self.unread.is_empty() && self.images == 0 && self.joints == 0 && !self.changes_tools
+        self.unread.is_empty()
+            && self.packed.media() == 0
+            && self.joints == 0
+            && !self.changes_tools
     }
 }
 
@@ -157,10 +162,24 @@ pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
         role,
         texts: parsed.parts.iter().map(text).collect(),
         unread: parsed.unread,
-        images: parsed.images,
+        packed: parsed.packed,
         joints: parsed.joints,
         changes_tools,
     })
+}
+
+/// Returns the rest of a message besides the texts and calls of its parts: as JSON that is text, and packed; none where
+/// there is no message.
+pub(crate) fn besides(wire: &Wire) -> Option<(String, Packed)> {
+    let parsed = parse_one(wire.format, wire.message.as_deref()?).ok()?;
+    Some((parsed.unread, parsed.packed))
+}
+
+impl Wire {
+    /// The number of pictures, documents and recordings in its message.
+    pub fn media(&self) -> u32 {
+        besides(self).map_or(0, |(_, packed)| packed.media())
+    }
 }
 
 /// The JSON of a tool as its provider takes it, less the marks of a cache.

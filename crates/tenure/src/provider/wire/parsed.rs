@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::call_ids::IdRule;
 use super::json::JsonPath;
 use super::media::Media;
+use super::packed::Packed;
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
 
@@ -23,8 +24,8 @@ pub(crate) struct Parsed {
     pub(crate) opaque: Vec<String>,
     /// The JSON of what is kept unread: what the parts' texts do not cover.
     pub(crate) unread: String,
-    /// The number of images that are kept unread.
-    pub(crate) images: u32,
+    /// The parts of it that are no text and are not in `unread`.
+    pub(crate) packed: Packed,
     /// The number of lines that the texts join and that stand apart in the message.
     pub(crate) joints: u32,
     /// The rules that the message breaks by itself.
@@ -102,16 +103,20 @@ impl Parsed {
         if !self.unread.is_empty() {
             self.unread.push('\n');
         }
-        self.unread.push_str(json.get());
+        match self.packed.readable(json.get()) {
+            Some(text) => self.unread.push_str(&text),
+            None => self.unread.push_str(json.get()),
+        }
     }
 
-    /// Keeps media unread. An image costs what images cost, whatever its JSON is.
+    /// Keeps media unread. They cost what they are, however long their JSON is.
     pub(crate) fn keep_media(&mut self, kind: &str, media: Option<&Media>, json: &RawValue) {
-        if media.is_some_and(|media| media.kind == "image") {
-            self.opaque.push(kind.to_owned());
-            self.images += 1;
-        } else {
-            self.keep(kind, json);
+        match media {
+            Some(media) if media.is_packed() => {
+                self.opaque.push(kind.to_owned());
+                self.packed.add(media);
+            }
+            _ => self.keep(kind, json),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::object::section::Section;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role};
 use crate::provider::target::Target;
 use crate::provider::template::{ChatTemplate, Marks};
-use crate::provider::wire::{self, Outgoing};
+use crate::provider::wire::{self, Outgoing, Packed};
 use crate::write::imitation::{self, Signs};
 use crate::write::piece::{Mechanism, Piece};
 use crate::write::render;
@@ -198,25 +198,41 @@ fn raw(revision: &Revision, target: Target) -> Option<Outgoing> {
     revision.wire().filter(own).and_then(wire::outgoing)
 }
 
-/// At most what an image costs, whose size is not known.
-pub(crate) fn image_tokens(world: &World) -> u32 {
-    const MAX_SIDE: u32 = 8_000;
-    const UNKNOWN: u32 = 5_000;
-    let image = world.model().image;
-    image.map_or(UNKNOWN, |image| image.tokens(MAX_SIDE, MAX_SIDE))
+impl World {
+    /// Returns at most what pictures, documents, sound and what is sealed cost.
+    pub fn price_packed(&self, packed: &Packed) -> u32 {
+        packed.tokens(self.model().image)
+    }
+
+    /// Returns at most what the message of a wire object costs besides the texts and calls of its parts. What a compile
+    /// counts is this, too.
+    pub fn price_besides(&self, wire: &Wire) -> u32 {
+        let Some((text, packed)) = wire::besides(wire) else {
+            return 0;
+        };
+        self.price_unread(&text)
+            .saturating_add(self.price_packed(&packed))
+    }
+
+    /// Returns at most what a JSON costs, of which a part may be packed.
+    pub(crate) fn price_json(&self, json: &str) -> u32 {
+        let mut packed = Packed::default();
+        let text = packed.readable(json);
+        self.price(text.as_deref().unwrap_or(json))
+            .saturating_add(self.price_packed(&packed))
+    }
+
+    fn price_unread(&self, json: &str) -> u32 {
+        if json.is_empty() { 0 } else { self.price(json) }
+    }
 }
 
 /// At most what a message costs besides the texts and calls of its parts, and whether that is
-/// anything. An image costs what the largest costs that the model takes in whole.
+/// anything.
 fn unread(world: &World, raw: &Outgoing) -> (u32, bool) {
-    let image = image_tokens(world);
-    let text = if raw.unread.is_empty() {
-        0
-    } else {
-        world.price(&raw.unread)
-    };
-    let more = text
-        .saturating_add(image.saturating_mul(raw.images))
+    let more = world
+        .price_unread(&raw.unread)
+        .saturating_add(world.price_packed(&raw.packed))
         .saturating_add(raw.joints);
     (more, more > 0)
 }
