@@ -245,8 +245,8 @@ impl Workspace {
         }
         let mut tries = 0;
         let (outcome, gathered, facts, handoff) = loop {
-            // What was served behind the last message is this request, asked again: it says the same.
-            let answered = session.last_turn();
+            // What was served behind the last message that stands is this request, asked again: it says the same.
+            let answered = session.turns.last().map_or(0, |turn| turn.number);
             let mut before = session.served.iter().filter(|(at, _)| *at < answered);
             let told = before.any(|(at, served)| {
                 let stands = served.late.is_empty() || !session.late(*at, served).is_empty();
