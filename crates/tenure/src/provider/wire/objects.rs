@@ -129,7 +129,7 @@ impl Outgoing {
     /// Returns whether parts and their texts are all that it says, so that it can be written anew.
     pub(crate) fn is_plain(&self) -> bool {
         self.unread.is_empty()
-            && self.packed.media() == 0
+            && self.packed == Packed::default()
             && self.joints == 0
             && !self.changes_tools
     }
