@@ -571,12 +571,24 @@ impl Trust {
     }
 }
 
+/// Has Git pass a folder by: an agent that adds all files would commit whole conversations.
+fn keep_out_of_git(folder: &Path) -> io::Result<()> {
+    match put(&folder.join(".gitignore"), b"*\n", Over::Nothing) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        written => written,
+    }
+}
+
 /// Makes the folder in which a thing is to be, and refuses a place where others could put another one.
 fn make_way(thing: &Thing) -> Result<(), Error> {
     let folder = thing.base.join(thing.kind.steps()[0]);
     let mut flaws = way::above(&thing.base);
     if flaws.is_empty() {
+        let is_new = folder.symlink_metadata().is_err();
         make_folder(&folder, false).map_err(|error| unwritten(&folder, &error))?;
+        if is_new {
+            keep_out_of_git(&folder).map_err(|error| unwritten(&folder, &error))?;
+        }
         let there = thing.open()?;
         let there = match there {
             // Whoever began to make it was stopped.
