@@ -720,3 +720,28 @@ fn an_index_that_came_with_a_clone_is_refused_and_made_anew() {
     bench.ok(&["index", "docs"]);
     bench.ok(&["index", "status"]);
 }
+
+#[test]
+fn what_is_made_in_a_project_stays_out_of_git() {
+    let bench = maker();
+    let git = |args: &[&str]| {
+        let done = Command::new("git")
+            .args(["-c", "init.defaultBranch=main"])
+            .args(args)
+            .current_dir(bench.folder.path())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    let added = git(&["ls-files"]);
+    assert!(added.contains("docs/norms.md"), "{added}");
+    assert!(!added.contains(".tenure"), "{added}");
+    assert!(path(&bench, ".tenure/store.db").is_file());
+    // Whoever wants it otherwise says so once.
+    fs::remove_file(path(&bench, ".tenure/.gitignore")).unwrap();
+    bench.ok(&["store", "put", "order.jsonl"]);
+    assert!(!path(&bench, ".tenure/.gitignore").exists());
+}

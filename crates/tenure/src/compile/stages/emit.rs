@@ -389,7 +389,7 @@ fn write(
             written.applied = body.applied().clone();
             written.changes_tools = body.changes_tools();
             if !request.dry_run {
-                written.payload = Some(as_body(body, world, &ordered.room, request.target)?);
+                written.payload = Some(as_body(*body, world, &ordered.room, request.target)?);
             }
         }
         (Writer::Text(text), _) => written.payload = Some(Payload::Text(text)),
@@ -510,7 +510,7 @@ enum Writer<'o> {
     /// Prices only.
     Dry,
     Text(String),
-    Chat(chat::Body<'o>),
+    Chat(Box<chat::Body<'o>>),
 }
 
 impl<'o> Writer<'o> {
@@ -519,7 +519,11 @@ impl<'o> Writer<'o> {
         // keeps to, a dry run says, too.
         let is_dry = request.dry_run && world.tokenizer().is_additive();
         match (request.target.is_chat(), is_dry) {
-            (true, _) => Writer::Chat(chat::Body::new(request.target, world.model(), speaks)),
+            (true, _) => Writer::Chat(Box::new(chat::Body::new(
+                request.target,
+                world.model(),
+                speaks,
+            ))),
             (false, true) => Writer::Dry,
             (false, false) => Writer::Text(String::with_capacity(bytes)),
         }
