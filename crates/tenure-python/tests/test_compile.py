@@ -107,6 +107,24 @@ def test_what_the_user_asked_last_stands_or_the_compile_fails(workspace: tenure.
         workspace.compile(messages=[*before, asked], budget=300)
 
 
+def test_calls_that_were_broken_off_stop_nothing(workspace: tenure.Workspace) -> None:
+    tool = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
+    calls = [
+        {"id": key, "type": "function", "function": {"name": "read", "arguments": arguments}}
+        for key, arguments in (("functions.read:0", "{}"), ("call|fc_1", '{"path": "a'))
+    ]
+    said = [
+        {"role": "user", "content": "Read the manual."},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "call|fc_1", "content": "Valve 3 opens at 2 bar."},
+        {"role": "user", "content": "Are you there?"},
+    ]
+    compiled = workspace.compile(messages=said, tools=[tool], budget=2000)
+    assert "[no result: broken off]" in compiled.text
+    assert "opens at 2 bar" in compiled.text
+    assert workspace.check(compiled.request) == []
+
+
 def test_why_something_is_out(workspace: tenure.Workspace) -> None:
     notes = ["The pressure of valve 3 is 2 bar.", "Cakes need eggs."]
     compiled = workspace.compile("What is the pressure of valve 3?", documents=notes, budget=2000)

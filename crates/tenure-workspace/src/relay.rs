@@ -35,6 +35,7 @@ use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format, Renewed};
 use tenure::{
     Candidates, Compiled, Digest, Error, Payload, Policy, Principal, Request, Target, World,
+    conform,
 };
 use tenure_store::Tenant;
 
@@ -273,6 +274,14 @@ struct FoundSession {
     chain: Digest,
 }
 
+/// Returns whether the rules of the provider, read on their own, say so, too, of a call without its result or a result
+/// without its call: of a kind of call that is not known, only they do.
+fn breaks_pairs(asked: &Relaying<'_>) -> Result<bool, Error> {
+    let broken = conform::check(asked.format, asked.body, None)?;
+    let pairs = ["call_without_result", "result_without_call"];
+    Ok(broken.iter().any(|found| pairs.contains(&&*found.rule)))
+}
+
 impl Relay {
     /// Returns a relay that holds sessions in about this many bytes.
     pub fn holding(bytes: usize) -> Relay {
@@ -497,6 +506,8 @@ impl Relay {
         let goes_on = session.is_cut() || beside.is_some() && session.is_served();
         // What is judged does not go on, however often its client sends it.
         let goes_on = goes_on || session.leaves_out();
+        // The provider would refuse it.
+        let goes_on = goes_on || session.is_broken(asked.format.into()) && breaks_pairs(asked)?;
         let fits = whole <= u64::from(budget.tokens.unwrap_or(0));
         if !goes_on && fits && stands.is_none() && !gates {
             relayed.body = answer.lower(asked.body)?;

@@ -969,3 +969,40 @@ fn what_is_saved_and_added_is_what_the_bodies_differ_by() {
     }
     assert!(cut > 3, "{cut}");
 }
+
+#[test]
+fn a_call_that_was_broken_off_is_mended_before_the_provider_sees_it() {
+    let bench = Bench::new(60_000);
+    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": "{}" } });
+    let user = |said: &str| json!({ "role": "user", "content": said });
+    let result =
+        |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": "Pump 4 runs." });
+    let called =
+        json!({ "role": "assistant", "content": null, "tool_calls": [call("a"), call("b")] });
+    let mut messages = vec![user("Look at the pumps."), called, result("b")];
+    let mut before: Option<String> = None;
+    for said in ["Are you there?", "And now?"] {
+        for end in [messages.len(), messages.len() + 1] {
+            messages.truncate(end);
+            if end == messages.len() + 1 {
+                messages.push(user(said));
+            }
+            let body = bench.relay(&request(&messages), "key").body.unwrap();
+            assert_eq!(conform::check(Format::OpenAiChat, &body, None).unwrap(), []);
+            assert_eq!(body.matches("[no result: broken off]").count(), 1, "{body}");
+            // What was sent stays.
+            let sent = body.split_once("], \"temperature\"").unwrap().0.to_owned();
+            if let Some(before) = before.replace(sent.clone()) {
+                assert!(sent.starts_with(&before), "{before}\n{sent}");
+            }
+        }
+        messages.push(json!({ "role": "assistant", "content": "Yes." }));
+    }
+    // What is whole goes on as it came.
+    let whole = [
+        user("Look."),
+        json!({ "role": "assistant", "content": null, "tool_calls": [call("a")] }),
+        result("a"),
+    ];
+    assert_eq!(bench.relay(&request(&whole), "other").body, None);
+}

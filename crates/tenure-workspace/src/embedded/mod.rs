@@ -4,6 +4,7 @@
 pub mod registries;
 pub mod store;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +30,7 @@ use crate::gates::GateReport;
 use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
-use crate::sessions::{Brought, Session, read_messages};
+use crate::sessions::{Brought, Session, read_messages, whole_calls};
 use crate::transcripts::MessageForm;
 use crate::trust::Trust;
 use crate::workspace::Workspace;
@@ -353,20 +354,22 @@ impl Embedded {
             .or_else(|| Format::detect(json));
         let conversation = read(format.unwrap_or(Format::OpenAiChat), json)
             .map_err(|error| error.or_at("messages", None))?;
-        let conversation = conversation.received(self.workspace.clock().second());
+        let now = self.workspace.clock().second();
+        let conversation = conversation.received(now);
         says(request, last_words(&conversation));
         let instructions = conversation.instructions.iter();
         let instructions = instructions.flat_map(|entry| &entry.objects);
         let turns: Vec<&ObjectDocument> = conversation.objects().collect();
+        let turns = whole_calls(&turns, request.target, now);
         // What the user asked last, and what came of it since, stands or the compile fails.
         let asked = turns.iter().rposition(|turn| turn.role == Some(Role::User));
         let turns = turns.into_iter().enumerate();
         let turns = turns.map(|(at, turn)| (turn, asked.is_some_and(|asked| at >= asked)));
-        let all = instructions.chain(&conversation.tools);
+        let all = instructions.chain(&conversation.tools).map(Cow::Borrowed);
         let all = all.map(|document| (document, false)).chain(turns);
         let mut sealer = Sealer::default();
         let sealed = all.map(|(document, stands)| {
-            let mut document = document.clone();
+            let mut document = document.into_owned();
             if stands {
                 document.removable = Some(false);
             }

@@ -1,12 +1,13 @@
 //! What is put into a draft whose calls were broken off: providers refuse a call without its result, and a result without
 //! its call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tenure::object::{ObjectType, Provenance, Role, ToolCall};
 use tenure::session::{Mended, Step, mended};
 use tenure::time::Instant;
-use tenure::{ContextObject, Error, ObjectDocument, Unfetched};
+use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched};
 
 use super::Session;
 use super::draft::Draft;
@@ -22,6 +23,13 @@ const NO_CALL: &str = "[the call of this result is not kept]";
 const UNKNOWN: &str = "unknown";
 
 impl Session {
+    /// Returns whether a call has no result, or a result no call.
+    pub(crate) fn is_broken(&self, target: Target) -> bool {
+        let objects = self.turns.iter().flat_map(|turn| &turn.entry.objects);
+        let steps: Vec<Step<'_>> = objects.map(said).collect();
+        mended(&steps, target.pairs_by_id()).is_some()
+    }
+
     /// Mends the calls of a draft, and says in its `unfetched` what was missing.
     pub(super) fn mend(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
         let objects = std::mem::take(&mut draft.objects);
@@ -30,21 +38,14 @@ impl Session {
             draft.objects = objects;
             return Ok(());
         };
-        let (mut broken, mut lost) = (0, 0);
+        let mut made = 0;
         for place in places {
             match place {
                 Mended::Step(at) => draft.objects.push(Arc::clone(&objects[at])),
                 Mended::NoResult { step, call } => {
-                    broken += 1;
                     let caller = objects[step].name();
-                    let mut document =
-                        ObjectDocument::named(format!("{caller} no result {broken}"), NO_RESULT);
-                    document.object_type = Some(ObjectType::ToolResult);
-                    document.tool_call_id = Some(call.id.clone());
-                    document.provenance = Some(Provenance {
-                        retrieved_at: Some(self.said_at(caller)),
-                        ..Provenance::default()
-                    });
+                    made += 1;
+                    let document = no_result((caller, made), call, self.said_at(caller));
                     self.add(document, how, draft)?;
                     draft.unfetched.push(Unfetched::new(
                         format!("the result of `{}` that {caller} called", call.name),
@@ -52,18 +53,10 @@ impl Session {
                     ));
                 }
                 Mended::NoCall { step, tool } => {
-                    lost += 1;
                     let result = &objects[step];
-                    let id = result.revision().tool_call_id().unwrap_or_default();
-                    let mut document =
-                        ObjectDocument::named(format!("{} no call {lost}", result.name()), NO_CALL);
-                    document.object_type = Some(ObjectType::Turn);
-                    document.role = Some(Role::Assistant);
-                    document.tool_calls = vec![ToolCall {
-                        id: id.to_owned(),
-                        name: tool.unwrap_or(UNKNOWN).to_owned(),
-                        arguments: serde_json::Value::Null,
-                    }];
+                    made += 1;
+                    let id = result.revision().tool_call_id();
+                    let document = no_call((result.name(), made), id, tool);
                     self.add(document, how, draft)?;
                     draft.unfetched.push(Unfetched::new(
                         format!("the call that {} answers", result.name()),
@@ -84,6 +77,68 @@ impl Session {
             .find(|turn| turn.entry.objects.iter().any(holds));
         let message = turn.and_then(|turn| self.message(turn.number).ok());
         message.map_or(Instant::from_micros(0), |message| message.at)
+    }
+}
+
+/// Mends the calls of a conversation that came at this instant.
+pub(crate) fn whole_calls<'d>(
+    turns: &[&'d ObjectDocument],
+    target: Target,
+    at: Instant,
+) -> Vec<Cow<'d, ObjectDocument>> {
+    let steps: Vec<Step<'_>> = turns.iter().map(|turn| said(turn)).collect();
+    let Some(places) = mended(&steps, target.pairs_by_id()) else {
+        return turns.iter().map(|turn| Cow::Borrowed(*turn)).collect();
+    };
+    let places = places.into_iter().zip(1..);
+    let documents = places.map(|(place, nth)| match place {
+        Mended::Step(at) => Cow::Borrowed(turns[at]),
+        Mended::NoResult { step, call } => {
+            Cow::Owned(no_result((&turns[step].name, nth), call, at))
+        }
+        Mended::NoCall { step, tool } => {
+            let result = turns[step];
+            Cow::Owned(no_call(
+                (&result.name, nth),
+                result.tool_call_id.as_deref(),
+                tool,
+            ))
+        }
+    });
+    documents.collect()
+}
+
+fn said(document: &ObjectDocument) -> Step<'_> {
+    Step {
+        calls: &document.tool_calls,
+        answers: document.tool_call_id.as_deref(),
+    }
+}
+
+/// A result for a call that has none, the `nth` document that is put in.
+fn no_result((caller, nth): (&str, usize), call: &ToolCall, at: Instant) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(ObjectType::ToolResult),
+        tool_call_id: Some(call.id.clone()),
+        provenance: Some(Provenance {
+            retrieved_at: Some(at),
+            ..Provenance::default()
+        }),
+        ..ObjectDocument::named(format!("{caller} no result {nth}"), NO_RESULT)
+    }
+}
+
+/// A call for a result that has none.
+fn no_call((result, nth): (&str, usize), id: Option<&str>, tool: Option<&str>) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(ObjectType::Turn),
+        role: Some(Role::Assistant),
+        tool_calls: vec![ToolCall {
+            id: id.unwrap_or_default().to_owned(),
+            name: tool.unwrap_or(UNKNOWN).to_owned(),
+            arguments: serde_json::Value::Null,
+        }],
+        ..ObjectDocument::named(format!("{result} no call {nth}"), NO_CALL)
     }
 }
 

@@ -24,6 +24,8 @@ mod recall;
 mod rehydrate;
 mod remake;
 mod turn;
+
+pub(crate) use mend::whole_calls;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -61,7 +61,8 @@ impl<'m> Answer<'m> {
     /// Adds the call of a function.
     pub(crate) fn add_call(&mut self, name: &'m Value, written: &'m Value) {
         let arguments = match written {
-            // No arguments may be written as an empty text.
+            // No arguments may be written as an empty text, or not at all.
+            Value::Null => Value::Object(Map::new()),
             Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
             Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| {
                 // The client that runs it may read it in another way.
