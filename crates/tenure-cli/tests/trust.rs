@@ -671,7 +671,7 @@ fn a_store_that_git_tracks_is_said() {
     }
     let said = |args: &[&str]| text(&bench.run(args).stderr);
     assert_eq!(said(&COMPILE), "");
-    assert!(git(&["add", ".tenure"]));
+    assert!(git(&["add", "-f", ".tenure"]));
     let warned = said(&COMPILE);
     assert!(
         warned.contains("git tracks") && warned.contains(".tenure/store.db"),
