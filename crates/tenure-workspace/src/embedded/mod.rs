@@ -404,7 +404,7 @@ impl Embedded {
     ///
     /// # Errors
     ///
-    /// As [`read_messages`] and [`Session::append`]; [`ErrorKind::Input`](tenure::ErrorKind::Input) when part of it is not
+    /// As [`read_messages`] and [`Session::append`]; [`ErrorKind::Input`] when part of it is not
     /// understood, since nobody would see a warning.
     pub fn append(
         &self,

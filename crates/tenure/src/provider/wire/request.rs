@@ -57,7 +57,7 @@ impl WrittenRequest {
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`](super::write()).
 ///
 /// ```
 /// use tenure::wire::{Before, Format, read, write_request};
