@@ -349,13 +349,13 @@ pub trait Read {
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error>;
-    /// The same records, each without the objects that it speaks of.
+    /// A page of records, each without the objects that it speaks of.
     fn records_whole(
         &mut self,
         after: Option<(&str, Instant)>,
         most: u32,
     ) -> Result<Vec<RecordRow>, Error>;
-    /// The same ids of the records of requests of this session alone. A name that JSON writes with escapes is not looked for.
+    /// A page of the ids of the records of requests of this session alone. A name that JSON writes with escapes is not looked for.
     fn records_of(
         &mut self,
         session: &str,

@@ -289,7 +289,7 @@ fn contained(object: &Map<String, Value>, container: usize) -> (&'static str, St
     }
 }
 
-/// The same in what is broken, or is no container at all.
+/// An object in what is broken, or is no container at all.
 fn broken(object: &Map<String, Value>, way: usize) -> (&'static str, Vec<u8>) {
     let own = Value::Object(object.clone()).to_string();
     let inner = &own[..own.len() - 1];

@@ -126,7 +126,7 @@ fn the_documentation_lists_the_forms() {
     }
 }
 
-/// The same talk of pumps, as each library writes it.
+/// One talk of pumps, as each library writes it.
 #[test]
 fn libraries_are_read_with_calls_results_thinking_and_pictures() {
     let cases = [

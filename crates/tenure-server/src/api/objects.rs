@@ -197,7 +197,7 @@ impl Reader {
         one_of(named, &open(found, &sees)?)
     }
 
-    /// The same where what waits for a person counts, too: it may be shown where what is believed may not.
+    /// Returns the object of this name or id, a pending one too: that may be shown where the believed one may not.
     pub(crate) fn existing_to_decide(
         &self,
         tenant: &Tenant,

@@ -8,11 +8,11 @@ pub(super) const RECORD: &str = "SELECT r.record, r.compiled_at, r.body, ARRAY(S
 /// At most `$2` records from an instant back, behind one of that instant.
 pub(super) const RECORDS: &str = "SELECT record, compiled_at FROM records WHERE tenant = $1 AND compiled_at <= $3 \
      AND (compiled_at < $3 OR record > $4) ORDER BY compiled_at DESC, record LIMIT $2";
-/// The same with what they say.
+/// A page of records with what they say.
 pub(super) const RECORDS_WHOLE: &str = "SELECT record, compiled_at, body, ARRAY[]::uuid[] FROM records \
      WHERE tenant = $1 AND compiled_at <= $3 \
      AND (compiled_at < $3 OR record > $4) ORDER BY compiled_at DESC, record LIMIT $2";
-/// The same of those of requests of a session.
+/// A page of the records of requests of a session.
 pub(super) const RECORDS_OF: &str = r#"SELECT record, compiled_at FROM records WHERE tenant = $1
      AND session = left($5::text, 200) AND substring(body from '"session":"([^"\\]*)"') = $5::text
      AND compiled_at <= $3 AND (compiled_at < $3 OR record > $4)
@@ -26,7 +26,7 @@ pub(super) const OTHER_RECORDS: &str = "SELECT record FROM records WHERE tenant 
 /// The objects of a name.
 pub(super) const NAMED: &str =
     "SELECT object FROM objects WHERE tenant = $1 AND name = $2 ORDER BY place";
-/// The same with their labels.
+/// The objects of a name with their labels.
 pub(super) const NAMED_LABELS: &str =
     "SELECT object, labels FROM objects WHERE tenant = $1 AND name = $2 ORDER BY place";
 /// Entries of a log.

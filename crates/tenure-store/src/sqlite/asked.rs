@@ -9,7 +9,7 @@ pub(super) const RECORD_OBJECTS: &str = "FROM record_objects INDEXED BY record_o
 /// At most `?2` records from an instant back, behind one of that instant.
 pub(super) const RECORDS: &str = "FROM records INDEXED BY records_by_time WHERE tenant = ?1 AND compiled_at <= ?3 \
      AND (compiled_at < ?3 OR record > ?4) ORDER BY compiled_at DESC, record LIMIT ?2";
-/// The same of those of requests of a session.
+/// A page of the records of requests of a session.
 pub(super) const RECORDS_OF: &str = "FROM records INDEXED BY records_by_session \
      WHERE tenant = ?1 AND record >= 'gw-' AND record < 'gw.' \
      AND (CASE WHEN json_valid(body) THEN json_extract(body, '$.session') END) = ?5 \

@@ -217,7 +217,7 @@ impl Records<'_> {
         self.look_at(self.get(id)?, view)
     }
 
-    /// The same with the verdict on every candidate, also where the record has a brief account.
+    /// A look at a record with the verdict on every candidate, also where the record has a brief account.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ const NO_RESULT: &str = "[no result: broken off]";
 /// The words over the call of a result that has none.
 const NO_CALL: &str = "[the call of this result is not kept]";
 
-/// The tool of a call that nobody knows.
+/// The tool of a call that is not known.
 const UNKNOWN: &str = "unknown";
 
 impl Session {

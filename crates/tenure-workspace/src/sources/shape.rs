@@ -266,7 +266,7 @@ impl Sign {
         }
     }
 
-    /// The same where the text begins behind these lines of its file.
+    /// The sign in a text that begins behind these lines of its file.
     pub(super) fn below(mut self, lines: usize) -> Sign {
         self.line += lines;
         self

@@ -250,7 +250,7 @@ impl Facts {
         Ok(())
     }
 
-    /// The same without the vectors of a model, which whoever has it can make again; and whether there were any among the
+    /// The facts without the vectors of a model, which anyone who has it can make again; and whether there were any among the
     /// vectors or beside them.
     pub fn without(&self, model: &VectorModel) -> (Facts, Option<Without>) {
         let are = |sets: &[Arc<Vectors>]| sets.first().is_some_and(|set| set.model() == model);

@@ -46,14 +46,14 @@ impl Trace {
         Digest::of(&serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// The same account with the verdicts on what went in, on what was near and on some of what left for another reason, and
-    /// with counts of the rest. An account of few candidates stays whole, and so does a brief one.
+    /// A brief account: the verdicts on what went in, on what was near and on some of what left for another reason, and
+    /// counts of the rest. An account of few candidates stays whole, and so does a brief one.
     #[must_use]
     pub fn brief(&self) -> Trace {
         self.brief_with(&BTreeSet::new())
     }
 
-    /// The same, with the verdicts on the candidates of these names.
+    /// A brief account with the verdicts on the candidates of these names as well.
     #[must_use]
     pub fn brief_with(&self, names: &BTreeSet<&str>) -> Trace {
         if self.verdicts.len() <= FEW || self.rest.is_some() {
