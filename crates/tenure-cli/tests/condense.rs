@@ -1,9 +1,8 @@
 //! What `condense` promises and `rehydrate` gives back. Runs the real binary.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::SystemTime;
 
 use crate::support::{Bench, text};
@@ -26,22 +25,9 @@ fn log(newline: &str, end: &str) -> String {
     lines.join(newline) + end
 }
 
-fn with_stdin(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
-    let mut child = bench
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It may end before it has read everything.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
 /// The tokens of an output, counted by the command itself.
 fn tokens(bench: &Bench, content: &[u8]) -> u64 {
-    let output = with_stdin(bench, &["tokens", "-"], content);
+    let output = bench.fed(&["tokens", "-"], content);
     text(&output.stdout).trim().parse().unwrap()
 }
 
@@ -304,7 +290,7 @@ fn standard_input_is_read_and_a_closed_pipe_is_no_failure() {
         &["condense", "-", "--to", "90"][..],
         &["condense", "--to", "90"],
     ] {
-        let output = with_stdin(&bench, args, content.as_bytes());
+        let output = bench.fed(args, content.as_bytes());
         assert!(output.status.success());
         let back = bench.run(&["rehydrate", &pointer(&output.stdout)]);
         assert_eq!(text(&back.stdout), content);
@@ -361,7 +347,7 @@ fn mistakes_have_their_codes_and_say_what_was_expected() {
             "{message}"
         );
     }
-    let output = with_stdin(&bench, &["condense", "--to", "9"], b"caf\xe9");
+    let output = bench.fed(&["condense", "--to", "9"], b"caf\xe9");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("standard input:1"));
     for id in [
@@ -552,7 +538,7 @@ fn code_keeps_its_declarations_and_what_the_task_names() {
         "code",
         "--no-keep",
     ];
-    let output = with_stdin(&bench, &args, source.as_bytes());
+    let output = bench.fed(&args, source.as_bytes());
     assert!(text(&output.stdout).contains("    ...  # 10 lines left out\n"));
 }
 

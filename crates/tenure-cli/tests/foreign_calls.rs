@@ -1,8 +1,6 @@
 //! Conversations whose calls come from another provider, or were broken off, go on: for each target the compile is legal,
 //! the words are there, and what is exported passes the check.
 
-use std::process::{Output, Stdio};
-
 use serde_json::{Value, json};
 
 use crate::support::{Bench, text};
@@ -13,22 +11,6 @@ const TARGETS: [(&str, &str); 4] = [
     ("anthropic-messages", "claude-haiku-4-5"),
     ("gemini", "gemini-2.5-flash"),
 ];
-
-fn fed(bench: &Bench, args: &[&str], input: &str) -> Output {
-    use std::io::Write as _;
-
-    let mut child = bench
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
-    drop(stdin);
-    child.wait_with_output().unwrap()
-}
 
 fn call(id: &str, arguments: &str) -> Value {
     let function = json!({ "name": "look", "arguments": arguments });
@@ -57,11 +39,7 @@ fn go_on(name: &str, messages: &[Value]) -> Vec<String> {
         "tools": [{ "type": "function", "function": function }],
         "messages": messages,
     });
-    let imported = fed(
-        &bench,
-        &["session", "import", "-", "--id", "s"],
-        &body.to_string(),
-    );
+    let imported = bench.fed(&["session", "import", "-", "--id", "s"], body.to_string());
     assert!(
         imported.status.success(),
         "{name}: {}",
@@ -83,7 +61,7 @@ fn go_on(name: &str, messages: &[Value]) -> Vec<String> {
         ];
         let payload = bench.ok(&args);
         assert_eq!(bench.ok(&args), payload, "{name} {target}");
-        let checked = fed(&bench, &["check", "-", "--target", target], &payload);
+        let checked = bench.fed(&["check", "-", "--target", target], &payload);
         assert!(
             checked.status.success(),
             "{name} {target}: {}\n{payload}",
@@ -99,7 +77,7 @@ fn go_on(name: &str, messages: &[Value]) -> Vec<String> {
         } else {
             format
         };
-        let checked = fed(&bench, &["check", "-", "--target", target], &exported);
+        let checked = bench.fed(&["check", "-", "--target", target], &exported);
         let told = text(&checked.stdout);
         let is_broken = [
             "call_without_result",

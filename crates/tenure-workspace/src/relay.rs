@@ -503,11 +503,12 @@ impl Relay {
             && asked.gates()
             && !conversation.tools.is_empty()
             && !tools::are_looked_for(conversation);
-        let goes_on = session.is_cut() || beside.is_some() && session.is_served();
-        // What is judged does not go on, however often its client sends it.
-        let goes_on = goes_on || session.leaves_out();
-        // The provider would refuse it.
-        let goes_on = goes_on || session.is_broken(asked.format.into()) && breaks_pairs(asked)?;
+        let goes_on = session.is_cut()
+            || beside.is_some() && session.is_served()
+            // What is judged does not go on, however often its client sends it.
+            || session.leaves_out()
+            // The provider would refuse it.
+            || session.is_broken(asked.format.into()) && breaks_pairs(asked)?;
         let fits = whole <= u64::from(budget.tokens.unwrap_or(0));
         if !goes_on && fits && stands.is_none() && !gates {
             relayed.body = answer.lower(asked.body)?;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code)] // helpers, of which no test uses all
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -49,6 +49,20 @@ impl Bench {
 
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    /// The output of a call that is given this on standard input.
+    pub(crate) fn fed(&self, args: &[&str], input: impl AsRef<[u8]>) -> Output {
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may end before it has read everything.
+        let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+        child.wait_with_output().unwrap()
     }
 
     /// The output of a call that ends well, as JSON.
