@@ -533,7 +533,7 @@ export class Session {
 
   /** Reads back what was summarized: of an id, or what a query asks about, within so many tokens. */
   async rehydrate(wanted: { id?: string; query?: string; tokens?: number; model?: string }): Promise<Record<string, Json>> {
-    const found = () => this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1000, wanted.model ?? "gpt-4o");
+    const found = () => this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1500, wanted.model ?? "gpt-4o");
     return JSON.parse(await asked(this.isScored, found)) as Record<string, Json>;
   }
 

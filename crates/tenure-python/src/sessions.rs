@@ -7,7 +7,7 @@ use tenure::Error;
 use tenure::wire::Format;
 use tenure_workspace::Reader;
 use tenure_workspace::embedded::{Call, Embedded};
-use tenure_workspace::sessions::Wanted;
+use tenure_workspace::sessions::{PASSAGES, Wanted};
 
 use crate::compiled::Compiled;
 use crate::errors::Raise;
@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// Originals of what was summarized: of an id, or those that a query names, within a budget.
-    #[pyo3(signature = (id=None, query=None, tokens=1000, model="gpt-4o"))]
+    #[pyo3(signature = (id=None, query=None, tokens=PASSAGES, model="gpt-4o"))]
     fn rehydrate(
         &self,
         py: Python<'_>,

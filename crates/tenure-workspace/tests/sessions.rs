@@ -15,7 +15,7 @@ use tenure::{
 };
 use tenure_store::{Store, Tenant, Writing};
 use tenure_workspace::records::{self, Proof, Replay};
-use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob, Wanted};
+use tenure_workspace::sessions::{PASSAGES, Session, SessionCompiled, SessionJob, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
 use crate::support::recorded::{Recording, recording};
@@ -1754,4 +1754,56 @@ fn the_notice_before_an_epochs_end_is_the_same_asked_again_and_said_once() {
             "{target}"
         );
     }
+}
+
+/// Also where the same was asked before: by the user, and by the model through Tenure's own tools, whose answers say
+/// the question again.
+#[test]
+fn the_first_passage_is_the_answer_and_not_the_question() {
+    let bench = Bench::new();
+    let Recording { messages, planted } = recording(100, 1_250);
+    let mut session = bench.session();
+    append(&mut session, &messages);
+    for (at, fact) in planted.iter().enumerate() {
+        let call = |tool: &str| {
+            let arguments = json!({ "query": fact.query }).to_string();
+            let function = json!({ "name": tool, "arguments": arguments });
+            json!({ "id": format!("own_{at}_{tool}"), "type": "function", "function": function })
+        };
+        let tools = ["mcp__tenure__rehydrate", "mcp__tenure__search"];
+        let mut asked = vec![
+            json!({ "role": "user", "content": format!("By the way: {}", fact.query) }),
+            json!({ "role": "assistant", "content": null, "tool_calls": tools.map(call) }),
+        ];
+        asked.extend(tools.map(|tool| {
+            let said = format!("{}: nothing found, try t900.", fact.query);
+            json!({ "role": "tool", "tool_call_id": format!("own_{at}_{tool}"), "content": said })
+        }));
+        asked.push(json!({ "role": "assistant", "content": "I do not know." }));
+        append(&mut session, &asked);
+    }
+    let (mut first, mut most) = (0, 0);
+    for fact in &planted {
+        let wanted = Wanted::Query {
+            text: fact.query.clone(),
+            tokens: PASSAGES,
+        };
+        let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+        let texts: Vec<&str> = found
+            .originals
+            .iter()
+            .map(|one| one.text.as_str())
+            .collect();
+        assert!(
+            texts.iter().any(|text| text.contains(&fact.answer)),
+            "{}: {texts:#?}",
+            fact.query
+        );
+        first += usize::from(texts[0].contains(&fact.answer));
+        most = most.max(bench.world.tokenizer().count(&texts.join("\n")));
+    }
+    assert!(
+        first * 10 >= planted.len() * 9 && most <= PASSAGES as usize,
+        "{first} {most}"
+    );
 }

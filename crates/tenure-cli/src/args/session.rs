@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use tenure_workspace::sessions::PASSAGES;
+
 use super::{CatalogueArgs, CompileArgs, TenantArgs, tokens};
 
 #[derive(Debug, Args)]
@@ -149,7 +151,7 @@ pub(crate) struct RehydrateSessionArgs {
     )]
     pub(crate) query: Option<String>,
     /// For a query: the most tokens to print
-    #[arg(long, value_name = "N", value_parser = tokens, default_value = "8000")]
+    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = PASSAGES)]
     pub(crate) budget: u32,
     /// Put the result into the tail of the next requests, until the epoch ends
     #[arg(long)]

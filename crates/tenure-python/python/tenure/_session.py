@@ -50,7 +50,7 @@ class Session:
         return Compiled(self._inner.compile(dumps(call, "call"), kept, None if store is None else store._inner))
 
     def rehydrate(
-        self, id: str | None = None, *, query: str | None = None, tokens: int = 1000, model: str = "gpt-4o"
+        self, id: str | None = None, *, query: str | None = None, tokens: int = 1500, model: str = "gpt-4o"
     ) -> dict[str, Json]:
         """Reads back what was summarized: of an id, or what a query asks about, within so many tokens."""
         value: dict[str, Json] = loads(self._inner.rehydrate(id, query, tokens, model))

@@ -22,8 +22,8 @@ use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::Tenant;
 use tenure_workspace::sessions::{
-    Brought, IdempotencyKey, JudgedMessage, Judging, Message, Opened, Session, SessionSummary,
-    Wanted, read_messages,
+    Brought, IdempotencyKey, JudgedMessage, Judging, Message, Opened, PASSAGES, Session,
+    SessionSummary, Wanted, read_messages,
 };
 use tenure_workspace::transcripts::MessageForm;
 use tenure_workspace::{DEFAULT_MODEL, Reach};
@@ -592,7 +592,7 @@ pub(super) struct Back {
     /// A question instead: the passages that say something about it are given.
     #[serde(default)]
     query: Option<String>,
-    /// For a query: the most tokens of what is given. Default: 8000.
+    /// For a query: the most tokens of what is given. Default: 1500.
     #[serde(default)]
     tokens: Option<u32>,
     /// Whether what is found stands in the tail of the next requests, until the epoch ends.
@@ -616,7 +616,7 @@ pub(super) async fn rehydrate(
             (Some(id), None) => Wanted::Id(id),
             (None, Some(text)) => Wanted::Query {
                 text,
-                tokens: back.tokens.unwrap_or(8_000),
+                tokens: back.tokens.unwrap_or(PASSAGES),
             },
             _ => {
                 return Err(

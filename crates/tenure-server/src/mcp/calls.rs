@@ -12,7 +12,7 @@ use tenure::trace::Verdict;
 use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
 use tenure_store::{Proposal, Writing};
 use tenure_workspace::archive::Ask;
-use tenure_workspace::sessions::{Original, Wanted};
+use tenure_workspace::sessions::{Original, PASSAGES, Wanted};
 use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
 
 use super::forms::{
@@ -304,7 +304,12 @@ fn search(bound: &Bound, asked: &Search) -> Result<Value, Error> {
 }
 
 fn rehydrate(bound: &Bound, asked: Rehydrate) -> Result<Value, Error> {
-    let tokens = asked.tokens.unwrap_or(TOKENS);
+    let most = if asked.query.is_some() {
+        PASSAGES
+    } else {
+        TOKENS
+    };
+    let tokens = asked.tokens.unwrap_or(most);
     let world = bound.app.world(DEFAULT_MODEL)?;
     let limit = (asked.from, tokens, world.tokenizer());
     let wanted = match (asked.id, asked.query) {

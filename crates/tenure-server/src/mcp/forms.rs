@@ -129,7 +129,7 @@ pub(super) struct Rehydrate {
     /// The byte to read on from: `next` of the result before
     #[serde(default)]
     pub(super) from: usize,
-    /// The most; default 8000
+    /// The most; default 8000, for a query 1500
     #[serde(default)]
     pub(super) tokens: Option<u32>,
 }

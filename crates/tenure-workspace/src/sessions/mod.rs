@@ -23,6 +23,7 @@ mod pending;
 mod recall;
 mod rehydrate;
 mod remake;
+mod search;
 mod turn;
 
 pub(crate) use mend::whole_calls;
@@ -45,7 +46,7 @@ pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
 pub use judged::{JudgedMessage, JudgedMessages, Judging};
-pub use rehydrate::{Original, Rehydrated, Wanted};
+pub use rehydrate::{Original, PASSAGES, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
 use instructions::Instruction;

@@ -13,7 +13,8 @@ use tenure::ranker::{Ranker, Unit, Weights};
 use super::draft::{Draft, Ending};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled};
-use super::{CHUNK, Session, Turn, parsed};
+use super::search::OwnCalls;
+use super::{CHUNK, Message, Session, Turn, parsed};
 use tenure::passages::split;
 
 /// A message that is looked through.
@@ -203,16 +204,23 @@ impl Session {
         let last = self.turns.iter().rev().find(|turn| turn.is_request());
         let last = last.map_or(u64::MAX, |turn| turn.number);
         // What a later call changed is no answer.
-        let stale: BTreeSet<(u64, u32)> = self
+        let mut passed_over: BTreeSet<(u64, u32)> = self
             .superseded()
             .into_iter()
             .map(|(place, ..)| place)
             .collect();
+        let mut own = OwnCalls::default();
+        for turn in &self.turns {
+            own.see(&turn.entry.objects);
+            let parts = (0u32..).zip(&turn.entry.objects);
+            let answers = parts.filter(|(_, object)| own.answers(object));
+            passed_over.extend(answers.map(|(part, _)| (turn.number, part)));
+        }
         let whole = self.said_whole(how)?;
         let others = self.turns.iter().filter(|turn| turn.number != last);
         let said: Vec<(u64, Speaker, String)> = others
             .flat_map(|turn| (0u32..).zip(turn.words()))
-            .filter(|(part, (turn, ..))| !stale.contains(&(*turn, *part)))
+            .filter(|(part, (turn, ..))| !passed_over.contains(&(*turn, *part)))
             // What the system says stands whole.
             .filter(|(_, (_, speaker, _))| *speaker != Speaker::System)
             .map(|(_, said)| said)
@@ -271,7 +279,7 @@ impl Session {
         }
         let first = self.turns.first().map_or(0, |turn| turn.number);
         let oldest = first.saturating_sub(LOOKED_THROUGH).max(2);
-        let mut left: Vec<Turn> = Vec::new();
+        let mut left: Vec<(u64, Message)> = Vec::new();
         let (mut end, mut bytes, mut withdrawn) = (first, 0, u64::MAX);
         while end > oldest && bytes < LOOKED_AT {
             let start = end.saturating_sub(CHUNK).max(oldest);
@@ -285,7 +293,7 @@ impl Session {
                     Entry::Said(_) if self.is_judged(number) => {}
                     Entry::Said(message) if number <= withdrawn && bytes < LOOKED_AT => {
                         bytes += body.len();
-                        left.push(Turn::new(number, message));
+                        left.push((number, message));
                     }
                     // It takes back what stands between that entry and itself.
                     Entry::Withdrawn { after } => withdrawn = withdrawn.min(after),
@@ -294,8 +302,11 @@ impl Session {
             }
             end = start;
         }
-        left.reverse();
-        let said = left.iter().flat_map(Turn::words);
+        let mut own = OwnCalls::default();
+        let said = left.into_iter().rev().flat_map(|(number, mut message)| {
+            own.leave_out(&mut message);
+            Turn::new(number, message).words()
+        });
         Ok(said
             .filter(|(_, speaker, _)| *speaker != Speaker::System)
             .collect())

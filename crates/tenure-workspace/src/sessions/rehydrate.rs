@@ -1,6 +1,6 @@
 //! The verb **rehydrate** over a session: originals by number, by summary, or by what they say.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use tenure::num::Score;
@@ -9,19 +9,20 @@ use tenure::time::Instant;
 use tenure::{Error, ObjectDocument, Tokenizer};
 
 use super::entry::{Entry, Recalled};
-use super::recall::{Page, Passages, questions, together};
 use super::turn::called;
 use super::{Message, Session};
 
-/// The least nearness of a passage that answers a question, as a share of that of the nearest.
-const FLOOR: f64 = 0.3;
+/// The most tokens of the passages that answer a question, where nothing else is asked for: a model that asks for one
+/// line pays for all that it is given.
+pub const PASSAGES: u32 = 1_500;
 
 /// The request for originals.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// An id: `t17` for a message, `t17-t20` for several, `c40` for all that a summary stands for.
     Id(String),
-    /// The passages and records that say something about this, the best first, within a number of tokens.
+    /// The passages and records that say something about this, the best first, within a number of tokens
+    /// ([`PASSAGES`] where nothing else is asked for).
     Query {
         /// The subject that they should speak of.
         text: String,
@@ -199,75 +200,6 @@ impl Session {
             _ => Err(bad()),
         }
     }
-
-    fn about(
-        &self,
-        query: &str,
-        tokens: u32,
-        tokenizer: &dyn Tokenizer,
-    ) -> Result<(Vec<Original>, usize), Error> {
-        if query.trim().is_empty() {
-            return Err(Error::input("the query is empty").expected("some words"));
-        }
-        let mut all = Vec::new();
-        self.each_message(&mut |number, message| {
-            if !self.is_judged(number) {
-                all.push(original(number, message));
-            }
-            Ok(())
-        })?;
-        let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();
-        let pages = all.iter().zip(&dates).map(|(found, date)| Page {
-            speaker: &found.speaker,
-            date,
-            text: &found.text,
-        });
-        let pages = Passages::of(pages.collect());
-        let mut chosen: Vec<Chosen> = Vec::new();
-        let (mut spent, mut left_out) = (0u64, 0);
-        for passage in pages.about(&questions(query), FLOOR) {
-            let text = &all[passage.page].text;
-            let mut ranges = pages.narrowed(&passage, query);
-            let said = ranges.iter().map(|range| &text[range.clone()]);
-            // A line between passages costs something, too.
-            let cost: u64 = said.map(|said| tokenizer.count(said) as u64 + 2).sum();
-            if spent + cost > u64::from(tokens) {
-                left_out += 1;
-                continue;
-            }
-            spent += cost;
-            match chosen.iter_mut().find(|chosen| chosen.page == passage.page) {
-                Some(chosen) => chosen.ranges.append(&mut ranges),
-                None => chosen.push(Chosen {
-                    page: passage.page,
-                    score: passage.score,
-                    ranges,
-                }),
-            }
-        }
-        let found = chosen.into_iter().map(|chosen| {
-            let whole = &all[chosen.page];
-            let text = together(&whole.text, chosen.ranges);
-            Original {
-                partial: text != whole.text.trim(),
-                score: Some(chosen.score),
-                id: whole.id.clone(),
-                at: whole.at,
-                speaker: whole.speaker.clone(),
-                trust: whole.trust,
-                text,
-                objects: Vec::new(),
-            }
-        });
-        Ok((found.collect(), left_out))
-    }
-}
-
-/// The passages of a message that were chosen.
-struct Chosen {
-    page: usize,
-    score: f64,
-    ranges: Vec<Range<usize>>,
 }
 
 fn number(id: &str, kind: char) -> Option<u64> {
@@ -276,7 +208,7 @@ fn number(id: &str, kind: char) -> Option<u64> {
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-fn original(number: u64, message: Message) -> Original {
+pub(super) fn original(number: u64, message: Message) -> Original {
     let speaker = match message.objects.first() {
         Some(object) if object.object_type == Some(ObjectType::ToolResult) => "tool".to_owned(),
         Some(object) => object
