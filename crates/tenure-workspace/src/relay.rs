@@ -53,8 +53,8 @@ pub use position::Position;
 use prefill::Prefill;
 use room::{Answer, Room};
 pub use unmanaged::Unmanaged;
+pub use windows::{Lesson, said_window, stated};
 use windows::{Windows, window_log};
-pub use windows::{said_window, stated};
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
 const HELD: usize = 64 << 20;

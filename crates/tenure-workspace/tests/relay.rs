@@ -8,7 +8,9 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::Tenant;
-use tenure_workspace::relay::{PendingWrites, Relay, Relayed, Relaying, SideInput, Unmanaged};
+use tenure_workspace::relay::{
+    Lesson, PendingWrites, Relay, Relayed, Relaying, SideInput, Unmanaged,
+};
 use tenure_workspace::sessions::{Session, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
@@ -194,7 +196,7 @@ fn an_error_teaches_the_window() {
     let error = "This model's maximum context length is 5000 tokens.";
     let learn = |error: &str| bench.relay.learn(&bench.tenant(), &place, error).unwrap();
     assert_eq!(learn("overloaded"), None);
-    assert_eq!(learn(error), Some(5_000));
+    assert_eq!(learn(error), Some(Lesson::Window(5_000)));
     let again = bench.relay(&body, "key");
     assert!(again.saved > 1_000 && bench.world.tokenizer().count(&again.body.unwrap()) < 5_400);
     // Other sessions do not know yet: what one provider said once may be wrong.

@@ -87,9 +87,24 @@ fn what_providers_report_says_how_much_a_window_holds() {
     };
     let begun = bench.ask("local", &long("begun"), None);
     assert!(begun.body.is_some() && begun.calibrated.is_none());
-    for at in 0..19 {
-        bench.exchange("local", &format!("of {at}"), |exact| exact * 121 / 100);
-    }
+    let report = |bench: &Bench, range: std::ops::Range<u32>| {
+        for at in range {
+            bench.exchange("local", &format!("of {at}"), |exact| exact * 121 / 100);
+        }
+    };
+    report(&bench, 0..2);
+    assert_eq!(cut(&bench, "local", "two"), (true, None));
+    // A tenth above the largest ratio, then a twentieth.
+    report(&bench, 2..3);
+    assert_eq!(cut(&bench, "local", "three"), (false, Some(140)));
+    report(&bench, 3..10);
+    assert_eq!(cut(&bench, "local", "ten"), (false, Some(135)));
+    // Another process goes on counting where this one stopped.
+    let bench = Bench {
+        relay: Relay::default(),
+        ..bench
+    };
+    report(&bench, 10..19);
     // What nobody could believe says nothing.
     for (at, report) in [0, 1, u64::from(u32::MAX), u64::MAX]
         .into_iter()
@@ -97,7 +112,7 @@ fn what_providers_report_says_how_much_a_window_holds() {
     {
         bench.exchange("local", &format!("odd {at}"), |_| report);
     }
-    assert_eq!(cut(&bench, "local", "nineteen"), (true, None));
+    assert_eq!(cut(&bench, "local", "nineteen"), (false, Some(135)));
     bench.exchange("local", "the twentieth", |exact| exact);
     assert_eq!(cut(&bench, "local", "twenty"), (false, Some(125)));
     // What was cut before is what it was; another tenant knows nothing.

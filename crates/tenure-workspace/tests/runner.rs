@@ -25,6 +25,7 @@ mod bound_reasoning;
 mod cache_marks;
 mod cases;
 mod clients;
+mod cut_pays;
 mod evidence;
 mod examples;
 mod first_cut;

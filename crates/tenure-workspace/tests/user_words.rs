@@ -166,7 +166,7 @@ fn thirty_sentences_outlive_every_cut_of_140k() {
 
 #[test]
 fn thirty_sentences_outlive_every_cut_of_200k() {
-    thirty_sentences_outlive_every_cut(200_000, 6);
+    thirty_sentences_outlive_every_cut(200_000, 8);
 }
 
 /// The prompts of a person to Claude Code, one of them of many lines.

@@ -185,7 +185,8 @@ async fn send(exchange: &Exchange) -> Result<Answer, Failure> {
     upstreams::send(link, *owner, head, exchange.body.clone(), patience).await
 }
 
-/// Cuts a request that its provider finds too long to the window that it names, and sends it once more.
+/// Cuts a request that its provider finds too long to the window that it names, or to nine tenths of what was sent where
+/// it names none, and sends it once more.
 async fn send_shorter_if_too_long(
     exchange: &mut Exchange,
     answer: Result<Answer, Failure>,
@@ -202,10 +203,10 @@ async fn send_shorter_if_too_long(
         .await;
     let app = Arc::clone(&exchange.gateway.app);
     let caller = exchange.received.caller.clone();
-    let Some(window) = learn(&app, &caller, learner, answer.packed()).await else {
+    let Some(lesson) = learn(&app, &caller, learner, answer.packed()).await else {
         return Ok(answer);
     };
-    let mut shorter = fit(&exchange.gateway, &exchange.received, Some(window)).await;
+    let mut shorter = fit(&exchange.gateway, &exchange.received, lesson.window()).await;
     match begin_write(&app, &mut shorter).await {
         Ok(None) => {}
         Ok(write) => exchange.write = write,
@@ -227,7 +228,7 @@ async fn send_shorter_if_too_long(
     app.telemetry.metrics.learned.inc();
     exchange.shorten(shorter, body);
     let answer = send(exchange).await;
-    if let Some(position) = &exchange.fitted.position
+    if let (Some(position), Some(window)) = (&exchange.fitted.position, lesson.window())
         && matches!(&answer, Ok(answer) if answer.status == StatusCode::OK)
     {
         confirm(&app, &caller, position, window).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_workspace::relay::{Position, said_window, stated};
+use tenure_workspace::relay::{Lesson, Position, said_window, stated};
 
 use super::fitted::Learner;
 use super::unpack::Packed;
@@ -15,14 +15,14 @@ const MAX_ERROR: u64 = 1 << 20;
 /// The most that is read of a list of models, in bytes.
 const MAX_LIST: u64 = 8 << 20;
 
-/// Notes that a provider found a request too long; returns its window where a smaller one may help. The error is read
+/// Notes that a provider found a request too long; returns what it said where a shorter one may help. The error is read
 /// on a thread for what blocks.
 pub(super) async fn learn(
     app: &Arc<App>,
     caller: &Caller,
     learner: Learner,
     error: Packed,
-) -> Option<u32> {
+) -> Option<Lesson> {
     let (app, caller) = (Arc::clone(app), caller.clone());
     let learned = tokio::task::spawn_blocking(move || {
         let store = app.store.as_ref();
@@ -33,7 +33,7 @@ pub(super) async fn learn(
         let error = error.text(MAX_ERROR);
         match learner {
             Learner::Session(position) => app.relay.learn(&tenant, &position, &error),
-            Learner::Model => Ok(said_window(&error)),
+            Learner::Model => Ok(said_window(&error).map(Lesson::Window)),
         }
     });
     learned.await.ok()?.ok()?

@@ -2,8 +2,8 @@
 //! catalogue's margin is a bound for any text; what providers report of requests that were sent says how much of it a
 //! tenant's texts need.
 //!
-//! The largest ratio ever seen counts, so the bound is never below what was seen. An implausible report changes
-//! nothing: an upstream may say anything.
+//! The largest ratio ever seen counts, so the bound is never below what was seen; while few reports are known, it is a
+//! little above. An implausible report changes nothing: an upstream may say anything.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,8 +16,9 @@ use tenure_store::Tenant;
 use super::byte_lru::ByteLru;
 use super::{CHAIN, Relay, Relaying, held_as};
 
-/// The number of reports that a bound needs.
-const LEAST: u32 = 20;
+/// From so many reports on there is a bound, and what it has above the largest ratio, in percent: texts of another kind
+/// may follow.
+const ABOVE: [(u32, u32); 3] = [(20, 0), (10, 5), (3, 10)];
 /// Shorter requests say more of what a provider adds around texts than of how it counts them.
 const LONG: u32 = 2_000;
 /// In which steps the bound changes, in percent.
@@ -99,20 +100,47 @@ fn stands_whole(conversation: &Conversation) -> bool {
 /// The calibration of one tenant's texts and one model.
 #[derive(Clone, Copy, Debug, Default)]
 struct Calibration {
-    /// The number of reports that this process saw.
-    seen: u32,
-    /// The largest of them, in percent of the vocabulary's count.
-    largest: u32,
-    /// The bound that all nodes know, and the instant at which it was read.
-    stored: Option<u32>,
+    known: Reports,
+    /// The reports that all nodes know, and the instant at which they were read.
+    stored: Reports,
     read: Option<Instant>,
 }
 
-/// The stored form of a bound.
-#[derive(Serialize, Deserialize)]
-struct StoredBound {
-    /// The most tokens that the provider counts for a hundred of the vocabulary's.
+/// The reports of a provider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+struct Reports {
+    /// The most tokens that it counted for a hundred of the vocabulary's, in steps.
     percent: u32,
+    /// The number of reports.
+    #[serde(default = "enough")]
+    seen: u32,
+}
+
+/// The number of reports where it was not stored: a bound was only stored behind so many.
+fn enough() -> u32 {
+    ABOVE[0].0
+}
+
+impl Reports {
+    /// What either knows.
+    fn with(self, other: Reports) -> Reports {
+        Reports {
+            percent: self.percent.max(other.percent),
+            seen: self.seen.max(other.seen),
+        }
+    }
+
+    /// The part that the bound has above the largest ratio, in percent; `None` for too few reports.
+    fn above(self) -> Option<u32> {
+        let enough = ABOVE.iter().find(|(least, _)| self.seen >= *least);
+        enough.map(|(_, above)| *above)
+    }
+
+    /// The most tokens that the provider counts for a hundred of the vocabulary's.
+    fn bound(self) -> Option<u32> {
+        let above = self.above()?;
+        Some(scaled(self.percent, EXACT + above, EXACT).next_multiple_of(STEP))
+    }
 }
 
 /// The calibrations of tenants, by model.
@@ -150,22 +178,34 @@ impl Relay {
             return Ok(None);
         }
         let log = log(asked, world);
-        let key = held_as(tenant, &log);
+        let known = self.known_reports(tenant, &log, Some(asked.now))?;
+        let bound = known.known.bound();
+        Ok(bound.map(|percent| percent.clamp(EXACT, most(margin))))
+    }
+
+    /// What is known of a model's reports, read again where another node may know more by now.
+    fn known_reports(
+        &self,
+        tenant: &Tenant,
+        log: &str,
+        now: Option<Instant>,
+    ) -> Result<Calibration, Error> {
+        let key = held_as(tenant, log);
         let known = self.calibrations.change(&key, |known| *known);
         let is_fresh = known.read.is_some_and(|read| {
-            (0..PAUSE).contains(&asked.now.micros().saturating_sub(read.micros()))
+            let age = now.map_or(0, |now| now.micros().saturating_sub(read.micros()));
+            (0..PAUSE).contains(&age)
         });
-        let stored = if is_fresh {
-            known.stored
-        } else {
-            let stored = stored(tenant, &log)?.max(known.stored);
-            self.calibrations.change(&key, |known| {
-                known.stored = known.stored.max(stored);
-                known.read = Some(asked.now);
-            });
-            stored
-        };
-        Ok(stored.map(|percent| percent.clamp(EXACT, most(margin))))
+        if is_fresh {
+            return Ok(known);
+        }
+        let stored = stored(tenant, log)?;
+        Ok(self.calibrations.change(&key, |known| {
+            known.stored = known.stored.with(stored);
+            known.known = known.known.with(stored);
+            known.read = now;
+            *known
+        }))
     }
 
     /// Notes how many tokens of input a provider reports for a request that it answered whole, all that its cache read
@@ -184,26 +224,32 @@ impl Relay {
         let Some(percent) = counted.percent(input) else {
             return Ok(());
         };
+        self.known_reports(tenant, &counted.log, None)?;
         let key = held_as(tenant, &counted.log);
-        let known = self.calibrations.change(&key, |known| {
-            known.seen = known.seen.saturating_add(1);
-            known.largest = known.largest.max(percent);
-            *known
+        let Calibration {
+            known,
+            stored: noted,
+            ..
+        } = self.calibrations.change(&key, |found| {
+            found.known.seen = found.known.seen.saturating_add(1);
+            found.known.percent = found.known.percent.max(percent.next_multiple_of(STEP));
+            *found
         });
-        let bound = known.largest.next_multiple_of(STEP);
-        let is_enough = known.seen >= LEAST || known.stored.is_some();
-        if !is_enough || known.stored.is_some_and(|stored| stored >= bound) {
+        let says_more = known.percent > noted.percent || known.above() != noted.above();
+        if known.above().is_none() || !says_more {
             return Ok(());
         }
         let before = stored(tenant, &counted.log)?;
-        let bound = before.map_or(bound, |before| before.max(bound));
-        if before != Some(bound) {
-            let value = serde_json::to_value(StoredBound { percent: bound })
+        let all = known.with(before);
+        if before != all {
+            let value = serde_json::to_value(all)
                 .map_err(|error| Error::assertion(format!("a number is plain data: {error}")))?;
             tenant.append_dated(&counted.log, value)?;
         }
-        self.calibrations
-            .change(&key, |known| known.stored = Some(bound));
+        self.calibrations.change(&key, |found| {
+            found.known = found.known.with(all);
+            found.stored = all;
+        });
         Ok(())
     }
 }
@@ -214,10 +260,10 @@ pub(super) fn in_our_tokens(tokens: u32, world: &World, percent: Option<u32>) ->
     percent.map_or(tokens, |percent| scaled(tokens, margin, percent))
 }
 
-fn stored(tenant: &Tenant, log: &str) -> Result<Option<u32>, Error> {
+fn stored(tenant: &Tenant, log: &str) -> Result<Reports, Error> {
     let stored = tenant.dated(log, None)?;
-    let kept: Option<StoredBound> = stored.and_then(|value| serde_json::from_value(value).ok());
-    Ok(kept.map(|kept| kept.percent))
+    let kept = stored.and_then(|value| serde_json::from_value(value).ok());
+    Ok(kept.unwrap_or_default())
 }
 
 fn log(asked: &Relaying<'_>, world: &World) -> String {

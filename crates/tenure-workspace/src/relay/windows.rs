@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tenure::session::{learned_limit, learned_window, says_too_long};
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error};
@@ -62,6 +63,25 @@ struct Window {
     at: Instant,
 }
 
+/// What a provider's error says of a request that is too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lesson {
+    /// The longest request that it takes, in its tokens.
+    Window(u32),
+    /// Nothing but that a shorter one is needed.
+    Shorter,
+}
+
+impl Lesson {
+    /// The window that it states.
+    pub fn window(self) -> Option<u32> {
+        match self {
+            Lesson::Window(window) => Some(window),
+            Lesson::Shorter => None,
+        }
+    }
+}
+
 impl Window {
     fn is_believed(&self, now: Instant) -> bool {
         now.micros().saturating_sub(self.at.micros()) < BELIEVED
@@ -72,8 +92,9 @@ impl Window {
 type List = BTreeMap<String, Window>;
 
 impl Relay {
-    /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
-    /// Returns the stated limit where the session now keeps to less than was sent, so that sending it again may help.
+    /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on; where it
+    /// only says that the request is too long, to nine tenths of what was sent. Returns what was learned where the
+    /// session now keeps to less than was sent, so that sending it again may help.
     ///
     /// Where the provider counts more than this vocabulary does, the session's window is as much smaller.
     ///
@@ -86,18 +107,22 @@ impl Relay {
         tenant: &Tenant,
         position: &Position,
         error: &str,
-    ) -> Result<Option<u32>, Error> {
-        let Some(limit) = tenure::session::learned_limit(error) else {
-            return Ok(None);
+    ) -> Result<Option<Lesson>, Error> {
+        let both = position.sent.saturating_add(position.answer);
+        let (lesson, window) = match learned_limit(error) {
+            Some(limit) => (
+                Lesson::Window(limit.window),
+                limit.in_our_tokens(position.sent, position.answer),
+            ),
+            None if says_too_long(error) => (Lesson::Shorter, both - position.sent / 10),
+            None => return Ok(None),
         };
         self.see(tenant)?;
         let session = self.held(tenant, &position.session)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
-        let window = limit.in_our_tokens(position.sent, position.answer);
         session.keep_to(window)?;
-        let helps = window < position.sent.saturating_add(position.answer);
-        Ok(helps.then_some(limit.window))
+        Ok((window < both).then_some(lesson))
     }
 
     /// Notes that a provider answered a shorter request: what it said of its window ([`Relay::learn`]) is so, and
@@ -262,7 +287,7 @@ impl Relay {
 /// assert_eq!(said_window("This model's maximum context length is 7 tokens."), None);
 /// ```
 pub fn said_window(error: &str) -> Option<u32> {
-    let window = tenure::session::learned_window(error)?;
+    let window = learned_window(error)?;
     SANE.contains(&window.into()).then_some(window)
 }
 

@@ -1,5 +1,6 @@
 //! The verb **compile** over a session.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tenure::error::ErrorKind;
 use tenure::gate::Gate;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
-use tenure::session::{UserWordsKept, Worth};
+use tenure::session::{Epochs, UserWordsKept, Worth};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
@@ -29,6 +30,9 @@ const FIRST_ROOM: u64 = 10;
 
 /// The divisor of the room of a later cut that gives the part for passages of turns that leave.
 const RECALLED: u64 = 4;
+
+/// The sixths of the share that a cut leaves, where the prices of the model make a deeper one cheaper.
+const DEEPER: u64 = 5;
 
 /// The share of the window, in hundredths, within which what the user said in messages that left stands whole.
 const WORDS: u64 = 4;
@@ -110,6 +114,10 @@ pub struct SessionReport {
     pub worth: Option<Worth>,
 }
 
+fn at_most(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
 fn is_nought(count: &u64) -> bool {
     *count == 0
 }
@@ -173,7 +181,7 @@ impl Workspace {
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let own = session.reading_tool();
-        let recalled: Vec<Recalled>;
+        let recalled: OnceCell<Vec<Recalled>> = OnceCell::new();
         let mut how = DraftInputs {
             world: job.world,
             target: request.target,
@@ -198,9 +206,6 @@ impl Workspace {
         let share =
             |room: u64, share: tenure::num::Score| room * u64::from(share.millionths()) / 1_000_000;
         let high = share(room, settings.high_water);
-        // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
-        let left = room.saturating_sub(session.instructions_about());
-        let mut low = share(left, settings.low_water);
         // Nothing is built on what was judged since it was sent or summarised.
         let judged = session.judged_anew().then_some(Ending {
             cause: EpochCause::Judged,
@@ -208,6 +213,25 @@ impl Workspace {
         });
         let mut ending = judged;
         let mut draft = session.draft(&how, judged)?;
+        // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
+        let instructions = session.instructions_about();
+        let around = window.saturating_sub(answer).saturating_sub(budget);
+        let before = u64::from(around) + tools;
+        let aim = share(u64::from(window), settings.low_water);
+        let deeper = aim * DEEPER / 6;
+        let requests = session.turns.len().div_ceil(2).max(1) as u64;
+        let epochs = Epochs {
+            full: at_most(before + high),
+            step: at_most(draft.tokens / requests),
+        };
+        let aim = match epochs.pays(model, at_most(aim), at_most(deeper)) {
+            true => deeper,
+            false => aim,
+        };
+        let most = share(room.saturating_sub(instructions), settings.low_water);
+        let mut low = aim
+            .saturating_sub(before + instructions)
+            .clamp(most / 2, most);
         if draft.tokens > high {
             let cut = Ending {
                 cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
@@ -219,12 +243,12 @@ impl Workspace {
                 // would. The next turns need room, too.
                 draft = session.draft(&how, ending)?;
                 let fill = high - high / FIRST_ROOM;
-                recalled = session.recall(&how, fill.saturating_sub(draft.tokens) / 2)?;
-                how.recalled = &recalled;
+                let passages = session.recall(&how, fill.saturating_sub(draft.tokens) / 2)?;
+                how.recalled = recalled.get_or_init(|| passages);
                 draft = session.filled(&how, cut, fill)?;
             } else {
-                recalled = session.recall(&how, low / RECALLED)?;
-                how.recalled = &recalled;
+                let passages = session.recall(&how, low / RECALLED)?;
+                how.recalled = recalled.get_or_init(|| passages);
                 draft = session.lowered(&how, cut, low)?;
             }
         }
@@ -275,7 +299,13 @@ impl Workspace {
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
-                    how.recalled = &[];
+                    // It was nearly full, and is cut as if it had been; then less of all.
+                    if tries == 1 && ending.is_none() {
+                        let passages = session.recall(&how, low / RECALLED)?;
+                        how.recalled = recalled.get_or_init(|| passages);
+                    } else {
+                        how.recalled = &[];
+                    }
                     if tries > 1 {
                         low /= 2;
                     }
@@ -285,11 +315,12 @@ impl Workspace {
                     // What is frozen may leave at an epoch's end, also where no turn does.
                     let frozen = ending.is_none() && draft.ledger.is_some();
                     let cause = ending.map_or(EpochCause::OverBudget, |ending| ending.cause);
-                    ending = Some(Ending {
+                    let cut = Ending {
                         cause,
                         low: Some(low),
-                    });
-                    draft = session.draft(&how, ending)?;
+                    };
+                    ending = Some(cut);
+                    draft = session.lowered(&how, cut, low)?;
                     if !draft.cut && !frozen {
                         // There is nothing left that could go.
                         return Err(error);
@@ -441,11 +472,7 @@ impl Session {
         let leaves = history.checked_sub(low)?;
         let summed = leaves * u64::from(how.policy.ratio.millionths()) / 1_000_000;
         let after = u64::from(*last).saturating_sub(leaves - summed);
-        Worth::of(
-            how.world.model(),
-            &sent,
-            u32::try_from(after).unwrap_or(u32::MAX),
-        )
+        Worth::of(how.world.model(), &sent, at_most(after))
     }
 
     /// Notes what was sent, unless it is what was noted last.

@@ -164,8 +164,8 @@ impl<'p> Passages<'p> {
 
 /// The least nearness of a passage, as a share of that of the nearest: below it, a newer turn is worth more.
 const FLOOR: f64 = 0.2;
-/// So often a draft is made longer.
-const TRIES: u32 = 4;
+/// So often a draft is made longer, or shorter.
+const TRIES: u32 = 6;
 /// The number of entries of the log before the window that are searched, the newest.
 const LOOKED_THROUGH: u64 = 4_096;
 /// The cost of a passage besides its text, at most, in tokens: its frame.
@@ -320,17 +320,23 @@ impl Session {
         ending: Ending,
         low: u64,
     ) -> Result<Draft, Error> {
-        let draft = self.draft(how, Some(ending))?;
         let most = low.saturating_add(self.instructions_about());
-        let over = draft.tokens.saturating_sub(most);
-        if over == 0 {
-            return Ok(draft);
+        let mut turns = low;
+        let mut draft = self.draft(how, Some(ending))?;
+        for _ in 0..TRIES {
+            let over = draft.tokens.saturating_sub(most);
+            if over == 0 || turns == 0 {
+                break;
+            }
+            // With fewer turns there is more to summarise.
+            turns = turns.saturating_sub(over);
+            let ending = Ending {
+                low: Some(turns),
+                ..ending
+            };
+            draft = self.draft(how, Some(ending))?;
         }
-        let ending = Ending {
-            low: Some(low.saturating_sub(over)),
-            ..ending
-        };
-        self.draft(how, Some(ending))
+        Ok(draft)
     }
 
     /// The draft that begins an epoch, with as many turns as fill about `tokens` tokens.
@@ -341,16 +347,26 @@ impl Session {
         fill: u64,
     ) -> Result<Draft, Error> {
         let mut best = self.draft(how, Some(ending))?;
-        let mut tokens = best.tokens;
+        let mut low = ending.low.unwrap_or(0);
+        let (mut tokens, mut fits, mut overfills) = (best.tokens, 0, u64::MAX);
         for _ in 0..TRIES {
-            // With more turns the summaries are others, and cost more or less.
             let slack = fill / 100;
-            let low = ending.low.unwrap_or(0);
-            let next = (low + fill).saturating_sub(tokens + slack);
             if fill.abs_diff(tokens) <= 2 * slack && tokens <= fill {
                 break;
             }
-            ending.low = Some(next);
+            if tokens <= fill {
+                fits = low.max(fits);
+            } else {
+                overfills = low.min(overfills);
+            }
+            // With more turns the summaries are others, and cost more or less.
+            let aimed = (low + fill).saturating_sub(tokens + slack);
+            low = if (fits..overfills).contains(&aimed) && aimed != low {
+                aimed
+            } else {
+                fits.midpoint(overfills.min(fill))
+            };
+            ending.low = Some(low);
             let other = self.draft(how, Some(ending))?;
             tokens = other.tokens;
             if tokens <= fill && tokens > best.tokens {

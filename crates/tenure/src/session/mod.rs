@@ -26,6 +26,6 @@ pub use forecast::{Forecast, Pyramid};
 pub use frontier::Frontier;
 pub use shown::Shown;
 pub use stale::{Step, Superseded, superseded};
-pub use window::{Group, Limit, learned_limit, learned_window, leaving};
+pub use window::{Group, Limit, learned_limit, learned_window, leaving, says_too_long};
 pub use words::{Cut, UserWords, UserWordsKept, Words};
-pub use worth::Worth;
+pub use worth::{Epochs, Worth};

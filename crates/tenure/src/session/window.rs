@@ -36,14 +36,49 @@ pub fn leaving(groups: &[Group], low: u64) -> usize {
 }
 
 /// The words of an error before the most tokens that a request may have.
-const NAMES_LIMIT: [&str; 6] = [
+const NAMES_LIMIT: [&str; 14] = [
     "maximum context length is ",
+    "maximum prompt length is ",
+    "model maximum context length: ",
+    "too large for model with ",
+    "configured limit of ",
+    "available context size (",
+    "in the prompt cannot exceed ",
+    "model token limit: ",
+    "range of input length should be [1, ",
     "maximum context length of ",
     "context window of ",
     "context length of only ",
     "maximum number of tokens allowed (",
     "maximum allowed number of input tokens (",
 ];
+
+/// The words by which an error says that a request is too long, whether or not it names a number.
+const SAYS_TOO_LONG: [&str; 11] = [
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "exceed_context_size",
+    "exceeds the context",
+    "exceeds context",
+    "exceeds maximum context",
+    "exceeds the maximum context",
+    "exceeds the available context",
+    "prompt is too long",
+    "input is too long",
+    "reduce the length of",
+];
+
+/// Returns whether an error says that a request is too long for its model.
+///
+/// ```
+/// use tenure::session::says_too_long;
+/// assert!(says_too_long(r#"{"error":{"code":"context_length_exceeded"}}"#));
+/// assert!(!says_too_long("max_tokens is too large: 100000"));
+/// ```
+pub fn says_too_long(error: &str) -> bool {
+    let lower = error.to_ascii_lowercase();
+    learned_window(error).is_some() || SAYS_TOO_LONG.iter().any(|words| lower.contains(words))
+}
 
 /// The figures of a provider's "too long" error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,6 +190,35 @@ mod tests {
                 "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease it",
                 Some(200_000),
             ),
+            (
+                "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 301209 tokens.",
+                Some(272_000),
+            ),
+            (
+                "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+                Some(131_072),
+            ),
+            (
+                "the request exceeds the available context size (4096 tokens), try increasing it",
+                Some(4_096),
+            ),
+            (
+                "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+                Some(32_768),
+            ),
+            (
+                "The prompt is too long: 140000, model maximum context length: 131071",
+                Some(131_071),
+            ),
+            (
+                "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.",
+                Some(4_081),
+            ),
+            (
+                "Invalid request: Your request exceeded model token limit: 131072",
+                Some(131_072),
+            ),
+            ("Range of input length should be [1, 129024]", Some(129_024)),
             ("maximum context length is huge", None),
             ("maximum context length is 99999999999999 tokens", None),
             ("prompt is too long", None),

@@ -1,5 +1,5 @@
 //! The gain of ending an epoch: the cost of the history as it stands, call after call, against that of writing it
-//! again.
+//! again; and of how much of it is cut.
 
 use serde::Serialize;
 
@@ -37,14 +37,11 @@ impl Worth {
     /// ```
     pub fn of(model: &Model, before: &[u32], after: u32) -> Option<Worth> {
         let read = |tokens: u32| Some(model.price_of(tokens)?.cache_read?.of(tokens));
-        let write = |tier: &PriceTier| -> Option<Price> {
-            tier.cache_write_5m.or(tier.cache_write).or(tier.input)
-        };
         let all = |of: &dyn Fn(u32) -> u32| {
             let mut costs = before.iter().map(|tokens| read(of(*tokens)));
             costs.try_fold(Cost::default(), |sum, cost| Some(sum + cost?))
         };
-        let anew = write(model.price_of(after)?)?.of(after);
+        let anew = written(model.price_of(after)?)?.of(after);
         Some(Worth {
             calls: u32::try_from(before.len()).unwrap_or(u32::MAX),
             keeping: all(&|tokens| tokens)?,
@@ -55,5 +52,59 @@ impl Worth {
     /// Returns whether ending the epoch is cheaper.
     pub fn pays(&self) -> bool {
         self.ending < self.keeping
+    }
+}
+
+/// The price of what is written to the cache.
+fn written(tier: &PriceTier) -> Option<Price> {
+    tier.cache_write_5m.or(tier.cache_write).or(tier.input)
+}
+
+/// The epochs of a conversation that grows evenly: each request adds `step` tokens, and at `full` the history is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epochs {
+    /// The tokens of a request that is full.
+    pub full: u32,
+    /// The tokens that a request adds to the one before.
+    pub step: u32,
+}
+
+/// A deeper cut saves at least one part of so many.
+const SAVES: u128 = 20;
+
+impl Epochs {
+    /// Returns whether a request costs at least a twentieth less, on average, where each cut leaves `deep` tokens
+    /// instead of `shallow`: what is left is read by each request of the epoch and written by the first. Without
+    /// prices it does not.
+    ///
+    /// ```
+    /// use tenure::Catalogue;
+    /// use tenure::session::Epochs;
+    /// let catalogue = Catalogue::builtin()?;
+    /// let epochs = Epochs { full: 150_000, step: 3_000 };
+    /// // Written at 1.25 of the input's price, read at a tenth of it.
+    /// assert!(epochs.pays(catalogue.model("claude-haiku-5-5")?, 60_000, 50_000));
+    /// assert!(!epochs.pays(catalogue.model("claude-haiku-5-5")?, 60_000, 58_000));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn pays(self, model: &Model, shallow: u32, deep: u32) -> bool {
+        let both = self.cost(model, deep).zip(self.cost(model, shallow));
+        both.is_some_and(|((deep, of_deep), (shallow, of_shallow))| {
+            let deep = deep.saturating_mul(of_shallow).saturating_mul(SAVES);
+            deep <= shallow.saturating_mul(of_deep).saturating_mul(SAVES - 1)
+        })
+    }
+
+    /// The cost of an epoch whose first request has so many tokens, in picodollars, and the number of its requests.
+    fn cost(self, model: &Model, first: u32) -> Option<(u128, u128)> {
+        let tier = model.price_of(self.full)?;
+        let read = tier.cache_read.or(tier.input)?;
+        let requests = u128::from(self.full.saturating_sub(first) / self.step.max(1)).max(1);
+        let average = read.of(self.full.midpoint(first)).picos();
+        let anew = written(tier)?.of(first).less(read.of(first)).picos();
+        Some((
+            average.saturating_mul(requests).saturating_add(anew),
+            requests,
+        ))
     }
 }

@@ -12,7 +12,9 @@ use crate::input::gate::Gate;
 pub struct SessionPolicy {
     /// The share of the budget that the history may reach before the epoch ends.
     pub high_water: Score,
-    /// The share of the budget that the turns that stay may take when it does.
+    /// The share of the window that the request may take when it does, all that stands before its turns included; five
+    /// sixths of it, where the model's prices make that cheaper. The turns that stay have half of this share of the
+    /// budget, whatever stands before them.
     pub low_water: Score,
     /// The share of the budget from which on the model is told that the epoch is about to end.
     pub handoff: Score,
@@ -50,7 +52,7 @@ impl Default for SessionPolicy {
         let percent = |share: u32| Score::from_millionths(share * 10_000);
         SessionPolicy {
             high_water: percent(85),
-            low_water: percent(35),
+            low_water: percent(30),
             handoff: percent(75),
             checkpoint_every: 8,
             fan_in: 4,
