@@ -4,6 +4,7 @@ mod again;
 mod compiled;
 mod exchange;
 mod forms;
+mod items;
 mod labels;
 mod look;
 mod money;
@@ -36,7 +37,10 @@ use crate::workspace::Workspace;
 pub use again::{Again, ExchangeReplay};
 pub use compiled::{Choices, Chosen, ExchangeCompile};
 pub(crate) use compiled::{choices, entity_conflicts, is_quarantined, summaries};
-pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
+pub use exchange::{
+    EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept, KeptBody,
+};
+pub use items::{RequestItems, Tally};
 pub use labels::{Choice, Labels};
 pub use look::{CompileLine, Line, Listed, Look};
 pub use money::{spent, tier};

@@ -14,6 +14,7 @@ mod entry;
 mod exchanges;
 mod idempotency;
 mod instructions;
+mod items;
 mod judged;
 mod layers;
 mod mend;
@@ -25,6 +26,7 @@ mod rehydrate;
 mod remake;
 mod turn;
 
+pub(crate) use items::{Seen, outside};
 pub(crate) use mend::whole_calls;
 mod words;
 
@@ -44,6 +46,7 @@ pub use brought::{Brought, read_messages};
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
+pub use items::{ItemForm, RequestItem};
 pub use judged::{JudgedMessage, JudgedMessages, Judging};
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
