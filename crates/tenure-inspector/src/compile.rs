@@ -11,6 +11,8 @@ use tenure::section::Section;
 use tenure::trace::{Measured, View as Seen};
 use tenure::{CompileRecord, ContextObject, Envelope, Reason, Request, Ruling, Trace, Verdict};
 
+use tenure_workspace::records::EXCHANGE_PREFIX;
+
 use crate::attention;
 use crate::items::{self, Beside, Filter};
 use crate::links::{Links, View, encode};
@@ -442,7 +444,7 @@ pub(crate) fn overview(compile: &Compile<'_>) -> Markup {
     let by_reason = |code: &str| Some(format!("{}?reason={}", of("items")?, encode(code)));
     html! {
         h1 { "Compile " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "")) }
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, "", true)) }
         (head(compile))
         (facts(compile))
         h2 { "Budget" } (budget(compile, &href))
@@ -465,16 +467,25 @@ fn compare(record: &str) -> Markup {
     }
 }
 
-/// The pages of a compile.
-pub(crate) fn parts(record: &str, current: &str) -> Markup {
-    let all = [
+/// The pages of a compile, or of a request; `compiled` says whether that has a compile that can be looked into.
+pub(crate) fn parts(record: &str, current: &str, compiled: bool) -> Markup {
+    let of_compile = [
         ("", "Overview"),
         ("items", "Candidates"),
         ("payload", "Payload"),
     ];
+    let of_request = [
+        ("", "Overview"),
+        ("items", "Items"),
+        ("payload", "Body"),
+        ("candidates", "Candidates of its compile"),
+    ];
+    let is_request = record.starts_with(EXCHANGE_PREFIX);
+    let all: &[(&str, &str)] = if is_request { &of_request } else { &of_compile };
+    let all = if compiled { all } else { &all[..3] };
     html! {
         ul {
-            @for (part, name) in all {
+            @for (part, name) in all.iter().copied() {
                 @let href = match part { "" => Links::Server.to(View::Record(record)), part => Links::Server.to(View::Part(record, part)) };
                 li { a href=[href] aria-current=[(part == current).then_some("page")] { (name) } }
             }
@@ -495,7 +506,8 @@ pub(crate) fn candidates(compile: &Compile<'_>, filter: &Filter) -> Markup {
     };
     html! {
         h1 { "Candidates of " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "items")) }
+        @let part = if compile.named.starts_with(EXCHANGE_PREFIX) { "candidates" } else { "items" };
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, part, true)) }
         (items::paged(compile.trace, filter, &compile.beside(), &href))
     }
 }
@@ -508,7 +520,7 @@ pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> M
     let action = Links::Server.to(View::Part(&compile.named, "attention"));
     html! {
         h1 { "Payload of " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "payload")) }
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, "payload", true)) }
         @if let Some(proof) = &compile.proof { p.hint { (clipped(proof, 1_000)) } }
         @if let Some(plan) = compile.cache.filter(|_| compile.attention.is_none()) { h2 { "Cache" } (cache(plan)) h2 { "Texts" } }
         @if digest.is_some() { (attention::form(action, digest, token)) }

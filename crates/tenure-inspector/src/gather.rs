@@ -235,6 +235,20 @@ pub fn report_text(
     Ok(report::of_compiles(&compiles))
 }
 
+/// The report of a session of which no request is recorded: its messages and summaries.
+fn imported(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result<String, Error> {
+    let none = || {
+        Error::not_found(format!("`{}` is no record, and no session", clip(id)))
+            .hint("`tenure log --list` and `tenure store records` list them")
+    };
+    let items = workspace
+        .records(tenant)
+        .items_of_session(id, None)?
+        .ok_or_else(none)?;
+    let session = Session::find(tenant.clone(), id)?.ok_or_else(none)?;
+    Ok(report::of_session(id, &items, session.checkpoints()))
+}
+
 /// The report of a record of a store, or of a session of which requests are recorded. Of a request that cannot be made
 /// again, the reason is in the page.
 ///
@@ -252,14 +266,9 @@ pub fn report_stored(
     let records = workspace.records(tenant);
     let catalogue = workspace.catalogue();
     if tenant.record(id)?.is_none() {
-        let talk = records.conversation(Some(id))?;
-        let talk = talk.ok_or_else(|| {
-            Error::not_found(format!(
-                "`{}` is no record, and no session of which a request is recorded",
-                clip(id)
-            ))
-            .hint("`tenure log` and `tenure store records` list them")
-        })?;
+        let Some(talk) = records.conversation(Some(id))? else {
+            return imported(workspace, tenant, id);
+        };
         if weights.is_some() {
             return Err(
                 Error::input("weights are of one payload, and this is a conversation")
@@ -297,11 +306,23 @@ pub fn report_stored(
             attention: attention.as_ref(),
             ..compile
         });
+        let items = records.items(&record)?;
+        let proof = replay.as_ref().map(ExchangeReplay::sentence);
+        let body = replay
+            .as_ref()
+            .ok()
+            .and_then(|replay| replay.body.as_deref());
+        let body = proof
+            .as_deref()
+            .ok()
+            .zip(body)
+            .filter(|_| compile.is_none());
         return Ok(report::of_exchange(
-            &record,
+            (&record, &items),
             before.as_ref(),
             catalogue,
             compile.as_ref(),
+            body,
             fault.as_deref(),
         ));
     }

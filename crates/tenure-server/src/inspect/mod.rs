@@ -88,6 +88,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/inspect/live", get(live::live))
         .route("/inspect/records/{id}", get(records::record))
         .route("/inspect/records/{id}/items", get(records::items))
+        .route("/inspect/records/{id}/candidates", get(records::candidates))
+        .route("/inspect/records/{id}/message", get(records::message))
         .route("/inspect/records/{id}/payload", get(records::payload))
         .route(
             "/inspect/records/{id}/attention",

@@ -10,10 +10,12 @@ use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::{Envelope, Error, Trace};
 use tenure_inspector::{
-    Attention, Bodies, Compile, Depth, Filter, Gathered, ListFilter, SessionView, before,
-    compile_of, pages,
+    Attention, Bodies, Compile, Depth, Filter, Gathered, ListFilter, MessageFilter, SessionView,
+    before, compile_of, pages,
 };
-use tenure_workspace::records::{ExchangeReplay, Line, Listed, Records, Talk};
+use tenure_workspace::records::{
+    ExchangeRecord, ExchangeReplay, Line, Listed, Records, RequestItems, Talk,
+};
 use tenure_workspace::sessions::Session;
 
 use super::access::{Fault, Visit, nothing};
@@ -83,12 +85,11 @@ pub(super) async fn record(visit: Visit, Path(id): Path<String>) -> Result<Respo
             Listed::Exchange(record) => {
                 let (number, before) = before(&records, &record)?;
                 let before = before.filter(|before| visit.caller.sees_exchange(before));
-                let compiled = record.compile.is_some()
-                    && !record.is_as_it_came()
-                    && visit.caller.grant.operator;
+                let compiled = has_compile(&visit, &record);
                 let record = visit.caller.exchange_as_seen(*record);
+                let items = items_of(&visit, &records, &record)?;
                 Ok(pages::exchange(
-                    &record,
+                    (&record, &items),
                     before.as_ref(),
                     number,
                     compiled,
@@ -163,7 +164,86 @@ impl Of {
     }
 }
 
+/// Returns whether a request has a compile that the reader may look into.
+fn has_compile(visit: &Visit, record: &ExchangeRecord) -> bool {
+    record.compile.is_some() && !record.is_as_it_came() && visit.caller.grant.operator
+}
+
+/// The items of a request: they hold its messages, which the owner of its session and an operator may read.
+fn items_of(
+    visit: &Visit,
+    records: &Records<'_>,
+    record: &ExchangeRecord,
+) -> Result<RequestItems, Refusal> {
+    let tenant = tenant(&visit.app, &visit.caller)?;
+    let readable = match record.session.as_deref() {
+        Some(session) if !visit.caller.grant.operator => {
+            let opened = Session::opening(&tenant, session);
+            opened
+                .is_ok_and(|opened| opened.is_some_and(|opened| visit.caller.sees_session(&opened)))
+        }
+        _ => true,
+    };
+    let without = ExchangeRecord {
+        session: None,
+        ..record.clone()
+    };
+    Ok(records.items(if readable { record } else { &without })?)
+}
+
+/// A request that the reader may see, as they see it, with its items.
+fn request(
+    visit: &Visit,
+    records: &Records<'_>,
+    id: &str,
+) -> Result<Option<(ExchangeRecord, RequestItems)>, Refusal> {
+    let Listed::Exchange(record) = seen(visit, records, id)? else {
+        return Ok(None);
+    };
+    let record = visit.caller.exchange_as_seen(*record);
+    let items = items_of(visit, records, &record)?;
+    Ok(Some((record, items)))
+}
+
+pub(super) async fn message(
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(asked): Query<Named>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        let (_, items) = request(&visit, &records, &id)?.ok_or_else(nothing)?;
+        pages::message(&id, &items, &asked.id, &visit.frame).ok_or_else(nothing)
+    })
+    .await
+}
+
+/// The item that is asked for.
+#[derive(Deserialize)]
+pub(super) struct Named {
+    id: String,
+}
+
 pub(super) async fn items(
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(filter): Query<Filter>,
+    Query(asked): Query<MessageFilter>,
+) -> Result<Response, Fault> {
+    made(move || {
+        let tenant = tenant(&visit.app, &visit.caller)?;
+        let records = visit.app.workspace.records(&tenant);
+        if let Some((record, items)) = request(&visit, &records, &id)? {
+            let compiled = has_compile(&visit, &record);
+            return Ok(pages::messages(&id, &items, &asked, compiled, &visit.frame));
+        }
+        candidates_of(&visit, &records, &id, &filter)
+    })
+    .await
+}
+
+pub(super) async fn candidates(
     visit: Visit,
     Path(id): Path<String>,
     Query(filter): Query<Filter>,
@@ -171,21 +251,42 @@ pub(super) async fn items(
     made(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
-        let depth = if filter.whole.is_empty() {
-            Depth::Account
-        } else {
-            Depth::Whole
-        };
-        let of = Of::find(&visit, &records, &id, depth)?;
-        of.page(|compile| pages::candidates(compile, &filter, &visit.frame))
+        candidates_of(&visit, &records, &id, &filter)
     })
     .await
+}
+
+fn candidates_of(
+    visit: &Visit,
+    records: &Records<'_>,
+    id: &str,
+    filter: &Filter,
+) -> Result<String, Refusal> {
+    let depth = if filter.whole.is_empty() {
+        Depth::Account
+    } else {
+        Depth::Whole
+    };
+    let of = Of::find(visit, records, id, depth)?;
+    of.page(|compile| pages::candidates(compile, filter, &visit.frame))
 }
 
 pub(super) async fn payload(visit: Visit, Path(id): Path<String>) -> Result<Response, Fault> {
     made(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
+        if let Listed::Exchange(record) = seen(&visit, &records, &id)?
+            && record.compile.is_none()
+        {
+            // Whoever may read the messages may read the body.
+            let items = items_of(&visit, &records, &record)?;
+            if items.unknown.is_some() && !visit.caller.grant.operator {
+                return Err(nothing());
+            }
+            let replay = records.replay_exchange(&id)?;
+            let (body, proof) = (replay.body.as_deref(), replay.sentence());
+            return Ok(pages::body(&id, body, &proof, false, &visit.frame));
+        }
         let of = Of::find(&visit, &records, &id, Depth::Payload)?;
         of.page(|compile| pages::payload(compile, &visit.frame))
     })

@@ -212,6 +212,12 @@ impl ExchangeRecord {
         self.sent_digest.is_some() && self.sent_digest == self.request_digest
     }
 
+    /// The last entry of its session's log that is of it, where that is known.
+    pub fn session_entry(&self) -> Option<u64> {
+        let compiled = self.compile.as_deref().map(|compile| compile.after);
+        compiled.or(self.body.as_ref().map(|body| body.after))
+    }
+
     /// The objects of the store that it speaks of.
     fn objects(&self) -> Vec<ObjectId> {
         let compile = self.compile.iter();

@@ -48,6 +48,15 @@ impl RequestItems {
         }
     }
 
+    /// The number of messages among them.
+    pub fn messages(&self) -> u64 {
+        let messages = self
+            .items
+            .iter()
+            .filter(|item| item.id.starts_with('t') && item.came_at.is_some());
+        messages.count() as u64
+    }
+
     /// The request as one item, since no more is known of it.
     fn whole(record: &ExchangeRecord, unknown: &'static str) -> RequestItems {
         if record.sent_bytes.is_none() {
@@ -78,6 +87,7 @@ impl RequestItems {
             },
             pointer: None,
             begins: String::new(),
+            text: String::new(),
         };
         RequestItems::of(vec![request], Some(unknown))
     }
@@ -93,14 +103,13 @@ impl Records<'_> {
     /// reached.
     pub fn items(&self, record: &ExchangeRecord) -> Result<RequestItems, Error> {
         let compile = record.compile.as_deref();
-        let kept = record.body.as_ref().map(|body| body.after);
         let Some(session) = &record.session else {
             return Ok(RequestItems::whole(
                 record,
                 "the request is in no session, and messages outside of sessions are not kept",
             ));
         };
-        let Some(after) = compile.map(|compile| compile.after).or(kept) else {
+        let Some(after) = record.session_entry() else {
             return Ok(RequestItems::whole(
                 record,
                 "the record does not say which messages of the session it is of",
@@ -155,6 +164,7 @@ impl Records<'_> {
                 },
                 pointer: None,
                 begins: String::new(),
+                text: String::new(),
             });
         }
         let sum = |of: fn(&RequestItem) -> u64| items.iter().map(of).sum::<u64>();
@@ -264,5 +274,6 @@ fn around(came: u64, sent: u64, tools_left_out: usize) -> RequestItem {
         says,
         pointer: None,
         begins: String::new(),
+        text: String::new(),
     }
 }

@@ -44,7 +44,7 @@ pub use items::{RequestItems, Tally};
 pub use labels::{Choice, Labels};
 pub use look::{CompileLine, Line, Listed, Look};
 pub use money::{spent, tier};
-pub use relayed::Talk;
+pub use relayed::{Conversed, Talk};
 pub use replay::{Proof, Replay};
 pub use words::{epoch_in_words, unmanaged_in_words};
 

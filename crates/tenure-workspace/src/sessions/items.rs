@@ -89,6 +89,9 @@ pub struct RequestItem {
     /// The beginning of its text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub begins: String,
+    /// Its text as it came: what it says and calls.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// How a message stands: the form, the code of the reason and its words, and the tokens.
@@ -175,22 +178,20 @@ fn speaker(objects: &[ObjectDocument]) -> &'static str {
     }
 }
 
-fn begins(text: &str) -> String {
+/// The beginning of a text.
+pub(crate) fn begins(text: &str) -> String {
     let text = text.trim_start();
     text[..text.floor_char_boundary(BEGINS)].to_owned()
 }
 
-/// The beginning of what a message says or calls.
-fn message_begins(objects: &[ObjectDocument]) -> String {
-    let said = objects
-        .iter()
-        .find(|object| !object.content.trim().is_empty());
-    let called = || objects.iter().flat_map(|object| &object.tool_calls).next();
-    match (said, called()) {
-        (Some(object), _) => begins(&object.content),
-        (None, Some(call)) => begins(&super::turn::called(call)),
-        (None, None) => String::new(),
-    }
+/// What a message says and calls.
+fn said(objects: &[ObjectDocument]) -> String {
+    let each = objects.iter().flat_map(|object| {
+        let calls = object.tool_calls.iter().map(super::turn::called);
+        std::iter::once(object.content.clone()).chain(calls)
+    });
+    let texts: Vec<String> = each.filter(|text| !text.trim().is_empty()).collect();
+    texts.join("\n")
 }
 
 /// The message that took the place of a result, and whether it changed what that showed, as the pointer in its place says.
@@ -242,6 +243,7 @@ impl Session {
                 says: "what stands before the messages goes on as it came".into(),
                 pointer: None,
                 begins: begins(&object.content),
+                text: object.content.clone(),
             });
         }
         let mut summaries = self.checkpoints().iter().peekable();
@@ -256,7 +258,7 @@ impl Session {
             let (came, count) = seen.came(&message);
             let came_at = format!("{key}[{place}]");
             place += count;
-            let (speaker, begins) = (speaker(&message.objects), message_begins(&message.objects));
+            let (speaker, text) = (speaker(&message.objects), said(&message.objects));
             let erased = message.objects.iter().all(is_erased) && !message.objects.is_empty();
             let turn = Turn::new(number, message);
             let Standing {
@@ -283,7 +285,8 @@ impl Session {
                     says
                 },
                 pointer: Some(format!("t{number}")),
-                begins,
+                begins: begins(&text),
+                text,
             });
             Ok(())
         })?;
@@ -336,6 +339,7 @@ impl Session {
             ),
             pointer: Some(format!("c{at}")),
             begins: begins(&text),
+            text,
         }
     }
 
