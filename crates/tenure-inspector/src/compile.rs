@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use tenure::cache::CachePlan;
+use tenure::inspect::QualityMetric;
 use tenure::object::Authority;
 use tenure::score::Grade;
 use tenure::section::Section;
@@ -140,7 +141,7 @@ pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     let missed = trace
         .quality
         .iter()
-        .filter(|measured| measured.missed)
+        .filter(|measured| measured.missed && is_alarm(measured))
         .count();
     html! {
         ul.figures aria-label="Figures" {
@@ -237,6 +238,11 @@ pub(crate) fn budget(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<Stri
     }
 }
 
+/// Returns whether it is a fault to miss a limit: how full a budget is follows from how much material there is.
+fn is_alarm(measured: &Measured) -> bool {
+    measured.metric != QualityMetric::Utilization
+}
+
 /// The quality metrics with what the policy wants of them.
 pub(crate) fn quality(trace: &Trace) -> Markup {
     if trace.quality.is_empty() {
@@ -257,7 +263,7 @@ pub(crate) fn quality(trace: &Trace) -> Markup {
                 th scope="row" { (measured.metric.term().replace('_', " ")) }
                 td.n { (measured.value) }
                 td { (wanted(measured)) }
-                td { @if measured.missed { span.bad { "missed" } } @else { span.in { "kept" } } }
+                td { @if measured.missed && is_alarm(measured) { span.bad { "missed" } } @else if measured.missed { span.hint { "not kept, which is no fault: there was more material than room, or less than the budget" } } @else { span.in { "kept" } } }
                 td.why { span.hint { (clipped(&measured.definition, 400)) } }
             }
         }
@@ -348,7 +354,15 @@ pub(crate) fn one(compile: &Compile<'_>, at: usize, verdict: &Verdict, links: Li
     html! {
         dl.facts {
             dt { "Verdict" } dd { (items::verdict_word(verdict)) " " (clipped(&verdict.reason.sentence(), 2_000)) " " code { (verdict.reason.code()) } }
-            @if let Some(remedy) = remedy { dt { "Would let it in" } dd { (clipped(&remedy, 2_000)) } }
+            @if let Some(remedy) = remedy {
+                dt { "Would let it in" }
+                dd {
+                    (clipped(&remedy, 2_000))
+                    @if wants_room(verdict) && !compile.remedies.contains_key(&at) && let Some(href) = compile.record.and_then(|_| item_href(links, &compile.named, at)).filter(|_| links == Links::Server) {
+                        " " a href=(format!("{href}&remedy=1")) { "Find the least budget that would" } span.hint { " (some twenty compiles)" }
+                    }
+                }
+            }
             @if !stages.is_empty() { dt { "Decided in" } dd { @for (number, stage) in stages.iter().enumerate() { @if number > 0 { ", " } (stage) } } }
             dt { "Section" } dd { span class=(format!("chip {}", class(verdict.section))) { (verdict.section) } }
             dt { "Tokens" } dd { (grouped(u64::from(verdict.tokens))) }
@@ -374,6 +388,14 @@ pub(crate) fn one(compile: &Compile<'_>, at: usize, verdict: &Verdict, links: Li
             }
         }
     }
+}
+
+/// Returns whether there was no room for it.
+fn wants_room(verdict: &Verdict) -> bool {
+    matches!(
+        verdict.reason,
+        Reason::NoRoom { .. } | Reason::OverShare { .. }
+    )
 }
 
 /// From an object to its source, its subquery, its layer and its parents.

@@ -36,6 +36,8 @@ pub struct Gathered {
 pub enum Depth {
     /// The account alone, as it is recorded.
     Account,
+    /// The account with the objects of its verdicts.
+    Objects,
     /// The payload, too, for which the compile is made again.
     Payload,
     /// The account with the verdict on every candidate, for which the compile is made again where the record has a brief one.
@@ -57,7 +59,7 @@ impl Gathered {
     ) -> Result<Gathered, Error> {
         let look = match depth {
             Depth::Account => records.account(id, view)?,
-            Depth::Payload => records.look(id, view)?,
+            Depth::Objects | Depth::Payload => records.look(id, view)?,
             Depth::Whole => records.look_whole(id, view)?,
         };
         let mut gathered = Gathered {
@@ -88,14 +90,24 @@ impl Gathered {
     /// Finds by compiling which budget would have let in those of these verdicts for which there was no room.
     pub fn find_remedies(&mut self, records: &Records<'_>, places: &[usize]) {
         for at in places {
-            let Some(verdict) = self.look.trace.verdicts.get(*at) else {
-                continue;
-            };
-            let why = records.why_not(&self.look.record, &verdict.name);
-            if let Some(words) = why.ok().and_then(|why| in_words(&why.remedy)) {
-                self.remedies.insert(*at, words);
-            }
+            let found = self.remedy(records, *at);
+            self.remedies.extend(found.map(|words| (*at, words)));
         }
+    }
+
+    /// What would have let in the candidate of this verdict, found by compiling.
+    pub fn remedy(&self, records: &Records<'_>, at: usize) -> Option<String> {
+        let verdict = self.look.trace.verdicts.get(at)?;
+        let why = records.why_not(&self.look.record, &verdict.name);
+        in_words(&why.ok()?.remedy)
+    }
+
+    /// The bytes of the texts of its objects.
+    pub fn texts(&self) -> usize {
+        let objects = self.look.objects.values();
+        objects
+            .map(|object| object.revision().content().len())
+            .sum()
     }
 
     /// The places of what found no room and came nearest to it.

@@ -58,7 +58,7 @@ pub use items::{Filter, ROWS};
 pub use links::{Links, ROOT, View, encode};
 pub use messages::MessageFilter;
 pub use object::{AsOf, Then};
-pub use overview::ListFilter;
+pub use overview::{ListFilter, Totals};
 pub use read::{Found, read};
 pub use report::{of_compiles as report, of_exchange as report_exchange, of_talk as report_talk};
 pub use session::SessionView;

@@ -15,7 +15,7 @@ use crate::items::Filter;
 use crate::links::{Links, View};
 use crate::messages::{self, MessageFilter};
 use crate::object::{self, AsOf, Then};
-use crate::overview::{self, ListFilter};
+use crate::overview::{self, ListFilter, Totals};
 use crate::payload;
 use crate::registry;
 use crate::session::{self, SessionView};
@@ -27,9 +27,9 @@ use crate::waiting::{self, Asking, Waiting};
 /// The most bytes of a payload on a page.
 const MOST_PAYLOAD: usize = 200_000;
 
-/// The list of requests and compiles.
+/// The list of requests and compiles, with the sums over all that the filter takes.
 pub fn overview(
-    lines: &[Line],
+    (lines, totals): (&[Line], Option<&Totals>),
     filter: &ListFilter,
     next: Option<&str>,
     catalogue: &Catalogue,
@@ -39,7 +39,7 @@ pub fn overview(
         "Requests",
         frame,
         Some(View::Overview),
-        overview::list(lines, filter, next, catalogue),
+        overview::list((lines, totals), filter, next, catalogue),
     )
 }
 

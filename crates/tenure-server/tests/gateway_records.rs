@@ -449,9 +449,68 @@ fn a_record_tells_each_item_of_a_request_that_was_cut() {
         // The body as it was sent, with its instructions, and each item at its place in it.
         let again = replayed(&bench, &record.record_id);
         assert_eq!(again["proof"], "whole");
-        let workspace = bench.get(&format!("/inspect/records/{}/payload", record.record_id));
-        let page = String::from_utf8(workspace.body).unwrap();
-        assert!(page.contains("Be brief."), "{page}");
+        let page = |path: &str| {
+            let reply = bench.get(&format!("/inspect{path}"));
+            let text = String::from_utf8(reply.body).unwrap();
+            assert_eq!(reply.status, 200, "{path}: {text}");
+            text
+        };
+        let of = |part: &str| page(&format!("/records/{}{part}", record.record_id));
+        // The system's text stands at its place, and the messages behind it.
+        let shown = of("/payload");
+        assert!(shown.contains("Be brief."), "{shown}");
+        for (at, message) in sent.iter().enumerate() {
+            let text = message["content"].as_str();
+            let text = text.or(message["content"][0]["text"].as_str()).unwrap();
+            let begins = &text[..text.len().min(30)].lines().next().unwrap();
+            let place = format!("aria-label=\"messages[{at}].content");
+            let there = shown
+                .split(&place)
+                .nth(1)
+                .unwrap_or_else(|| panic!("{place}: {shown}"));
+            let there = there.split("</section>").next().unwrap();
+            // Frames are marked up as such.
+            let is_frame = begins.starts_with('<');
+            assert!(is_frame || there.contains(begins), "{begins} is not in {there}");
+        }
+        let overview = of("");
+        assert!(
+            overview.contains("summarised") && overview.contains("/items?form=summarised"),
+            "{overview}"
+        );
+        let summarised = of("/items?form=summarised");
+        assert!(
+            summarised.contains(&format!("{} stands for it", summary.id)),
+            "{summarised}"
+        );
+        assert!(!summarised.contains("Be brief."));
+        // A text of one message alone.
+        let found = of("/items?q=PUMP%2017%20runs");
+        assert!(
+            found.contains("Turn 17: ") && found.contains("1 to 1 of 1"),
+            "{found}"
+        );
+        let whole = of(&format!("/message?id={}", by.id));
+        assert!(whole.contains("stands for it") && whole.matches(" kW and is warm.").count() >= 8);
+        assert_eq!(
+            bench
+                .get(&format!(
+                    "/inspect/records/{}/message?id=t9999",
+                    record.record_id
+                ))
+                .status,
+            404
+        );
+        assert!(of("/candidates").contains("mandatory"));
+        // The list has the totals, and finds a conversation by its words, its time and its user.
+        let day = &record.at.to_string()[..10];
+        let id = &record.record_id;
+        assert!(page("?text=pump%2017%20RUNS").contains(id));
+        assert!(!page("?text=no-such-words").contains(id));
+        assert!(page(&format!("?since={day}&until={day}")).contains(id));
+        assert!(!page("?since=2999-01-01").contains(id) && !page("?until=1999-12-31").contains(id));
+        assert!(!page("?user=nobody").contains(id));
+        assert!(page("").contains("aria-label=\"Totals\""));
         // It is read from the session, so another compiler does not take it away.
         let mut older = record.clone();
         older.compile.as_mut().unwrap().compiler = 1;
@@ -493,6 +552,12 @@ fn a_request_that_went_as_it_came_is_put_together_again() {
         assert_eq!(
             (&again["proof"], &again["body"]),
             (&json!("as_it_came"), &json!(body))
+        );
+        let page = bench.get(&format!("/inspect/records/{}/payload", record.record_id));
+        let page = String::from_utf8(page.body).unwrap();
+        assert!(
+            page.contains("proven: it went on as it came") && page.contains("Turn 0: "),
+            "{page}"
         );
         // Later messages are no part of it.
         let mut more: Value = serde_json::from_str(&body).unwrap();

@@ -6,6 +6,7 @@
 
 mod access;
 mod decide;
+mod kept;
 mod live;
 mod records;
 mod views;
@@ -24,6 +25,7 @@ use crate::app::App;
 use crate::error::Refusal;
 
 use access::{Fault, Secret};
+pub(crate) use kept::KeptPages;
 
 /// The policy of what a page may load and do: its own style and script, forms to its own server, and to be framed by nobody.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

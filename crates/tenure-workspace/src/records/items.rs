@@ -6,11 +6,11 @@ use serde::Serialize;
 use tenure::wire::Format;
 use tenure::{Error, ErrorKind, World};
 
-use super::{ExchangeRecord, Records};
+use super::{Choices, ExchangeRecord, Records};
 use crate::sessions::{ItemForm, RequestItem, Seen, Session, outside};
 
 /// A request, item by item.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct RequestItems {
     /// The items, in the order in which they came.
     pub items: Vec<RequestItem>,
@@ -62,34 +62,43 @@ impl RequestItems {
         if record.sent_bytes.is_none() {
             return RequestItems::of(Vec::new(), Some(unknown));
         }
-        let is_as_it_came = record.is_as_it_came();
+        let (form, why, says) = if record.is_as_it_came() {
+            (
+                ItemForm::Whole,
+                "as_it_came",
+                "it went on as it came".to_owned(),
+            )
+        } else {
+            let compile = record.compile.as_deref();
+            let of = |choices: &Choices| {
+                let reasons = choices.reasons.iter();
+                let reasons: Vec<String> = reasons
+                    .map(|(code, count)| format!("{code} {count}"))
+                    .collect();
+                format!("{} ({})", choices.len(), reasons.join(", "))
+            };
+            let says = compile.map_or_else(String::new, |compile| {
+                let (included, omitted) = (of(&compile.included), of(&compile.omitted));
+                format!("; of its candidates {included} went in and {omitted} stayed out")
+            });
+            let says = format!("what was done to each of its messages is not known{says}");
+            (ItemForm::Condensed, "not_kept", says)
+        };
         let request = RequestItem {
             id: "request".into(),
             came_at: None,
             speaker: "none",
             came: record.request_tokens.unwrap_or(0),
             sent: record.sent_tokens.unwrap_or(0),
-            form: if is_as_it_came {
-                ItemForm::Whole
-            } else {
-                ItemForm::Condensed
-            },
-            why: if is_as_it_came {
-                "as_it_came"
-            } else {
-                "not_kept"
-            }
-            .into(),
-            says: if is_as_it_came {
-                "it went on as it came".into()
-            } else {
-                "what was done to its messages is not known".into()
-            },
+            form,
+            why: why.into(),
+            says,
             pointer: None,
             begins: String::new(),
             text: String::new(),
         };
-        RequestItems::of(vec![request], Some(unknown))
+        let items = std::iter::once(request).chain(from_outside(record));
+        RequestItems::of(items.collect(), Some(unknown))
     }
 }
 
@@ -137,36 +146,7 @@ impl Records<'_> {
             compiled: compile.is_some(),
         };
         let mut items = session.items(&seen)?;
-        for chosen in compile.into_iter().flat_map(|compile| {
-            let included = compile.included.beside().map(|chosen| (chosen, true));
-            included.chain(compile.omitted.beside().map(|chosen| (chosen, false)))
-        }) {
-            let (chosen, is_in) = chosen;
-            items.push(RequestItem {
-                id: outside(&chosen.name),
-                came_at: None,
-                speaker: "store",
-                came: 0,
-                sent: if is_in { u64::from(chosen.tokens) } else { 0 },
-                form: if is_in {
-                    ItemForm::Added
-                } else {
-                    ItemForm::LeftOut
-                },
-                why: chosen.code.clone(),
-                says: if is_in {
-                    "an object of the store was added".into()
-                } else {
-                    format!(
-                        "an object of the store, of {} tokens, stayed out",
-                        chosen.tokens
-                    )
-                },
-                pointer: None,
-                begins: String::new(),
-                text: String::new(),
-            });
-        }
+        items.extend(from_outside(record));
         let sum = |of: fn(&RequestItem) -> u64| items.iter().map(of).sum::<u64>();
         let came = record
             .request_tokens
@@ -224,6 +204,41 @@ impl Records<'_> {
             None => self.workspace.unknown_world(),
         }
     }
+}
+
+/// The objects from outside the conversation that a record names: those that were added, and those that stayed out.
+fn from_outside(record: &ExchangeRecord) -> impl Iterator<Item = RequestItem> {
+    let compile = record.compile.as_deref().into_iter();
+    let chosen = compile.flat_map(|compile| {
+        let included = compile.included.beside().map(|chosen| (chosen, true));
+        included.chain(compile.omitted.beside().map(|chosen| (chosen, false)))
+    });
+    chosen.map(|(chosen, is_in)| {
+        let tokens = u64::from(chosen.tokens);
+        let (sent, form, says) = if is_in {
+            (
+                tokens,
+                ItemForm::Added,
+                "an object of the store was added".to_owned(),
+            )
+        } else {
+            let says = format!("an object of the store, of {tokens} tokens, stayed out");
+            (0, ItemForm::LeftOut, says)
+        };
+        RequestItem {
+            id: outside(&chosen.name),
+            came_at: None,
+            speaker: "store",
+            came: 0,
+            sent,
+            form,
+            why: chosen.code.clone(),
+            says,
+            pointer: None,
+            begins: String::new(),
+            text: String::new(),
+        }
+    })
 }
 
 /// The format of a request's body.

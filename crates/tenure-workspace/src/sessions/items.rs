@@ -526,6 +526,21 @@ impl Session {
         messages.collect::<Option<Vec<String>>>().filter(|_| all)
     }
 
+    /// Returns whether any of its messages says this, in any case.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::each_message`].
+    pub fn says(&self, text: &str) -> Result<bool, Error> {
+        let wanted = text.to_lowercase();
+        let mut says = false;
+        self.each_message(&mut |_, message| {
+            says = says || said(&message.objects).to_lowercase().contains(&wanted);
+            Ok(())
+        })?;
+        Ok(says)
+    }
+
     /// The messages of its log, as they came.
     pub(crate) fn logged(&self) -> Result<Vec<String>, Error> {
         let mut messages = Vec::new();
