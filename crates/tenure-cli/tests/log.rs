@@ -167,7 +167,8 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
         { "role": "assistant", "content": "Warm." },
     ] });
     std::fs::write(bench.folder.path().join("talk.json"), talk.to_string()).unwrap();
-    bench.ok(&["session", "import", "talk.json", "--session", "old-talk"]);
+    let id = bench.ok(&["session", "import", "talk.json"]);
+    let id = id.trim();
     let listed = bench.ok(&["log", "--list"]);
     assert!(
         listed.contains("2026-11-23 01:04  ses-1  4 requests  bad  claude-opus-4-8\n"),
@@ -178,27 +179,27 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
         "{listed}"
     );
     assert!(
-        listed.contains("-  old-talk  2 messages, no request  \n"),
+        listed.contains(&format!("-  {id}  2 messages, no request")),
         "{listed}"
     );
     let json = bench.json(&["log", "--list", "--format", "json"]);
     assert_eq!(json.as_array().unwrap().len(), 3);
-    let shown = bench.ok(&["log", "--session", "old-talk"]);
+    let shown = bench.ok(&["log", "--session", id]);
     for line in [
-        "old-talk: no request, 2 messages",
+        "no request, 2 messages",
         "system (messages[0])",
         "t3 to t4 (messages[1] to messages[2])",
     ] {
         assert!(shown.contains(line), "{line} is not in\n{shown}");
     }
-    let json = bench.json(&["log", "--session", "old-talk", "--format", "json"]);
+    let json = bench.json(&["log", "--session", id, "--format", "json"]);
     assert_eq!(json["items"]["items"][1]["begins"], "How warm is pump 7?");
-    let page = bench.ok(&["report", "old-talk"]);
+    let page = bench.ok(&["report", id]);
     assert!(
         page.contains("How warm is pump 7?") && page.contains("no request of it is recorded"),
         "{page}"
     );
-    bench.refused(2, &["log", "--session", "old-talk", "--request", "1"]);
+    bench.refused(2, &["log", "--session", id, "--request", "1"]);
     bench.refused(2, &["log", "--list", "--session", "ses-1"]);
 }
 

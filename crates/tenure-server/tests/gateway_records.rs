@@ -471,7 +471,10 @@ fn a_record_tells_each_item_of_a_request_that_was_cut() {
             let there = there.split("</section>").next().unwrap();
             // Frames are marked up as such.
             let is_frame = begins.starts_with('<');
-            assert!(is_frame || there.contains(begins), "{begins} is not in {there}");
+            assert!(
+                is_frame || there.contains(begins),
+                "{begins} is not in {there}"
+            );
         }
         let overview = of("");
         assert!(

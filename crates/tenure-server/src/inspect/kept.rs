@@ -228,6 +228,7 @@ mod tests {
         pages.note_held(&mut held);
         assert!(held.contains_key("acme"));
         pages.forget("acme");
-        assert_eq!((pages.lock().all.len(), pages.lock().bytes), (0, 0));
+        let pages = pages.lock();
+        assert_eq!((pages.all.len(), pages.bytes), (0, 0));
     }
 }
