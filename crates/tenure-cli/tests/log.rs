@@ -200,7 +200,7 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
         "{page}"
     );
     bench.refused(2, &["log", "--session", id, "--request", "1"]);
-    bench.refused(2, &["log", "--list", "--session", "ses-1"]);
+    bench.refused(1, &["log", "--list", "--session", "ses-1"]);
 }
 
 #[test]
