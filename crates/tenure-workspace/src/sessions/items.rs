@@ -438,11 +438,7 @@ impl Session {
                     came,
                 )
             } else {
-                Standing::whole(
-                    "stands",
-                    "it is among the newest, and stands as it was said",
-                    came,
-                )
+                Standing::whole("stands", "it stands as it was said", came)
             };
         };
         let objects = turn.entry.objects.iter();
