@@ -139,20 +139,68 @@ fn one_request_is_told_in_full() {
         "#2   01:04:02  claude-opus-4-8 → claude-opus",
         "  client             claude-cli/2.1.197 (external, cli)",
         "  epoch              2 (high_water)",
-        "  went in            2: fits 2",
-        "         61  fits  pump-limits  beside",
-        "  stayed out         1: below_floor 1",
         "  made again by      tenure replay gw-2",
+        "  item by item       not known: its session is not there any more",
+        "    request: 141,200 → 61,020 tokens, condensed: what was done to each of its messages is not known; of its candidates 2 (fits 2) went in and 1 (below_floor 1) stayed out",
+        "    pump-limits: 0 → 61 tokens, added: an object of the store was added",
+        "    old-news: 0 → 0 tokens, left out: an object of the store, of 61 tokens, stayed out",
     ] {
         assert!(full.contains(line), "{line} is not in\n{full}");
     }
     assert_eq!(bench.ok(&["explain", "gw-2"]), full);
     let json = bench.json(&["log", "--request", "2", "--format", "json"]);
     assert_eq!(json["saved"], 80_241);
+    assert_eq!(json["items"]["items"][0]["id"], "request");
+    assert_eq!(bench.json(&["explain", "gw-2", "--format", "json"]), json);
     bench.refused(2, &["log", "--request", "5"]);
     bench.refused(2, &["log", "--request", "0"]);
     bench.refused(2, &["log", "--session", "ses-2"]);
     bench.refused(2, &["explain", "gw-9"]);
+}
+
+#[test]
+fn conversations_are_listed_and_imported_ones_are_shown() {
+    let bench = recorded();
+    let talk = serde_json::json!({ "messages": [
+        { "role": "system", "content": "Be brief." },
+        { "role": "user", "content": "How warm is pump 7?" },
+        { "role": "assistant", "content": "Warm." },
+    ] });
+    std::fs::write(bench.folder.path().join("talk.json"), talk.to_string()).unwrap();
+    let id = bench.ok(&["session", "import", "talk.json"]);
+    let id = id.trim();
+    let listed = bench.ok(&["log", "--list"]);
+    assert!(
+        listed.contains("2026-11-23 01:04  ses-1  4 requests  bad  claude-opus-4-8\n"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("no session  1 request  gpt-4o\n"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains(&format!("-  {id}  2 messages, no request")),
+        "{listed}"
+    );
+    let json = bench.json(&["log", "--list", "--format", "json"]);
+    assert_eq!(json.as_array().unwrap().len(), 3);
+    let shown = bench.ok(&["log", "--session", id]);
+    for line in [
+        "no request, 2 messages",
+        "system (messages[0])",
+        "t3 to t4 (messages[1] to messages[2])",
+    ] {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
+    let json = bench.json(&["log", "--session", id, "--format", "json"]);
+    assert_eq!(json["items"]["items"][1]["begins"], "How warm is pump 7?");
+    let page = bench.ok(&["report", id]);
+    assert!(
+        page.contains("How warm is pump 7?") && page.contains("no request of it is recorded"),
+        "{page}"
+    );
+    bench.refused(2, &["log", "--session", id, "--request", "1"]);
+    bench.refused(1, &["log", "--list", "--session", "ses-1"]);
 }
 
 #[test]

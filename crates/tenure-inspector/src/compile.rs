@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use tenure::cache::CachePlan;
+use tenure::inspect::QualityMetric;
 use tenure::object::Authority;
 use tenure::score::Grade;
 use tenure::section::Section;
 use tenure::trace::{Measured, View as Seen};
 use tenure::{CompileRecord, ContextObject, Envelope, Reason, Request, Ruling, Trace, Verdict};
+
+use tenure_workspace::records::EXCHANGE_PREFIX;
 
 use crate::attention;
 use crate::items::{self, Beside, Filter};
@@ -138,7 +141,7 @@ pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     let missed = trace
         .quality
         .iter()
-        .filter(|measured| measured.missed)
+        .filter(|measured| measured.missed && is_alarm(measured))
         .count();
     html! {
         ul.figures aria-label="Figures" {
@@ -235,6 +238,11 @@ pub(crate) fn budget(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<Stri
     }
 }
 
+/// Returns whether it is a fault to miss a limit: how full a budget is follows from how much material there is.
+fn is_alarm(measured: &Measured) -> bool {
+    measured.metric != QualityMetric::Utilization
+}
+
 /// The quality metrics with what the policy wants of them.
 pub(crate) fn quality(trace: &Trace) -> Markup {
     if trace.quality.is_empty() {
@@ -255,7 +263,7 @@ pub(crate) fn quality(trace: &Trace) -> Markup {
                 th scope="row" { (measured.metric.term().replace('_', " ")) }
                 td.n { (measured.value) }
                 td { (wanted(measured)) }
-                td { @if measured.missed { span.bad { "missed" } } @else { span.in { "kept" } } }
+                td { @if measured.missed && is_alarm(measured) { span.bad { "missed" } } @else if measured.missed { span.hint { "not kept, which is no fault: there was more material than room, or less than the budget" } } @else { span.in { "kept" } } }
                 td.why { span.hint { (clipped(&measured.definition, 400)) } }
             }
         }
@@ -346,7 +354,15 @@ pub(crate) fn one(compile: &Compile<'_>, at: usize, verdict: &Verdict, links: Li
     html! {
         dl.facts {
             dt { "Verdict" } dd { (items::verdict_word(verdict)) " " (clipped(&verdict.reason.sentence(), 2_000)) " " code { (verdict.reason.code()) } }
-            @if let Some(remedy) = remedy { dt { "Would let it in" } dd { (clipped(&remedy, 2_000)) } }
+            @if let Some(remedy) = remedy {
+                dt { "Would let it in" }
+                dd {
+                    (clipped(&remedy, 2_000))
+                    @if wants_room(verdict) && !compile.remedies.contains_key(&at) && let Some(href) = compile.record.and_then(|_| item_href(links, &compile.named, at)).filter(|_| links == Links::Server) {
+                        " " a href=(format!("{href}&remedy=1")) { "Find the least budget that would" } span.hint { " (some twenty compiles)" }
+                    }
+                }
+            }
             @if !stages.is_empty() { dt { "Decided in" } dd { @for (number, stage) in stages.iter().enumerate() { @if number > 0 { ", " } (stage) } } }
             dt { "Section" } dd { span class=(format!("chip {}", class(verdict.section))) { (verdict.section) } }
             dt { "Tokens" } dd { (grouped(u64::from(verdict.tokens))) }
@@ -372,6 +388,14 @@ pub(crate) fn one(compile: &Compile<'_>, at: usize, verdict: &Verdict, links: Li
             }
         }
     }
+}
+
+/// Returns whether there was no room for it.
+fn wants_room(verdict: &Verdict) -> bool {
+    matches!(
+        verdict.reason,
+        Reason::NoRoom { .. } | Reason::OverShare { .. }
+    )
 }
 
 /// From an object to its source, its subquery, its layer and its parents.
@@ -442,7 +466,7 @@ pub(crate) fn overview(compile: &Compile<'_>) -> Markup {
     let by_reason = |code: &str| Some(format!("{}?reason={}", of("items")?, encode(code)));
     html! {
         h1 { "Compile " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "")) }
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, "", true)) }
         (head(compile))
         (facts(compile))
         h2 { "Budget" } (budget(compile, &href))
@@ -465,16 +489,25 @@ fn compare(record: &str) -> Markup {
     }
 }
 
-/// The pages of a compile.
-pub(crate) fn parts(record: &str, current: &str) -> Markup {
-    let all = [
+/// The pages of a compile, or of a request; `compiled` says whether that has a compile that can be looked into.
+pub(crate) fn parts(record: &str, current: &str, compiled: bool) -> Markup {
+    let of_compile = [
         ("", "Overview"),
         ("items", "Candidates"),
         ("payload", "Payload"),
     ];
+    let of_request = [
+        ("", "Overview"),
+        ("items", "Items"),
+        ("payload", "Body"),
+        ("candidates", "Candidates of its compile"),
+    ];
+    let is_request = record.starts_with(EXCHANGE_PREFIX);
+    let all: &[(&str, &str)] = if is_request { &of_request } else { &of_compile };
+    let all = if compiled { all } else { &all[..3] };
     html! {
         ul {
-            @for (part, name) in all {
+            @for (part, name) in all.iter().copied() {
                 @let href = match part { "" => Links::Server.to(View::Record(record)), part => Links::Server.to(View::Part(record, part)) };
                 li { a href=[href] aria-current=[(part == current).then_some("page")] { (name) } }
             }
@@ -495,7 +528,8 @@ pub(crate) fn candidates(compile: &Compile<'_>, filter: &Filter) -> Markup {
     };
     html! {
         h1 { "Candidates of " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "items")) }
+        @let part = if compile.named.starts_with(EXCHANGE_PREFIX) { "candidates" } else { "items" };
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, part, true)) }
         (items::paged(compile.trace, filter, &compile.beside(), &href))
     }
 }
@@ -508,7 +542,7 @@ pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> M
     let action = Links::Server.to(View::Part(&compile.named, "attention"));
     html! {
         h1 { "Payload of " span.mono { (name(&compile.named)) } }
-        nav.toc aria-label="Of this compile" { (parts(&compile.named, "payload")) }
+        nav.toc aria-label="Of this compile" { (parts(&compile.named, "payload", true)) }
         @if let Some(proof) = &compile.proof { p.hint { (clipped(proof, 1_000)) } }
         @if let Some(plan) = compile.cache.filter(|_| compile.attention.is_none()) { h2 { "Cache" } (cache(plan)) h2 { "Texts" } }
         @if digest.is_some() { (attention::form(action, digest, token)) }

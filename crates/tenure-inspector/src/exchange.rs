@@ -6,16 +6,19 @@ use maud::{Markup, html};
 use tenure::Catalogue;
 use tenure::trace::EpochCause;
 use tenure_workspace::records::{
-    Choices, Chosen, Ending, ExchangeRecord, Talk, epoch_in_words, unmanaged_in_words,
+    Ending, ExchangeRecord, RequestItems, Talk, epoch_in_words, unmanaged_in_words,
 };
 
 use crate::links::{Links, View};
+use crate::messages;
 use crate::money;
 use crate::shell::table;
 use crate::text::{clipped, grouped, name, percent, second};
 
 /// The most names in a sentence.
 const NAMES: usize = 12;
+/// The most items of a request in a file.
+const MOST_ITEMS: usize = 400;
 
 /// The figures of a request.
 pub(crate) fn head(record: &ExchangeRecord, catalogue: &Catalogue) -> Markup {
@@ -168,9 +171,9 @@ pub(crate) fn fault(record: &ExchangeRecord) -> Option<&'static str> {
     }
 }
 
-/// A request as a whole.
+/// A request as a whole, with its items.
 pub(crate) fn one(
-    record: &ExchangeRecord,
+    (record, items): (&ExchangeRecord, &RequestItems),
     before: Option<&ExchangeRecord>,
     number: Option<usize>,
     catalogue: &Catalogue,
@@ -198,33 +201,11 @@ pub(crate) fn one(
             @if let Some(digest) = record.request_digest { dt { "Came" } dd.mono { (digest) ", " (grouped(record.request_bytes)) " bytes" } }
             @if let Some(digest) = record.sent_digest { dt { "Sent" } dd.mono { (digest) ", " (grouped(record.sent_bytes.unwrap_or(0))) " bytes" } }
         }
-        @if let Some(compile) = record.compile.as_deref() {
-            h2 { "Went in" } (choices(&compile.included, links))
-            h2 { "Stayed out" } (choices(&compile.omitted, links))
+        h2 { "Item by item" }
+        @match links {
+            Links::File => { (messages::all(items, MOST_ITEMS)) }
+            Links::Server => { (messages::forms(items, |form| Some(format!("{}?form={}", links.to(View::Part(&record.record_id, "items"))?, form.term())))) }
         }
-    }
-}
-
-fn choices(choices: &Choices, links: Links) -> Markup {
-    if choices.is_empty() {
-        return html! { p.none { "Nothing." } };
-    }
-    let unnamed = choices.len().saturating_sub(choices.named.len() as u64);
-    let head = html! { th scope="col" { "Object" } th scope="col" { "Reason" } th.n scope="col" { "Tokens" } th scope="col" { "From" } };
-    let line = |chosen: &Chosen| {
-        let id = chosen.object_id.to_string();
-        html! {
-            tr {
-                td.name { @match links.to(View::Object(&id)).filter(|_| chosen.beside) { Some(href) => { a href=(href) { (name(&chosen.name)) } } None => { (name(&chosen.name)) } } }
-                td { code { (name(&chosen.code)) } } td.n { (grouped(u64::from(chosen.tokens))) }
-                td { @if chosen.beside { "outside" } @else { "the conversation" } }
-            }
-        }
-    };
-    html! {
-        p { @for (number, (code, count)) in choices.reasons.iter().enumerate() { @if number > 0 { ", " } code { (name(code)) } " " (grouped(*count)) } }
-        (table("Objects", head, html! { @for chosen in &choices.named { (line(chosen)) } }))
-        @if unnamed > 0 { p.more { (grouped(unnamed)) " more are not named by the record." } }
     }
 }
 

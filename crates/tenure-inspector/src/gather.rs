@@ -36,6 +36,8 @@ pub struct Gathered {
 pub enum Depth {
     /// The account alone, as it is recorded.
     Account,
+    /// The account with the objects of its verdicts.
+    Objects,
     /// The payload, too, for which the compile is made again.
     Payload,
     /// The account with the verdict on every candidate, for which the compile is made again where the record has a brief one.
@@ -57,7 +59,7 @@ impl Gathered {
     ) -> Result<Gathered, Error> {
         let look = match depth {
             Depth::Account => records.account(id, view)?,
-            Depth::Payload => records.look(id, view)?,
+            Depth::Objects | Depth::Payload => records.look(id, view)?,
             Depth::Whole => records.look_whole(id, view)?,
         };
         let mut gathered = Gathered {
@@ -88,14 +90,24 @@ impl Gathered {
     /// Finds by compiling which budget would have let in those of these verdicts for which there was no room.
     pub fn find_remedies(&mut self, records: &Records<'_>, places: &[usize]) {
         for at in places {
-            let Some(verdict) = self.look.trace.verdicts.get(*at) else {
-                continue;
-            };
-            let why = records.why_not(&self.look.record, &verdict.name);
-            if let Some(words) = why.ok().and_then(|why| in_words(&why.remedy)) {
-                self.remedies.insert(*at, words);
-            }
+            let found = self.remedy(records, *at);
+            self.remedies.extend(found.map(|words| (*at, words)));
         }
+    }
+
+    /// What would have let in the candidate of this verdict, found by compiling.
+    pub fn remedy(&self, records: &Records<'_>, at: usize) -> Option<String> {
+        let verdict = self.look.trace.verdicts.get(at)?;
+        let why = records.why_not(&self.look.record, &verdict.name);
+        in_words(&why.ok()?.remedy)
+    }
+
+    /// The bytes of the texts of its objects.
+    pub fn texts(&self) -> usize {
+        let objects = self.look.objects.values();
+        objects
+            .map(|object| object.revision().content().len())
+            .sum()
     }
 
     /// The places of what found no room and came nearest to it.
@@ -235,6 +247,20 @@ pub fn report_text(
     Ok(report::of_compiles(&compiles))
 }
 
+/// The report of a session of which no request is recorded: its messages and summaries.
+fn imported(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result<String, Error> {
+    let none = || {
+        Error::not_found(format!("`{}` is no record, and no session", clip(id)))
+            .hint("`tenure log --list` and `tenure store records` list them")
+    };
+    let items = workspace
+        .records(tenant)
+        .items_of_session(id, None)?
+        .ok_or_else(none)?;
+    let session = Session::find(tenant.clone(), id)?.ok_or_else(none)?;
+    Ok(report::of_session(id, &items, session.checkpoints()))
+}
+
 /// The report of a record of a store, or of a session of which requests are recorded. Of a request that cannot be made
 /// again, the reason is in the page.
 ///
@@ -252,14 +278,9 @@ pub fn report_stored(
     let records = workspace.records(tenant);
     let catalogue = workspace.catalogue();
     if tenant.record(id)?.is_none() {
-        let talk = records.conversation(Some(id))?;
-        let talk = talk.ok_or_else(|| {
-            Error::not_found(format!(
-                "`{}` is no record, and no session of which a request is recorded",
-                clip(id)
-            ))
-            .hint("`tenure log` and `tenure store records` list them")
-        })?;
+        let Some(talk) = records.conversation(Some(id))? else {
+            return imported(workspace, tenant, id);
+        };
         if weights.is_some() {
             return Err(
                 Error::input("weights are of one payload, and this is a conversation")
@@ -297,11 +318,23 @@ pub fn report_stored(
             attention: attention.as_ref(),
             ..compile
         });
+        let items = records.items(&record)?;
+        let proof = replay.as_ref().map(ExchangeReplay::sentence);
+        let body = replay
+            .as_ref()
+            .ok()
+            .and_then(|replay| replay.body.as_deref());
+        let body = proof
+            .as_deref()
+            .ok()
+            .zip(body)
+            .filter(|_| compile.is_none());
         return Ok(report::of_exchange(
-            &record,
+            (&record, &items),
             before.as_ref(),
             catalogue,
             compile.as_ref(),
+            body,
             fault.as_deref(),
         ));
     }

@@ -20,8 +20,69 @@ pub struct ListFilter {
     pub q: String,
     /// `requests`, `compiles`, `faults` or `epochs`.
     pub kind: String,
+    /// The user whose records are asked for.
+    pub user: String,
+    /// The first day or instant, as RFC 3339 writes it or the beginning of that.
+    pub since: String,
+    /// The last one.
+    pub until: String,
+    /// A part of a text in the messages of the conversations, in any case.
+    pub text: String,
     /// The record behind which a page begins, as the page before names it.
     pub after: String,
+}
+
+/// The sums over the records that a filter takes.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    requests: u64,
+    compiles: u64,
+    came: u64,
+    sent: u64,
+    saved: u64,
+    input: u64,
+    cached: u64,
+    faults: u64,
+    /// The number of records that were looked through, where there are more.
+    pub looked: Option<usize>,
+}
+
+impl Totals {
+    /// Adds a record.
+    pub fn add(&mut self, line: &Line) {
+        let usage = match &line.what {
+            Listed::Exchange(record) => {
+                self.requests += 1;
+                self.came += record.request_tokens.unwrap_or(0);
+                self.sent += record.sent_tokens.unwrap_or(0);
+                self.saved += record.saved;
+                self.faults += u64::from(exchange::fault(record).is_some());
+                record.usage
+            }
+            Listed::Compile(compile) => {
+                self.compiles += 1;
+                compile.usage
+            }
+            Listed::Unreadable(_) => None,
+        };
+        self.input += usage.map_or(0, |usage| usage.input);
+        self.cached += usage.map_or(0, |usage| usage.cache_read);
+    }
+
+    fn shown(&self) -> Markup {
+        html! {
+            ul.figures aria-label="Totals" {
+                li { b { (grouped(self.requests)) } span { "requests" } }
+                li { b { (grouped(self.compiles)) } span { "compiles" } }
+                li { b { (grouped(self.came)) } span { "tokens came" } }
+                li { b { (grouped(self.sent)) } span { "were sent" } }
+                li { b { (grouped(self.saved)) } span { "saved" } }
+                li { b { (percent(self.cached, self.input)) } span { "of the input read from the cache" } }
+                li { b class=[(self.faults > 0).then_some("bad")] { (grouped(self.faults)) } span { "requests with faults" } }
+            }
+            @if let Some(looked) = self.looked { p.hint { "Of the newest " (grouped(looked as u64)) " records; older ones are not counted." } }
+        }
+    }
 }
 
 impl ListFilter {
@@ -39,7 +100,26 @@ impl ListFilter {
             ("epochs", Listed::Compile(_)) => false,
             _ => true,
         };
-        of_kind && (self.q.is_empty() || self.is_named(line))
+        of_kind
+            && self.is_theirs(line)
+            && self.is_in_time(line)
+            && (self.q.is_empty() || self.is_named(line))
+    }
+
+    fn is_theirs(&self, line: &Line) -> bool {
+        let user = match &line.what {
+            Listed::Exchange(record) => record.user.as_deref(),
+            Listed::Compile(compile) => compile.principal.user.as_deref(),
+            Listed::Unreadable(_) => None,
+        };
+        self.user.is_empty() || user == Some(self.user.as_str())
+    }
+
+    /// Returns whether a record is of the time that is asked for: a day includes all of it.
+    fn is_in_time(&self, line: &Line) -> bool {
+        let at = line.at.to_string();
+        let is_until = |until: &str| at.as_str() <= until || at.starts_with(until);
+        at.as_str() >= self.since.as_str() && (self.until.is_empty() || is_until(&self.until))
     }
 
     fn is_named(&self, line: &Line) -> bool {
@@ -71,6 +151,10 @@ impl ListFilter {
         let fields = [
             ("q", self.q.as_str()),
             ("kind", self.kind.as_str()),
+            ("user", self.user.as_str()),
+            ("since", self.since.as_str()),
+            ("until", self.until.as_str()),
+            ("text", self.text.as_str()),
             ("after", after),
         ];
         let set = fields.iter().filter(|(_, value)| !value.is_empty());
@@ -83,7 +167,7 @@ impl ListFilter {
 
 /// A page of the list. `next` is where the next page begins, where there is one.
 pub(crate) fn list(
-    lines: &[Line],
+    (lines, totals): (&[Line], Option<&Totals>),
     filter: &ListFilter,
     next: Option<&str>,
     catalogue: &Catalogue,
@@ -103,9 +187,14 @@ pub(crate) fn list(
         h1 { "Requests and compiles" }
         form.filter method="get" role="search" {
             label { "Search" input type="search" name="q" value=(filter.q) placeholder="model, client, session"; }
+            label { "Text of messages" input type="search" name="text" value=(filter.text); }
+            label { "User" input name="user" value=(filter.user); }
+            label { "From" input type="date" name="since" value=(filter.since); }
+            label { "To" input type="date" name="until" value=(filter.until); }
             label { "Show" select name="kind" { (options(kinds.into_iter(), &filter.kind)) } }
             button type="submit" { "Show" }
         }
+        @if let Some(totals) = totals { (totals.shown()) }
         p #live .notice role="status" hidden {}
         @if lines.is_empty() {
             p.none { "There is nothing that you may see here. What goes through the gateway is recorded, and compiles with " code { "record" } "." }

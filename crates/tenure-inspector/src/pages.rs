@@ -6,15 +6,17 @@ use tenure::cache::Explanation;
 use tenure::inspect::Diff;
 use tenure::registry::{RegistryView, Summary};
 use tenure_workspace::Belief;
-use tenure_workspace::records::{ExchangeRecord, Line};
+use tenure_workspace::records::{ExchangeRecord, Line, RequestItems};
 
 use crate::compile::{self, Compile};
 use crate::difference::{self, Bodies};
 use crate::exchange;
 use crate::items::Filter;
 use crate::links::{Links, View};
+use crate::messages::{self, MessageFilter};
 use crate::object::{self, AsOf, Then};
-use crate::overview::{self, ListFilter};
+use crate::overview::{self, ListFilter, Totals};
+use crate::payload;
 use crate::registry;
 use crate::session::{self, SessionView};
 use crate::shell::{Frame, served};
@@ -25,9 +27,9 @@ use crate::waiting::{self, Asking, Waiting};
 /// The most bytes of a payload on a page.
 const MOST_PAYLOAD: usize = 200_000;
 
-/// The list of requests and compiles.
+/// The list of requests and compiles, with the sums over all that the filter takes.
 pub fn overview(
-    lines: &[Line],
+    (lines, totals): (&[Line], Option<&Totals>),
     filter: &ListFilter,
     next: Option<&str>,
     catalogue: &Catalogue,
@@ -37,7 +39,7 @@ pub fn overview(
         "Requests",
         frame,
         Some(View::Overview),
-        overview::list(lines, filter, next, catalogue),
+        overview::list((lines, totals), filter, next, catalogue),
     )
 }
 
@@ -77,9 +79,9 @@ pub fn candidate(of: &Compile<'_>, at: usize, frame: &Frame) -> Option<String> {
     Some(served(&title, frame, None, compile::candidate(of, at)?))
 }
 
-/// A request of the gateway. `compiled` says whether its compile can be looked into.
+/// A request of the gateway, item by item. `compiled` says whether its compile can be looked into.
 pub fn exchange(
-    record: &ExchangeRecord,
+    (record, items): (&ExchangeRecord, &RequestItems),
     before: Option<&ExchangeRecord>,
     number: Option<usize>,
     compiled: bool,
@@ -93,12 +95,64 @@ pub fn exchange(
         None,
         html! {
             h1 { "Request " span.mono { (name(id)) } }
-            @if compiled { nav.toc aria-label="Of this request" { (compile::parts(id, "")) } }
-            (exchange::one(record, before, number, catalogue, Links::Server))
+            nav.toc aria-label="Of this request" { (compile::parts(id, "", compiled)) }
+            (exchange::one((record, items), before, number, catalogue, Links::Server))
             @if let Some(before) = before {
                 h2 { "Compare" }
                 p { a href=(format!("{}?before={}", Links::Server.to(View::Part(id, "diff")).unwrap_or_default(), crate::links::encode(&before.record_id))) { "The difference to the request before" } }
             }
+        },
+    )
+}
+
+/// A page of the items of a request.
+pub fn messages(
+    record: &str,
+    items: &RequestItems,
+    filter: &MessageFilter,
+    compiled: bool,
+    frame: &Frame,
+) -> String {
+    served(
+        &format!("Items of {record}"),
+        frame,
+        None,
+        html! {
+            h1 { "Items of " span.mono { (name(record)) } }
+            nav.toc aria-label="Of this request" { (compile::parts(record, "items", compiled)) }
+            (messages::paged(record, items, filter))
+        },
+    )
+}
+
+/// One item of a request, with the whole of its text; none where there is no such item.
+pub fn message(record: &str, items: &RequestItems, id: &str, frame: &Frame) -> Option<String> {
+    let item = items.items.iter().find(|item| item.id == id)?;
+    Some(served(
+        &format!("Item {} of {record}", plain(id, 80)),
+        frame,
+        None,
+        messages::one(record, item),
+    ))
+}
+
+/// The body of a request as it was sent; `proof` says what putting it together again proved.
+pub fn body(
+    record: &str,
+    body: Option<&[u8]>,
+    proof: &str,
+    compiled: bool,
+    frame: &Frame,
+) -> String {
+    served(
+        &format!("Body of {record}"),
+        frame,
+        None,
+        html! {
+            h1 { "Body of " span.mono { (name(record)) } }
+            nav.toc aria-label="Of this request" { (compile::parts(record, "payload", compiled)) }
+            p.hint { (clipped(proof, 1_000)) }
+            @if let Some(body) = body { (payload::of_body(body, MOST_PAYLOAD)) }
         },
     )
 }

@@ -349,6 +349,27 @@ fn text_of(block: &Value) -> String {
         .unwrap_or_else(|| format!("{block:#}"))
 }
 
+/// The texts of a body on a page, no more than `most` bytes of them.
+pub(crate) fn of_body(body: &[u8], most: usize) -> Markup {
+    let all = texts(&serde_json::from_slice(body).unwrap_or(Value::Null));
+    let shown = all.iter().scan(most, |left, text| {
+        let shown = text.text.len().min(PIECE).min(*left);
+        *left -= shown;
+        (shown > 0 || text.text.is_empty()).then_some((text, shown))
+    });
+    let shown: Vec<(&Text, usize)> = shown.collect();
+    html! {
+        p.lead { (grouped(body.len() as u64)) " bytes, of which texts stand in " (grouped(all.len() as u64)) " places." }
+        @for (text, shown) in &shown {
+            section.place aria-label=(text.at) {
+                h3 { code { (text.at) } @if let Some(role) = &text.role { " " span.role { (name(role)) } } }
+                div.piece.unclaimed { (self::body(&text.text, *shown)) }
+            }
+        }
+        @if shown.len() < all.len() { p.more { "The rest is left out of this page." } }
+    }
+}
+
 /// The payload on a page, no more than `most` bytes of it. `href` leads from an item to where it is explained;
 /// `attention` is what is laid over it.
 pub(crate) fn shown(

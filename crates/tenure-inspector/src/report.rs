@@ -3,12 +3,13 @@
 use maud::{Markup, html};
 use tenure::session::Checkpoint;
 use tenure::{Catalogue, Ruling, Trace};
-use tenure_workspace::records::{ExchangeRecord, Talk};
+use tenure_workspace::records::{ExchangeRecord, RequestItems, Talk};
 
 use crate::compile::{self, Compile};
 use crate::exchange;
 use crate::items;
 use crate::links::Links;
+use crate::messages;
 use crate::session;
 use crate::shell;
 use crate::text::{grouped, name};
@@ -124,6 +125,8 @@ fn payload(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<String>) -> Ma
     }
 }
 
+/// The most messages of a session.
+const MOST_MESSAGES: usize = 1_000;
 /// The most requests of a conversation.
 const MOST_REQUESTS: usize = 400;
 
@@ -149,18 +152,38 @@ pub fn of_talk(
     shell::file(&format!("Conversation {title}"), body)
 }
 
-/// A request of the gateway as a page in one file, with its compile where that could be made again.
+/// A session of which no request is recorded as a page in one file: its messages, and its checkpoints with the numbers of their
+/// entries.
+pub(crate) fn of_session(
+    id: &str,
+    items: &RequestItems,
+    checkpoints: &[(u64, Checkpoint)],
+) -> String {
+    let body = html! {
+        h1 { "Conversation " span.mono { (name(id)) } }
+        p.lead { (grouped(items.messages())) " messages are kept; no request of it is recorded." }
+        h2 { "Messages" }
+        (messages::all(items, MOST_MESSAGES))
+        (session::checkpoints(checkpoints))
+    };
+    shell::file(&format!("Conversation {id}"), body)
+}
+
+/// A request of the gateway as a page in one file, item by item, with its compile where that could be made again, or its
+/// body with the proof of it where nothing was compiled.
 pub fn of_exchange(
-    record: &ExchangeRecord,
+    (record, items): (&ExchangeRecord, &RequestItems),
     before: Option<&ExchangeRecord>,
     catalogue: &Catalogue,
     compile: Option<&Compile<'_>>,
+    body: Option<(&str, &[u8])>,
     fault: Option<&str>,
 ) -> String {
     let body = html! {
         h1 { "Request " span.mono { (name(&record.record_id)) } }
-        (exchange::one(record, before, None, catalogue, Links::File))
+        (exchange::one((record, items), before, None, catalogue, Links::File))
         @if let Some(fault) = fault { p.notice { "It could not be made again: " (crate::text::clipped(fault, 1_000)) } }
+        @if let Some((proof, body)) = body { h2 { "Body" } p.hint { (crate::text::clipped(proof, 1_000)) } (crate::payload::of_body(body, MOST_PAYLOAD)) }
         @if let Some(compile) = compile { (one(compile, 0)) }
     };
     shell::file(&format!("Request {}", record.record_id), body)

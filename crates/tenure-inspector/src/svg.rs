@@ -137,7 +137,7 @@ fn tiles(area: &Area, place: Rect) -> Markup {
         @for (tile, place) in tiles.iter().zip(&places) {
             @let told = format!("{}: {} tokens", plain(&tile.name, 120), grouped(tile.tokens));
             @if let Some(href) = &tile.href {
-                a href=(href) { title { (told) } (plain_rect(*place, "item")) (caption(&tile.name, *place)) }
+                a href=(href) aria-label=(told) { (rect(*place, "item", &told)) (caption(&tile.name, *place)) }
             } @else {
                 (rect(*place, "item", &told)) (caption(&tile.name, *place))
             }
@@ -153,13 +153,6 @@ fn rect(place: Rect, class: &str, told: &str) -> Markup {
         rect class=(class) x=(round(place.x)) y=(round(place.y)) width=(round(place.w)) height=(round(place.h)) {
             title { (told) }
         }
-    }
-}
-
-/// A rectangle that something around it names.
-fn plain_rect(place: Rect, class: &str) -> Markup {
-    html! {
-        rect class=(class) x=(round(place.x)) y=(round(place.y)) width=(round(place.w)) height=(round(place.h)) {}
     }
 }
 

@@ -16,6 +16,7 @@ use tenure_workspace::{Reach, ReadRegistry, Reader, RegistryRef, Workspace};
 
 use crate::access::Access;
 use crate::caches::Caches;
+use crate::inspect::KeptPages;
 use crate::options::{Options, Settings};
 use crate::rates::Rates;
 use crate::tasks::Tasks;
@@ -33,6 +34,8 @@ pub(crate) struct App {
     pub(crate) store: Option<Store>,
     pub(crate) relay: Arc<Relay>,
     caches: Caches,
+    /// What pages of the inspector were drawn from.
+    pub(crate) pages: KeptPages,
     pub(crate) access: Access,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) rates: Rates,
@@ -92,6 +95,7 @@ impl App {
             store: options.store,
             relay: Arc::default(),
             caches: Caches::default(),
+            pages: KeptPages::default(),
             access,
             telemetry: Arc::new(telemetry),
             turns: Arc::default(),
@@ -149,12 +153,14 @@ impl App {
     pub(crate) fn held(&self) -> BTreeMap<String, u64> {
         let mut held = self.relay.tenants();
         self.caches.note_held(&mut held);
+        self.pages.note_held(&mut held);
         held
     }
 
     /// Lets go of what is held of a tenant and may have been erased; blocks.
     pub(crate) fn forget(&self, tenant: &Tenant) -> Result<(), Error> {
         self.relay.forget(tenant.name());
+        self.pages.forget(tenant.name());
         self.caches.forget(tenant)
     }
 

@@ -7,7 +7,9 @@ use crate::support::{Bench, Reply, Upstream, answer, compiling};
 use serde_json::{Value, json};
 use tenure::Digest;
 use tenure_server::Mode;
-use tenure_workspace::records::ExchangeRecord;
+use tenure_workspace::Workspace;
+use tenure_workspace::records::{ExchangeRecord, RequestItems};
+use tenure_workspace::sessions::{ItemForm, RequestItem};
 
 const HEAD: [&str; 2] = [
     "content-type: application/json",
@@ -339,4 +341,259 @@ fn a_claim_that_was_left_out_as_unresolved_is_quarantined_in_the_trace_of_the_pr
     quarantined.sort_by_key(|one| one["object_id"] != id(0));
     assert_eq!(quarantined, [0, 1].map(|at| unresolved(at, Value::Null)));
     assert!(omitted.contains(&json!({ "object_id": id(2), "reason": "overridden" })));
+}
+
+/// The record of a request, item by item.
+fn items(bench: &Bench, record: &ExchangeRecord) -> RequestItems {
+    let workspace = Workspace::new(tenure::FrameKey::new("test", [7; 32])).unwrap();
+    let catalogue = "models.small = { extends = \"gpt-4o\", window = 3000, reserve = 500 }\n\
+        models.claude-small = { extends = \"claude-opus-4-5\", window = 3000, reserve = 500 }\n";
+    let models = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(models.path(), catalogue).unwrap();
+    let workspace = workspace.load_catalogue(models.path()).unwrap();
+    let tenant = bench.store.tenant("local").unwrap();
+    workspace.records(&tenant).items(record).unwrap()
+}
+
+/// The long conversation in a format that has the system's text among its messages.
+fn chat(turns: usize) -> Value {
+    let mut body = talk(turns);
+    let system = json!({ "role": "system", "content": "Be brief." });
+    body["messages"].as_array_mut().unwrap().insert(0, system);
+    body.as_object_mut().unwrap().remove("system");
+    body["model"] = "small".into();
+    body
+}
+
+#[test]
+fn a_record_tells_each_item_of_a_request_that_was_cut() {
+    for (path, mut body) in [
+        ("/v1/messages", talk(60)),
+        ("/v1/chat/completions", chat(60)),
+    ] {
+        let upstream = saying(usage());
+        let bench = compiling(&upstream, Mode::Fit, |options| options);
+        body["messages"].as_array_mut().unwrap().pop();
+        let reply = bench.ask("POST", path, &HEAD, body.to_string().as_bytes());
+        let record = bench.record("local", &reply.record());
+        let told = items(&bench, &record);
+        assert_eq!(told.unknown, None);
+        // The system's text is among them, in its place.
+        let system = &told.items[0];
+        let is_chat = path.ends_with("completions");
+        let (at, first) = if is_chat {
+            ("messages[0]", 1)
+        } else {
+            ("system", 0)
+        };
+        assert_eq!(
+            (&*system.id, system.came_at.as_deref()),
+            ("system", Some(at))
+        );
+        assert_eq!(
+            (&*system.begins, system.form),
+            ("Be brief.", ItemForm::Whole)
+        );
+        // Each message has the place at which it came, and its text.
+        let came: Vec<&RequestItem> = told
+            .items
+            .iter()
+            .filter(|item| item.id.starts_with('t'))
+            .collect();
+        assert_eq!(came.len(), 59);
+        for (at, item) in came.iter().enumerate() {
+            let place = format!("messages[{}]", at + first);
+            assert_eq!(item.came_at.as_ref(), Some(&place));
+            assert!(item.begins.starts_with(&format!("Turn {at}: ")), "{item:?}");
+            assert!(item.came > 50 && item.pointer.as_ref() == Some(&item.id));
+        }
+        // Most of them left; what was sent and what came are all accounted for.
+        let of = |form: ItemForm| told.forms.get(&form).copied().unwrap_or_default();
+        let left = of(ItemForm::Summarised).items
+            + of(ItemForm::Quoted).items
+            + of(ItemForm::LeftOut).items;
+        assert!(
+            left > 30 && of(ItemForm::Summarised).sent == 0,
+            "{:?}",
+            told.forms
+        );
+        assert!(of(ItemForm::Added).items >= 1 && of(ItemForm::Whole).items >= 2);
+        let sum = |of: fn(&RequestItem) -> u64| told.items.iter().map(of).sum::<u64>();
+        assert_eq!(Some(sum(|item| item.came)), record.request_tokens);
+        let sent = record.sent_tokens.unwrap();
+        let told_sent = sum(|item| item.sent);
+        assert!(
+            told_sent >= sent && told_sent < sent + sent / 10,
+            "{told_sent} of {sent}"
+        );
+        // What is told to stand whole stands in what was sent, and nothing else does.
+        let sent: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+        let sent: Vec<&Value> = sent["messages"].as_array().unwrap().iter().collect();
+        for (at, item) in came.iter().enumerate() {
+            let stands = sent.contains(&&body["messages"][at + first]);
+            assert_eq!(stands, item.form == ItemForm::Whole, "{item:?}");
+        }
+        let summary = told
+            .items
+            .iter()
+            .find(|item| item.why == "summary")
+            .unwrap();
+        let by = came
+            .iter()
+            .find(|item| item.form == ItemForm::Summarised)
+            .unwrap();
+        assert!(
+            by.says.contains(&format!("{} stands for it", summary.id)),
+            "{by:?}"
+        );
+        // The body as it was sent, with its instructions, and each item at its place in it.
+        let again = replayed(&bench, &record.record_id);
+        assert_eq!(again["proof"], "whole");
+        let page = |path: &str| {
+            let reply = bench.get(&format!("/inspect{path}"));
+            let text = String::from_utf8(reply.body).unwrap();
+            assert_eq!(reply.status, 200, "{path}: {text}");
+            text
+        };
+        let of = |part: &str| page(&format!("/records/{}{part}", record.record_id));
+        // The system's text stands at its place, and the messages behind it.
+        let shown = of("/payload");
+        assert!(shown.contains("Be brief."), "{shown}");
+        for (at, message) in sent.iter().enumerate() {
+            let text = message["content"].as_str();
+            let text = text.or(message["content"][0]["text"].as_str()).unwrap();
+            let begins = &text[..text.len().min(30)].lines().next().unwrap();
+            let place = format!("aria-label=\"messages[{at}].content");
+            let there = shown
+                .split(&place)
+                .nth(1)
+                .unwrap_or_else(|| panic!("{place}: {shown}"));
+            let there = there.split("</section>").next().unwrap();
+            // Frames are marked up as such.
+            let is_frame = begins.starts_with('<');
+            assert!(
+                is_frame || there.contains(begins),
+                "{begins} is not in {there}"
+            );
+        }
+        let overview = of("");
+        assert!(
+            overview.contains("summarised") && overview.contains("/items?form=summarised"),
+            "{overview}"
+        );
+        let summarised = of("/items?form=summarised");
+        assert!(
+            summarised.contains(&format!("{} stands for it", summary.id)),
+            "{summarised}"
+        );
+        assert!(!summarised.contains("Be brief."));
+        // A text of one message alone.
+        let found = of("/items?q=PUMP%2017%20runs");
+        assert!(
+            found.contains("Turn 17: ") && found.contains("1 to 1 of 1"),
+            "{found}"
+        );
+        let whole = of(&format!("/message?id={}", by.id));
+        assert!(whole.contains("stands for it") && whole.matches(" kW and is warm.").count() >= 8);
+        assert_eq!(
+            bench
+                .get(&format!(
+                    "/inspect/records/{}/message?id=t9999",
+                    record.record_id
+                ))
+                .status,
+            404
+        );
+        assert!(of("/candidates").contains("mandatory"));
+        // The list has the totals, and finds a conversation by its words, its time and its user.
+        let day = &record.at.to_string()[..10];
+        let id = &record.record_id;
+        assert!(page("?text=pump%2017%20RUNS").contains(id));
+        assert!(!page("?text=no-such-words").contains(id));
+        assert!(page(&format!("?since={day}&until={day}")).contains(id));
+        assert!(!page("?since=2999-01-01").contains(id) && !page("?until=1999-12-31").contains(id));
+        assert!(!page("?user=nobody").contains(id));
+        assert!(page("").contains("aria-label=\"Totals\""));
+        // It is read from the session, so another compiler does not take it away.
+        let mut older = record.clone();
+        older.compile.as_mut().unwrap().compiler = 1;
+        assert_eq!(items(&bench, &older), told);
+    }
+}
+
+#[test]
+fn a_request_that_went_as_it_came_is_put_together_again() {
+    let spaced = |value: &Value| serde_json::to_string_pretty(value).unwrap();
+    for (path, body) in [
+        ("/v1/messages", talk(5).to_string()),
+        ("/v1/chat/completions", chat(5).to_string()),
+        ("/v1/chat/completions", spaced(&chat(5))),
+        (
+            "/v1/chat/completions",
+            chat(1).to_string().replace("\",\"", "\" , \""),
+        ),
+    ] {
+        let upstream = saying(usage());
+        let bench = compiling(&upstream, Mode::Fit, |options| options);
+        let reply = bench.ask("POST", path, &HEAD, body.as_bytes());
+        let record = bench.record("local", &reply.record());
+        assert!(record.is_as_it_came() && record.compile.is_none());
+        let told = items(&bench, &record);
+        assert!(told.items.len() >= 2 && told.unknown.is_none(), "{told:?}");
+        assert!(
+            told.items
+                .iter()
+                .all(|item| item.form == ItemForm::Whole && item.came == item.sent)
+        );
+        let sum: u64 = told.items.iter().map(|item| item.came).sum();
+        assert_eq!(Some(sum), record.request_tokens);
+        // No contents are in the record; a conversation needs few parts, however it is laid out.
+        let shown = serde_json::to_string(&record).unwrap();
+        assert!(!shown.contains("kW"), "{shown}");
+        assert!(record.body.as_ref().unwrap().pieces.len() <= 3, "{shown}");
+        let again = replayed(&bench, &record.record_id);
+        assert_eq!(
+            (&again["proof"], &again["body"]),
+            (&json!("as_it_came"), &json!(body))
+        );
+        let page = bench.get(&format!("/inspect/records/{}/payload", record.record_id));
+        let page = String::from_utf8(page.body).unwrap();
+        assert!(
+            page.contains("proven: it went on as it came") && page.contains("Turn 0: "),
+            "{page}"
+        );
+        // Later messages are no part of it.
+        let mut more: Value = serde_json::from_str(&body).unwrap();
+        let messages = more["messages"].as_array_mut().unwrap();
+        messages.push(json!({ "role": "assistant", "content": "Noted." }));
+        messages.push(json!({ "role": "user", "content": "And now?" }));
+        bench.ask("POST", path, &HEAD, more.to_string().as_bytes());
+        assert_eq!(replayed(&bench, &record.record_id)["body"], json!(body));
+        assert_eq!(items(&bench, &record), told);
+        // What was erased is not shown to be what it was.
+        let tenant = bench.store.tenant("local").unwrap();
+        let session = record.session.as_deref().unwrap();
+        tenure_workspace::sessions::Session::erase(&tenant, session, &Default::default()).unwrap();
+        let again = replayed(&bench, &record.record_id);
+        assert_eq!(
+            (&again["proof"], &again["body"]),
+            (&json!("as_it_came"), &Value::Null)
+        );
+        let told = items(&bench, &record);
+        assert!(told.unknown.is_some() && told.items.len() == 1);
+    }
+}
+
+#[test]
+fn what_was_only_looked_at_is_one_item() {
+    let upstream = saying(usage());
+    let bench = compiling(&upstream, Mode::Observe, |options| options);
+    let (_, record) = ask(&bench, &talk(3));
+    let told = items(&bench, &record);
+    assert!(told.unknown.is_some());
+    assert_eq!(
+        (&*told.items[0].id, told.items[0].form),
+        ("request", ItemForm::Whole)
+    );
+    assert_eq!(Some(told.items[0].sent), record.sent_tokens);
 }

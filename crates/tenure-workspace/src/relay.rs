@@ -46,8 +46,8 @@ use balance::Prices;
 use byte_lru::ByteLru;
 use calibration::{Calibrations, Counted};
 use chains::{Chain, forget_chains, log_of};
-pub use done::Done;
-pub(crate) use done::task_of;
+pub use done::{Done, Untouched};
+pub(crate) use done::{list, task_of};
 pub use notice::Notice;
 pub use position::Position;
 use prefill::Prefill;
@@ -167,6 +167,8 @@ pub struct Relayed {
     pub calibrated: Option<u32>,
     /// Its compile; `None` where it is forwarded unchanged, or only counted.
     pub done: Option<Box<Done>>,
+    /// Its messages, where they are forwarded unchanged and its session holds them.
+    pub untouched: Option<Box<Untouched>>,
 }
 
 impl Relayed {
@@ -193,6 +195,7 @@ impl Relayed {
             notices: Vec::new(),
             calibrated: None,
             done: None,
+            untouched: None,
         }
     }
 }
@@ -514,6 +517,9 @@ impl Relay {
             relayed.body = answer.lower(asked.body)?;
             relayed.notices = answer.notices(window, false);
             relayed.calibrated = session.calibrated;
+            if !asked.counted {
+                relayed.untouched = Untouched::of(session, asked.body).map(Box::new);
+            }
             return Ok(relayed);
         }
         if !room::holds_instructions((conversation, renews), session, world, window)? {

@@ -128,7 +128,7 @@ fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
             .hint("`tenure log --format json` lists those of a conversation")
     })?;
     match args.compile.format {
-        Format::Json => print_json(&record),
+        Format::Json => print_json(&super::log::Told::of(&workspace.records(&tenant), &record)?),
         Format::Text => super::print(&super::log::explained(&workspace, &tenant, &record)?),
     }
 }

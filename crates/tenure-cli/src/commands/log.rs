@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::json;
-use tenure::Error;
 use tenure::trace::EpochCause;
+use tenure::{Error, ErrorKind};
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{
-    Choices, Ending, ExchangeCompile, ExchangeRecord, Talk, epoch_in_words, unmanaged_in_words,
+    Choices, Conversed, Ending, ExchangeCompile, ExchangeRecord, Records, RequestItems, Talk,
+    epoch_in_words, unmanaged_in_words,
 };
+use tenure_workspace::sessions::{ItemForm, RequestItem, Session};
 
 use super::models::grouped;
 use super::store::tenant;
@@ -21,23 +25,27 @@ use crate::failure::{Failure, cell};
 /// The most names in one line.
 const MAX_NAMES: usize = 8;
 
+/// How often a record that is being written is looked for, and the time between.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Prints a conversation, or one request of it.
 pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let workspace = Workspace::without_key()?;
-    let talk = workspace
-        .records(&tenant)
-        .conversation(args.session.as_deref())?;
-    let talk = talk.ok_or_else(|| match &args.session {
-        Some(session) => Error::input(format!(
-            "no request of the session `{}` is recorded",
-            tenure::object::clip(session)
-        ))
-        .hint("`tenure log` alone shows the newest conversation"),
-        None => Error::input("no request is recorded")
-            .hint("`tenure serve` records what goes through its gateway into this store"),
-    })?;
+    let records = workspace.records(&tenant);
     let json = args.tenant.format == Format::Json;
+    if args.list {
+        let all = records.conversations()?;
+        return if json {
+            print_json(&all)
+        } else {
+            print(&listed(&all))
+        };
+    }
+    let Some(talk) = awaited(&records, &tenant, args.session.as_deref())? else {
+        return session(args, &records, json);
+    };
     let Some(number) = args.request else {
         return if json {
             print_json(&json!({
@@ -54,16 +62,201 @@ pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
         Error::input(format!("there is no request {number} in this conversation"))
             .expected(format!("1 to {}", talk.requests.len()))
     })?;
+    let told = Told::of(&records, record)?;
     if json {
-        print_json(record)
+        print_json(&told)
     } else {
         let before = talk.requests[..number - 1].last();
-        print(&format!(
-            "{}{}",
-            brief(number, record, before),
-            full(record)
-        ))
+        print(&told.text(number, before))
     }
+}
+
+/// A conversation with the record of its last request, where that is being written.
+fn awaited(
+    records: &Records<'_>,
+    tenant: &Tenant,
+    session: Option<&str>,
+) -> Result<Option<Talk>, Error> {
+    let mut talk = records.conversation(session)?;
+    for _ in 0..LOOKS {
+        if !is_behind(tenant, session, talk.as_ref())? {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        talk = records.conversation(session)?;
+    }
+    Ok(talk)
+}
+
+/// Returns whether a session has messages of a request that is not recorded yet.
+fn is_behind(tenant: &Tenant, session: Option<&str>, talk: Option<&Talk>) -> Result<bool, Error> {
+    let named = talk.and_then(|talk| talk.session.as_deref()).or(session);
+    let Some(named) = named else {
+        return Ok(false);
+    };
+    let last = talk.and_then(|talk| talk.requests.last());
+    let Some(after) = last.and_then(ExchangeRecord::session_entry) else {
+        return Ok(false);
+    };
+    let session = match Session::find(tenant.clone(), named) {
+        Err(error) if error.kind == ErrorKind::Input => None,
+        found => found?,
+    };
+    let Some(session) = session else {
+        return Ok(false);
+    };
+    let (new, _) = session.messages_after(after, 2)?;
+    Ok(new.iter().any(|(_, message)| !message.reply))
+}
+
+/// Prints a session of which no request is recorded: what became of its messages.
+fn session(args: &ConversationArgs, records: &Records<'_>, json: bool) -> Result<(), Failure> {
+    let found = match &args.session {
+        Some(id) => records.items_of_session(id, None)?,
+        None => None,
+    };
+    let items = found.ok_or_else(|| match &args.session {
+        Some(session) => Error::input(format!(
+            "no request of the session `{}` is recorded",
+            tenure::object::clip(session)
+        ))
+        .hint("`tenure log --list` lists the conversations there are"),
+        None => Error::input("no request is recorded")
+            .hint("`tenure serve` records what goes through its gateway into this store"),
+    })?;
+    if args.request.is_some() {
+        return Err(Error::input("no request of this session is recorded")
+            .hint("without --request, its messages are listed")
+            .into());
+    }
+    if json {
+        return print_json(&json!({
+            "session": args.session, "more": false, "requests": [], "items": items,
+        }));
+    }
+    let name = args.session.as_deref().map_or_else(String::new, cell);
+    print(&format!(
+        "{name}: no request, {} messages\n{}",
+        grouped(items.messages()),
+        item_lines(&items)
+    ))
+}
+
+/// The conversations, a line for each.
+fn listed(all: &[Conversed]) -> String {
+    if all.is_empty() {
+        return "no conversation is recorded\n".to_owned();
+    }
+    let mut text = String::new();
+    for one in all {
+        let name = one
+            .session
+            .as_deref()
+            .map_or_else(|| "no session".to_owned(), cell);
+        let at = one
+            .last
+            .map_or_else(|| "-".to_owned(), |last| minute(&last.to_string()));
+        let of = [&one.client, &one.model];
+        let of: Vec<String> = of.into_iter().flatten().map(|text| cell(text)).collect();
+        let size = match (one.requests, one.messages) {
+            (0, Some(messages)) => format!("{} messages, no request", grouped(messages)),
+            (1, _) => "1 request".to_owned(),
+            (requests, _) => format!("{} requests", grouped(requests)),
+        };
+        let _ = writeln!(text, "{at}  {name}  {size}  {}", of.join("  "));
+    }
+    text
+}
+
+fn minute(at: &str) -> String {
+    at.get(..16)
+        .map_or_else(|| at.to_owned(), |at| at.replace('T', " "))
+}
+
+/// A record with what became of each item of its request.
+#[derive(Serialize)]
+pub(super) struct Told<'r> {
+    #[serde(flatten)]
+    record: &'r ExchangeRecord,
+    items: RequestItems,
+}
+
+impl<'r> Told<'r> {
+    pub(super) fn of(records: &Records<'_>, record: &'r ExchangeRecord) -> Result<Told<'r>, Error> {
+        let items = records.items(record)?;
+        Ok(Told { record, items })
+    }
+
+    fn text(&self, number: usize, before: Option<&ExchangeRecord>) -> String {
+        let lines = item_lines(&self.items);
+        format!(
+            "{}{}{lines}",
+            brief(number, self.record, before),
+            full(self.record)
+        )
+    }
+}
+
+/// The items of a request, those together that follow each other and share their fate.
+fn item_lines(items: &RequestItems) -> String {
+    let mut text = String::new();
+    if let Some(unknown) = items.unknown {
+        let _ = writeln!(text, "  item by item       not known: {unknown}");
+    } else {
+        let forms = items.forms.iter();
+        let forms: Vec<String> = forms
+            .map(|(form, tally)| {
+                let form = form.term().replace('_', " ");
+                format!(
+                    "{form} {} ({} → {})",
+                    grouped(tally.items),
+                    grouped(tally.came),
+                    grouped(tally.sent)
+                )
+            })
+            .collect();
+        let _ = writeln!(text, "  item by item       {}", forms.join(", "));
+    }
+    let alike = |one: &RequestItem, other: &RequestItem| {
+        (one.form, &one.why, &one.says) == (other.form, &other.why, &other.says)
+    };
+    for run in items.items.chunk_by(alike) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
+        let sum = |of: fn(&RequestItem) -> u64| run.iter().map(of).sum::<u64>();
+        let place = |item: &RequestItem| item.came_at.clone().unwrap_or_default();
+        let (id, at) = if run.len() == 1 {
+            (cell(&first.id), place(first))
+        } else {
+            (
+                format!("{} to {}", cell(&first.id), cell(&last.id)),
+                format!("{} to {}", place(first), place(last)),
+            )
+        };
+        let at = if at.is_empty() {
+            at
+        } else {
+            format!(" ({at})")
+        };
+        let pointer = first
+            .pointer
+            .as_ref()
+            .filter(|_| first.form != ItemForm::Whole);
+        let pointer = pointer.map_or_else(String::new, |pointer| match run.len() {
+            1 => format!("; original: {}", cell(pointer)),
+            _ => format!("; originals: {id}"),
+        });
+        let _ = writeln!(
+            text,
+            "    {id}{at}: {} → {} tokens, {}: {}{pointer}",
+            grouped(sum(|item| item.came)),
+            grouped(sum(|item| item.sent)),
+            first.form.term().replace('_', " "),
+            cell(&first.says),
+        );
+    }
+    text
 }
 
 /// All that is known of the request of this record.
@@ -72,8 +265,9 @@ pub(super) fn explained(
     tenant: &Tenant,
     record: &ExchangeRecord,
 ) -> Result<String, Error> {
+    let records = workspace.records(tenant);
     let talk = match &record.session {
-        Some(session) => workspace.records(tenant).conversation(Some(session))?,
+        Some(session) => records.conversation(Some(session))?,
         None => None,
     };
     let requests = talk.map(|talk| talk.requests).unwrap_or_default();
@@ -82,7 +276,7 @@ pub(super) fn explained(
         .position(|known| known.record_id == record.record_id);
     let before = at.and_then(|at| requests[..at].last());
     let number = at.map_or(1, |at| at + 1);
-    Ok(format!("{}{}", brief(number, record, before), full(record)))
+    Ok(Told::of(&records, record)?.text(number, before))
 }
 
 fn conversation(talk: &Talk) -> String {
@@ -242,35 +436,6 @@ fn full(record: &ExchangeRecord) -> String {
     };
     line("compiler", compile.compiler.to_string());
     line("epoch", format!("{} ({})", compile.epoch, compile.cause));
-    for (name, choices) in [
-        ("went in", &compile.included),
-        ("stayed out", &compile.omitted),
-    ] {
-        let reasons = choices.reasons.iter();
-        let reasons: Vec<String> = reasons
-            .map(|(code, count)| format!("{} {count}", cell(code)))
-            .collect();
-        line(
-            name,
-            format!("{}: {}", grouped(choices.len()), reasons.join(", ")),
-        );
-        for chosen in &choices.named {
-            let beside = if chosen.beside { "  beside" } else { "" };
-            let tokens = grouped(chosen.tokens);
-            line(
-                "",
-                format!(
-                    "{tokens:>9}  {}  {}{beside}",
-                    cell(&chosen.code),
-                    cell(&chosen.name)
-                ),
-            );
-        }
-        let unnamed = choices.len().saturating_sub(choices.named.len() as u64);
-        if unnamed > 0 {
-            line("", format!("and {} more", grouped(unnamed)));
-        }
-    }
     line(
         "made again by",
         format!("tenure replay {}", cell(&record.record_id)),

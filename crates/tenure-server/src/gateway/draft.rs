@@ -11,8 +11,8 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error};
 use tenure_workspace::keys::Grant;
-use tenure_workspace::records::{ExchangeCompile, Kept};
-use tenure_workspace::relay::{Done, Notice, Position, Unmanaged};
+use tenure_workspace::records::{ExchangeCompile, Kept, KeptBody};
+use tenure_workspace::relay::{Done, Notice, Position, Unmanaged, Untouched};
 
 use super::fitted::{Fitted, OmittedTools};
 use super::reply_buffer::{ReplyBuffer, ReplyMemory};
@@ -161,6 +161,7 @@ pub(super) struct Sent {
     pub(super) fault: Option<String>,
     pub(super) retries: u32,
     pub(super) done: Option<Box<Done>>,
+    untouched: Option<Box<Untouched>>,
     /// The objects that were added to the conversation.
     side_context: Option<Arc<SideContext>>,
 }
@@ -176,6 +177,7 @@ impl Sent {
             fault: fault.map(|error| bounded(&error.what, MAX_FAULT).into_owned()),
             retries,
             done: fitted.done.take(),
+            untouched: fitted.untouched.take(),
             side_context: fitted.side_context.take(),
         }
     }
@@ -183,11 +185,23 @@ impl Sent {
     /// Returns the bytes that it holds besides the request.
     fn held(&self, request: Option<&Bytes>) -> usize {
         let body = self.body.as_ref().filter(|body| Some(*body) != request);
-        body.map_or(0, Bytes::len) + self.done.as_ref().map_or(0, |done| done.held())
+        body.map_or(0, Bytes::len)
+            + self.done.as_ref().map_or(0, |done| done.held())
+            + self
+                .untouched
+                .as_ref()
+                .map_or(0, |messages| messages.held())
     }
 
     fn let_go(&mut self) {
         (self.body, self.done, self.side_context) = (None, None, None);
+        self.untouched = None;
+    }
+
+    /// Returns what a body of which nothing was compiled is put together of again, and what is kept with that.
+    pub(super) fn kept(&mut self) -> Option<(KeptBody, Kept)> {
+        let untouched = self.untouched.take()?;
+        Some(KeptBody::of(&untouched, self.body.as_ref()?))
     }
 
     /// Returns how it was compiled, and what is kept with that; none where it was not.

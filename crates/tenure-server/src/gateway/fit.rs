@@ -215,6 +215,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         cut: relayed.done.as_ref().is_some_and(|done| done.cut()),
         side_context: context.filter(|_| relayed.done.is_some()),
         done: relayed.done,
+        untouched: relayed.untouched,
         turns: Some(turns),
         omitted_tools: Arc::new(relayed.left_out),
         unmanaged: relayed.unmanaged,

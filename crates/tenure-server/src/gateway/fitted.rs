@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tenure::answer::{AnswerConstraint, Source};
 use tenure::{Digest, Error};
-use tenure_workspace::relay::{Done, Notice, PendingWrites, Position, Unmanaged};
+use tenure_workspace::relay::{Done, Notice, PendingWrites, Position, Unmanaged, Untouched};
 
 use super::side_contexts::SideContext;
 
@@ -27,6 +27,8 @@ pub(super) struct Fitted {
     pub(super) cut: bool,
     /// The compile, for its record, with the side context of the conversation.
     pub(super) done: Option<Box<Done>>,
+    /// Its messages, where nothing of them was compiled and its session holds them.
+    pub(super) untouched: Option<Box<Untouched>>,
     pub(super) side_context: Option<Arc<SideContext>>,
     /// The turns that it added to its session, to be written while the provider thinks.
     pub(super) turns: Option<PendingWrites>,

@@ -333,6 +333,7 @@ impl Desk {
             None
         });
         let (compile, kept) = compiled.unzip();
+        let (body, untouched) = draft.sent.kept().unzip();
         let record = ExchangeRecord {
             version: EXCHANGE_RECORD_VERSION,
             record_id: draft.id,
@@ -349,6 +350,7 @@ impl Desk {
             fault: draft.sent.fault,
             retries: draft.sent.retries,
             compile,
+            body,
             protocol: draft.protocol.term().into(),
             path: draft.path,
             key: draft.key.as_deref().map(str::to_owned),
@@ -386,7 +388,7 @@ impl Desk {
         };
         let tally = self.telemetry.tally.lock();
         tally.unwrap_or_else(PoisonError::into_inner).add(&record);
-        (record, kept.unwrap_or_default())
+        (record, kept.or(untouched).unwrap_or_default())
     }
 
     /// Returns the tokens of a request as it came and as it went on, where its model is known.

@@ -6,6 +6,7 @@
 
 mod access;
 mod decide;
+mod kept;
 mod live;
 mod records;
 mod views;
@@ -24,6 +25,7 @@ use crate::app::App;
 use crate::error::Refusal;
 
 use access::{Fault, Secret};
+pub(crate) use kept::KeptPages;
 
 /// The policy of what a page may load and do: its own style and script, forms to its own server, and to be framed by nobody.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -88,6 +90,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/inspect/live", get(live::live))
         .route("/inspect/records/{id}", get(records::record))
         .route("/inspect/records/{id}/items", get(records::items))
+        .route("/inspect/records/{id}/candidates", get(records::candidates))
+        .route("/inspect/records/{id}/message", get(records::message))
         .route("/inspect/records/{id}/payload", get(records::payload))
         .route(
             "/inspect/records/{id}/attention",

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tenure::{Candidates, Digest, Envelope, Error, ErrorKind, Policy, Request, Trace};
+use serde_json::value::RawValue;
+use tenure::{
+    Candidates, Digest, Envelope, Error, ErrorKind, Payload, Policy, Request, Span, Trace,
+};
 use tenure_store::Tenant;
 
-use super::pieces::{Piece, of_payload};
+use super::pieces::{LOOK, Piece, messages, of_payload};
 use super::replay::{blob, differing, of_store};
-use super::{ExchangeCompile, ExchangeRecord, Records, unwritable};
-use crate::relay::task_of;
+use super::{ExchangeCompile, ExchangeRecord, KeptBody, Records, unwritable};
+use crate::relay::{list, task_of};
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 
@@ -21,7 +24,8 @@ pub enum Again {
     Whole,
     /// The sent body has the recorded digest. Something that did not change it is no longer as it was.
     Payload,
-    /// It went on as it came: the digest of what was sent is that of the request. Nothing was compiled.
+    /// It went on as it came: the digest of what was sent is that of the request. Nothing was compiled; where its session
+    /// holds its messages, the body is put together again of them, and has the digest.
     AsItCame,
     /// Something that it was made of was erased since.
     Erased,
@@ -40,7 +44,7 @@ pub struct ExchangeReplay {
     pub body: Option<Vec<u8>>,
     /// The account of its compile, where it was made again.
     pub trace: Option<Trace>,
-    /// The messages that were compiled, with what stands where in them; none where another body came of it.
+    /// What was sent, with what stands where in it; none where another body came of it.
     pub envelope: Option<Envelope>,
     /// The record.
     pub record: ExchangeRecord,
@@ -74,6 +78,22 @@ impl Records<'_> {
             envelope: None,
             record,
         };
+        if let Some(kept) = &record.body {
+            let (body, erased) = self.put_together(&record, kept)?;
+            let is_same = body.as_deref().map(Digest::of) == record.sent_digest;
+            let proof = match (record.is_as_it_came(), is_same) {
+                (true, _) => Again::AsItCame,
+                (false, true) => Again::Whole,
+                (false, false) => Again::Erased,
+            };
+            if body.is_some() && !is_same && !erased {
+                return Err(differs(&[]));
+            }
+            return Ok(ExchangeReplay {
+                body: body.filter(|_| is_same),
+                ..nothing(proof, record)
+            });
+        }
         if record.is_as_it_came() {
             return Ok(nothing(Again::AsItCame, record));
         }
@@ -97,13 +117,30 @@ impl Records<'_> {
             (false, true) => Again::Erased,
             (false, false) => return Err(differs(&differing)),
         };
+        let sent = made.body.filter(|_| is_same);
         Ok(ExchangeReplay {
             proof,
-            body: made.body.filter(|_| is_same),
+            envelope: sent.as_deref().map(|sent| as_sent(made.envelope, sent)),
+            body: sent,
             trace: Some(made.trace),
-            envelope: is_same.then_some(made.envelope),
             record,
         })
+    }
+
+    /// The body of which nothing was compiled, of the messages of its session, and whether anything of that was erased since.
+    fn put_together(
+        &self,
+        record: &ExchangeRecord,
+        kept: &KeptBody,
+    ) -> Result<(Option<Vec<u8>>, bool), Error> {
+        let Some(session) = &record.session else {
+            return Ok((None, true));
+        };
+        let Some((session, erased)) = Session::past(self.tenant, session, kept.after)? else {
+            return Ok((None, true));
+        };
+        let list = list(&session.logged()?, &kept.between);
+        Ok((body(self.tenant, &list, &kept.pieces)?, erased))
     }
 
     /// Compiles the session as it was; none where it, or the policy, is gone.
@@ -177,11 +214,15 @@ impl ExchangeReplay {
             Again::Payload => format!(
                 "proven: what was sent is as recorded, {digest}; something that did not change it is not"
             ),
-            Again::AsItCame => {
-                format!(
-                    "it went on as it came, {digest}: nothing was compiled, and bodies are not kept"
-                )
-            }
+            Again::AsItCame if self.body.is_some() => format!(
+                "proven: it went on as it came, {digest}; its body is put together again of its session"
+            ),
+            Again::AsItCame if record.body.is_some() => format!(
+                "it went on as it came, {digest}; something that its body was made of was erased since"
+            ),
+            Again::AsItCame => format!(
+                "it went on as it came, {digest}: nothing was compiled, and its session does not hold its body"
+            ),
             Again::Erased => {
                 "not proven: something that it was made of was erased since".to_owned()
             }
@@ -235,6 +276,92 @@ fn body(tenant: &Tenant, payload: &[u8], pieces: &[Piece]) -> Result<Option<Vec<
         body.extend(part);
     }
     Ok(Some(body))
+}
+
+/// The envelope with the sent body in the place of its payload, and its items where they stand there: instructions of the
+/// agent may be messages before them. An item that does not stand there as it was compiled has no place.
+fn as_sent(envelope: Envelope, sent: &[u8]) -> Envelope {
+    let body = std::str::from_utf8(sent).ok();
+    let body = body.and_then(|body| RawValue::from_string(body.to_owned()).ok());
+    let Some(body) = body else {
+        return envelope;
+    };
+    let payload = envelope.payload.as_ref();
+    let payload = payload.map_or_else(Vec::new, |payload| payload.bytes().to_vec());
+    let texts = |bytes: &'_ [u8]| -> Vec<String> {
+        let places = messages(bytes).into_iter();
+        let texts = places.map(|place| String::from_utf8_lossy(&bytes[place]).into_owned());
+        texts.collect()
+    };
+    let (compiled, own) = (texts(&payload), texts(sent));
+    let mut places = Vec::with_capacity(compiled.len());
+    let mut next = 0;
+    for message in &compiled {
+        let at = own
+            .iter()
+            .skip(next)
+            .take(LOOK)
+            .position(|one| is_alike(one, message));
+        places.push(at.map(|at| next + at));
+        next = at.map_or(next, |at| next + at + 1);
+    }
+    let before = [&payload[..], sent].map(blocks_before);
+    let mut envelope = envelope;
+    let items = envelope
+        .sections
+        .iter_mut()
+        .flat_map(|section| &mut section.items);
+    for item in items {
+        item.span = item.span.and_then(|span| match (span.message, span.tool) {
+            (Some(message), _) => {
+                let at = (*places.get(message as usize)?)?;
+                let message = u32::try_from(at).ok();
+                Some(Span { message, ..span })
+            }
+            // Tools stand as the agent sent them.
+            (None, Some(_)) => None,
+            (None, None) => {
+                let behind = before[1].checked_sub(before[0])?;
+                let block = span.block.unwrap_or(0).checked_add(behind);
+                Some(Span { block, ..span })
+            }
+        });
+    }
+    envelope.payload = Some(Payload::Body(body));
+    envelope
+}
+
+/// Whether two messages are the same but for marks of a cache.
+fn is_alike(one: &str, other: &str) -> bool {
+    one == other || {
+        let plain = |text: &str| {
+            let mut value: serde_json::Value = serde_json::from_str(text).ok()?;
+            unmarked(&mut value);
+            Some(value)
+        };
+        let has_marks = one.contains("cache") || other.contains("cache");
+        has_marks && plain(one).is_some_and(|one| plain(other) == Some(one))
+    }
+}
+
+fn unmarked(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Array(values) => values.iter_mut().for_each(unmarked),
+        serde_json::Value::Object(fields) => {
+            for mark in ["cache_control", "prompt_cache_breakpoint"] {
+                fields.remove(mark);
+            }
+            fields.values_mut().for_each(unmarked);
+        }
+        _ => {}
+    }
+}
+
+/// The number of blocks of the system's text in a body.
+fn blocks_before(body: &[u8]) -> u32 {
+    let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let blocks = body["system"].as_array();
+    blocks.map_or(0, |blocks| u32::try_from(blocks.len()).unwrap_or(u32::MAX))
 }
 
 fn differs(differing: &[&str]) -> Error {

@@ -11,9 +11,9 @@ use tenure_store::KeptRecord;
 use tenure_store::engine::RecordRow;
 
 use super::compiled::ExchangeCompile;
-use super::pieces::pieces;
+use super::pieces::{Piece, pieces};
 use super::{Records, StoreRef, unwritable};
-use crate::relay::Done;
+use crate::relay::{Done, Untouched};
 use crate::sessions::Session;
 use crate::stored::Gathered;
 
@@ -121,6 +121,10 @@ pub struct ExchangeRecord {
     /// The compile, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<Box<ExchangeCompile>>,
+    /// What its body is put together of again, where nothing was compiled and its session holds its messages. Missing in
+    /// older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<KeptBody>,
     /// The status of the answer, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -171,16 +175,47 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// The texts that a record of a compile refers to by their digests.
+/// The parts of a body of which nothing was compiled: messages of its session, and texts that are kept.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptBody {
+    /// The last entry of the session's log that it holds.
+    pub after: u64,
+    /// What stands between the messages.
+    pub between: String,
+    /// The parts: those of the payload are of the list of the session's messages.
+    pub pieces: Vec<Piece>,
+}
+
+/// The texts that a record refers to by their digests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept {
     texts: Vec<Vec<u8>>,
+}
+
+impl KeptBody {
+    /// The parts of a body that went on with its messages as they came, and the texts to keep with them.
+    pub fn of(untouched: &Untouched, sent: &[u8]) -> (KeptBody, Kept) {
+        let (pieces, texts) = pieces(&untouched.list(), sent);
+        let body = KeptBody {
+            after: untouched.after,
+            between: untouched.between.clone(),
+            pieces,
+        };
+        (body, Kept { texts })
+    }
 }
 
 impl ExchangeRecord {
     /// Returns whether the body went to the provider unchanged.
     pub fn is_as_it_came(&self) -> bool {
         self.sent_digest.is_some() && self.sent_digest == self.request_digest
+    }
+
+    /// The last entry of its session's log that is of it, where that is known.
+    pub fn session_entry(&self) -> Option<u64> {
+        let compiled = self.compile.as_deref().map(|compile| compile.after);
+        compiled.or(self.body.as_ref().map(|body| body.after))
     }
 
     /// The objects of the store that it speaks of.
@@ -233,6 +268,7 @@ impl Records<'_> {
             let without = ExchangeRecord {
                 session: None,
                 compile: None,
+                body: None,
                 broken: Vec::new(),
                 ..exchange.clone()
             };
@@ -313,6 +349,7 @@ mod tests {
             fault: None,
             retries: 0,
             compile: None,
+            body: None,
             status: Some(200),
             response_bytes: 9,
             usage: Some(ProviderUsage {

@@ -71,7 +71,7 @@ pub struct CompileLine {
     pub cause: EpochCause,
     /// The time that the compile took, in microseconds.
     pub latency_us: u64,
-    /// The number of quality limits that it misses.
+    /// The number of quality limits that it misses, but for that of how full it is.
     pub missed: usize,
     /// The provider's count of its use, where it is known.
     pub usage: Option<ProviderUsage>,
@@ -141,7 +141,14 @@ impl CompileLine {
             epoch: trace.plan.epoch,
             cause: trace.plan.cause,
             latency_us: record.compilation_latency_us,
-            missed: trace.quality.iter().filter(|metric| metric.missed).count(),
+            // A budget is full where there is more material than room: that is no fault.
+            missed: trace
+                .quality
+                .iter()
+                .filter(|metric| {
+                    metric.missed && metric.metric != QualityMetric::Utilization.term()
+                })
+                .count(),
             // A metric of another version of the trace is none of these.
             quality: {
                 let known = trace.quality.iter();

@@ -4,6 +4,7 @@ mod again;
 mod compiled;
 mod exchange;
 mod forms;
+mod items;
 mod labels;
 mod look;
 mod money;
@@ -36,11 +37,14 @@ use crate::workspace::Workspace;
 pub use again::{Again, ExchangeReplay};
 pub use compiled::{Choices, Chosen, ExchangeCompile};
 pub(crate) use compiled::{choices, entity_conflicts, is_quarantined, summaries};
-pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
+pub use exchange::{
+    EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept, KeptBody,
+};
+pub use items::{RequestItems, Tally};
 pub use labels::{Choice, Labels};
 pub use look::{CompileLine, Line, Listed, Look};
 pub use money::{spent, tier};
-pub use relayed::Talk;
+pub use relayed::{Conversed, Talk};
 pub use replay::{Proof, Replay};
 pub use words::{epoch_in_words, unmanaged_in_words};
 

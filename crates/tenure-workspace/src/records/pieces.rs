@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tenure::Digest;
 
 /// The most messages of the payload that are passed over to find one that was sent.
-const LOOK: usize = 64;
+pub(super) const LOOK: usize = 64;
 
 /// A piece of a sent body.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ struct Body<'b> {
 }
 
 /// The places of a body's messages; none where it has no list of them.
-fn messages(body: &[u8]) -> Vec<Range<usize>> {
+pub(super) fn messages(body: &[u8]) -> Vec<Range<usize>> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let Ok(read) = serde_json::from_str::<Body<'_>>(text) else {
         return Vec::new();
@@ -77,14 +77,17 @@ pub(super) fn pieces(payload: &[u8], sent: &[u8]) -> (Vec<Piece>, Vec<Vec<u8>>) 
     let mut next = 0;
     for own in messages(sent) {
         let ours = &sent[own.clone()];
-        let near = theirs.iter().enumerate().skip(next).take(LOOK);
-        let found = near.into_iter().find_map(|(at, place)| {
+        let near = || theirs.iter().enumerate().skip(next).take(LOOK);
+        let whole = near().find(|(_, place)| payload[(*place).clone()] == *ours);
+        let whole = whole.map(|(at, place)| (at, place.clone(), ours.len(), 0));
+        let alike = |(at, place): (usize, &Range<usize>)| {
             let theirs = &payload[place.clone()];
             let most = ours.len().min(theirs.len());
             let head = shared(ours.iter(), theirs.iter());
             let tail = shared(ours.iter().rev(), theirs.iter().rev()).min(most - head);
             (2 * (head + tail) >= ours.len()).then_some((at, place.clone(), head, tail))
-        });
+        };
+        let found = whole.or_else(|| near().find_map(alike));
         let Some((at, place, head, tail)) = found else {
             continue;
         };

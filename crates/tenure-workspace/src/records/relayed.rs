@@ -1,5 +1,8 @@
 //! Records of relayed requests as others read them: a compile trace, and whole conversations.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 use tenure::Error;
 use tenure::object::ObjectId;
@@ -7,7 +10,8 @@ use tenure::time::Instant;
 use tenure_store::Tenant;
 
 use super::forms::cache_hit;
-use super::{Choices, Chosen, EXCHANGE_PREFIX, Ending, ExchangeRecord, Records};
+use super::{Choices, Chosen, EXCHANGE_PREFIX, Ending, ExchangeRecord, Listed, Records};
+use crate::sessions::Session;
 
 /// The most requests of a conversation that are read, and the most records that are looked through for them.
 const MAX_REQUESTS: usize = 10_000;
@@ -24,6 +28,43 @@ pub struct Talk {
     pub requests: Vec<ExchangeRecord>,
     /// Whether there may be older ones that were not looked for.
     pub more: bool,
+}
+
+/// Whose requests are one conversation: those of a session, or else of a key and a client.
+type Whose = (Option<String>, Option<String>, Option<String>);
+
+/// A conversation in a list.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Conversed {
+    /// Its session, where it has one.
+    pub session: Option<String>,
+    /// The number of its requests that are recorded.
+    pub requests: u64,
+    /// The number of its messages, where no request of it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// The instant of its first request, or at which its session began.
+    pub first: Option<Instant>,
+    /// The instant of its last request.
+    pub last: Option<Instant>,
+    /// The client of the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The model of the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Conversed {
+    fn of(record: &ExchangeRecord) -> Conversed {
+        Conversed {
+            session: record.session.clone(),
+            last: Some(record.at),
+            client: record.client.clone(),
+            model: record.model.clone(),
+            ..Conversed::default()
+        }
+    }
 }
 
 impl Records<'_> {
@@ -45,6 +86,57 @@ impl Records<'_> {
             Some(session) => self.of_session(&session),
             None => self.looked_through(session),
         }
+    }
+
+    /// The conversations of the newest records, the newest first, then the sessions of which no request is recorded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::exchange`].
+    pub fn conversations(&self) -> Result<Vec<Conversed>, Error> {
+        let mut all: Vec<Conversed> = Vec::new();
+        let mut known: BTreeMap<Whose, usize> = BTreeMap::new();
+        let mut after: Option<(String, Instant)> = None;
+        let mut seen = 0;
+        while seen < MAX_RECORDS {
+            let place = after.as_ref().map(|(id, at)| (id.as_str(), *at));
+            let rows = self.lines(place, CHUNK)?;
+            let Some(last) = rows.last() else {
+                break;
+            };
+            after = Some((last.id.clone(), last.at));
+            seen += rows.len();
+            for line in rows {
+                let Listed::Exchange(record) = line.what else {
+                    continue;
+                };
+                let whose = match &record.session {
+                    Some(session) => (Some(session.clone()), None, None),
+                    None => (None, record.key.clone(), record.client.clone()),
+                };
+                let at = *known.entry(whose).or_insert_with(|| {
+                    all.push(Conversed::of(&record));
+                    all.len() - 1
+                });
+                all[at].requests += 1;
+                all[at].first = Some(record.at);
+            }
+        }
+        let recorded = all.len();
+        for session in Session::list(self.tenant)? {
+            if known.contains_key(&(Some(session.id.clone()), None, None)) {
+                continue;
+            }
+            let found = Session::find(self.tenant.clone(), &session.id)?;
+            all.push(Conversed {
+                messages: found.as_ref().map(Session::len),
+                first: found.map(|found| found.opened().at),
+                session: Some(session.id),
+                ..Conversed::default()
+            });
+        }
+        all[recorded..].sort_by_key(|one| std::cmp::Reverse(one.first));
+        Ok(all)
     }
 
     /// The newest record of a request.

@@ -1,13 +1,17 @@
 //! The compile of a relayed request, as its record keeps it, with all that is needed to repeat it.
 
+use serde_json::value::RawValue;
 use tenure::policy::PolicyDocument;
 use tenure::{Error, Request, TaskState};
 
+use super::compose::messages;
 use crate::records::{ExchangeCompile, choices, entity_conflicts, summaries};
 use crate::sessions::{Session, SessionCompiled, SessionJob};
 
 /// The longest text that ranks, in bytes.
 const MAX_ASKED: usize = 16 << 10;
+/// The longest white space between messages that is kept, in bytes.
+const MAX_BETWEEN: usize = 64;
 
 /// A compile of a request, for its record. The recorder adds what takes time to say.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +83,58 @@ impl Done {
     pub fn held(&self) -> usize {
         self.payload.len()
     }
+}
+
+/// The messages of a request of which nothing was compiled, for its record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Untouched {
+    /// The last entry of the session's log that is of it.
+    pub(crate) after: u64,
+    /// What stands between its messages.
+    pub(crate) between: String,
+    /// Its messages, as the session has them.
+    messages: Vec<String>,
+}
+
+impl Untouched {
+    /// The messages of a body, as its session has them; none where the session does not hold all of them in memory.
+    pub(super) fn of(session: &Session, body: &str) -> Option<Untouched> {
+        Some(Untouched {
+            after: session.version(),
+            between: between(body),
+            messages: session.as_they_came()?,
+        })
+    }
+
+    /// The list of them.
+    pub(crate) fn list(&self) -> Vec<u8> {
+        list(&self.messages, &self.between)
+    }
+
+    /// The bytes that it holds.
+    pub fn held(&self) -> usize {
+        self.messages.iter().map(String::len).sum()
+    }
+}
+
+/// Messages as a body that has nothing else, with this between them.
+pub(crate) fn list(messages: &[String], between: &str) -> Vec<u8> {
+    format!("{{\"messages\":[{}]}}", messages.join(between)).into_bytes()
+}
+
+/// What stands between the first two messages of a body: a comma, mostly, and white space.
+fn between(body: &str) -> String {
+    let messages: Vec<&RawValue> = match messages(body) {
+        Ok(list) => serde_json::from_str(list.get()).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
+    let place = |message: &RawValue| message.get().as_ptr() as usize - body.as_ptr() as usize;
+    let between = messages
+        .first()
+        .zip(messages.get(1))
+        .and_then(|(first, second)| body.get(place(first) + first.get().len()..place(second)));
+    let is_short = |text: &&str| text.len() <= MAX_BETWEEN;
+    between.filter(is_short).unwrap_or(",").to_owned()
 }
 
 /// The task of a request: the user's last message.

@@ -14,6 +14,7 @@ mod entry;
 mod exchanges;
 mod idempotency;
 mod instructions;
+mod items;
 mod judged;
 mod layers;
 mod mend;
@@ -26,6 +27,7 @@ mod remake;
 mod search;
 mod turn;
 
+pub(crate) use items::{Seen, outside};
 pub(crate) use mend::whole_calls;
 mod words;
 
@@ -45,6 +47,7 @@ pub use brought::{Brought, read_messages};
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
+pub use items::{ItemForm, RequestItem};
 pub use judged::{JudgedMessage, JudgedMessages, Judging};
 pub use rehydrate::{Original, PASSAGES, Rehydrated, Wanted};
 

@@ -42,4 +42,47 @@ impl Session {
         }
         Ok(Some((past, erased)))
     }
+
+    /// The session as it stands in the request that was compiled behind this entry of its log: with what that compile
+    /// noted. And whether anything of it was erased since.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::find`].
+    pub(crate) fn sent(
+        tenant: &Tenant,
+        id: &str,
+        after: u64,
+    ) -> Result<Option<(Session, bool)>, Error> {
+        let Some((mut sent, erased)) = Session::past(tenant, id, after)? else {
+            return Ok(None);
+        };
+        let (mut noted, mut start) = (Vec::new(), after + 1);
+        'log: loop {
+            let entries = tenant.entries_in(&sent.log, start..start + CHUNK)?;
+            if entries.is_empty() {
+                break;
+            }
+            for (number, body) in entries {
+                let entry = parsed(&sent.log, number, &body)?;
+                match entry {
+                    Entry::Checkpoint(_) | Entry::Shortened { .. } | Entry::Epoch(_) => {
+                        noted.push((number, entry));
+                    }
+                    Entry::Served(_) => {
+                        noted.push((number, entry));
+                        for (number, entry) in noted {
+                            sent.fold(number, entry)?;
+                        }
+                        break 'log;
+                    }
+                    // The same request, sent again, notes nothing.
+                    _ => break 'log,
+                }
+            }
+            start += CHUNK;
+        }
+        sent.set_aside();
+        Ok(Some((sent, erased)))
+    }
 }
