@@ -1,5 +1,6 @@
 //! The verb **compile** over a session.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use tenure::{
     Request, Span, Target, World,
 };
 
-use super::Session;
+use super::{Keeping, Session};
 use super::draft::{AGAIN, Draft, Ending, reading_tool, reading_tool_of};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled, Served};
@@ -143,7 +144,9 @@ impl Workspace {
         gate: Option<Gate>,
     ) -> Result<Unnoted, Error> {
         let mut request = job.request.clone();
-        request.principal.session = Some(session.id().to_owned());
+        if !session.is_once() {
+            request.principal.session = Some(session.id().to_owned());
+        }
         request.turns = Some(session.len());
         // What was made ready before the session was known did not see its own objects.
         if let Some(identities) = job.beside.identities_for(job.policy, &request) {
@@ -173,7 +176,11 @@ impl Workspace {
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let own = session.reading_tool();
-        let recalled: Vec<Recalled>;
+        let reads = own
+            .as_deref()
+            .or_else(|| reading_tool(offered.iter().copied()));
+        let recalled = OnceCell::new();
+        let most = limit.min(budget / 4).max(64);
         let mut how = DraftInputs {
             world: job.world,
             target: request.target,
@@ -181,11 +188,10 @@ impl Workspace {
             offered: &offered,
             policy: settings,
             task: &request.task.objective,
-            most: limit.min(budget / 4).max(64),
+            most: if session.is_once() { limit } else { most },
             gated: request.tools.is_some(),
-            reads: own
-                .as_deref()
-                .or_else(|| reading_tool(offered.iter().copied())),
+            // There is nothing to read of what no log keeps.
+            reads: reads.filter(|_| !session.is_once()),
             words: u64::from(window) * WORDS / 100,
             recalled: &[],
         };
@@ -208,25 +214,11 @@ impl Workspace {
         });
         let mut ending = judged;
         let mut draft = session.draft(&how, judged)?;
-        if draft.tokens > high {
-            let cut = Ending {
-                cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
-                low: Some(low),
-            };
-            ending = Some(cut);
-            if session.is_unsent() {
-                // There is no prefix to keep: what the last message asks for and more turns stand where nothing
-                // would. The next turns need room, too.
-                draft = session.draft(&how, ending)?;
-                let fill = high - high / FIRST_ROOM;
-                recalled = session.recall(&how, fill.saturating_sub(draft.tokens) / 2)?;
-                how.recalled = &recalled;
-                draft = session.filled(&how, cut, fill)?;
-            } else {
-                recalled = session.recall(&how, low / RECALLED)?;
-                how.recalled = &recalled;
-                draft = session.lowered(&how, cut, low)?;
-            }
+        let beside = &job.beside.candidates;
+        let mut whole = session.may_stand_whole(&draft, (room, high), (beside, job.world));
+        if !whole {
+            how.most = most;
+            (draft, ending) = session.within(&mut how, &recalled, judged, (high, low))?;
         }
         let worth = match ending {
             None => session.worth(&how, draft.tokens, low),
@@ -256,13 +248,16 @@ impl Workspace {
             let is_first = session.served.iter().all(|(at, _)| *at > answered);
             let goes_on = ending.is_none() && draft.ledger.is_some() && !is_first;
             let handoff = goes_on && draft.tokens > share(room, settings.handoff) && !told;
-            request.served.clone_from(&draft.ledger);
+            if !session.is_once() {
+                request.served.clone_from(&draft.ledger);
+            }
             let layers = session.layers.over(&draft.objects);
             let notice = handoff.then(|| notice(session));
             let gathered = gathered(&draft, layers, job.beside, notice)?;
             let candidates = &gathered.candidates;
             let facts = self.answer(job.world, job.policy, &request, candidates)?;
             match tenure::compile(job.world, job.policy, &request, candidates, &facts) {
+                Ok(outcome) if session.is_once() => break (outcome, gathered, facts, handoff),
                 Ok(outcome) => {
                     let cause = outcome.single()?.trace.plan.cause;
                     let expected = ending.map_or(EpochCause::Kept, |ending: Ending| ending.cause);
@@ -272,6 +267,11 @@ impl Workspace {
                     // The core ended the epoch: what was sent of earlier tails goes with it.
                     ending = Some(Ending { cause, low: None });
                     draft = session.draft(&how, ending)?;
+                }
+                Err(error) if error.kind == ErrorKind::Budget && whole => {
+                    whole = false;
+                    how.most = most;
+                    (draft, ending) = session.within(&mut how, &recalled, judged, (high, low))?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
@@ -298,7 +298,9 @@ impl Workspace {
                 Err(error) => return Err(error),
             }
         };
-        let compiled = outcome.single()?;
+        let Some(compiled) = outcome.compiled().next() else {
+            return Err(Error::assertion("a compile gives a payload"));
+        };
         let report = SessionReport {
             id: session.id().to_owned(),
             messages: session.len(),
@@ -358,7 +360,7 @@ impl Unnoted {
             draft,
         } = self;
         let request = &compiled.request;
-        if !request.dry_run && !session.detached {
+        if !request.dry_run && session.keeping == Keeping::Logged {
             let handoff = compiled.session.handoff;
             session.note(draft, compiled.outcome.single()?, request, now, handoff)?;
         }
@@ -376,6 +378,37 @@ impl Unnoted {
 }
 
 impl Session {
+    /// The draft of a request whose history costs no more than `high`, about, and the epoch's end where it had to be cut
+    /// for that, to about `low`.
+    fn within<'r>(
+        &self,
+        how: &mut DraftInputs<'r>,
+        recalled: &'r OnceCell<Vec<Recalled>>,
+        judged: Option<Ending>,
+        (high, low): (u64, u64),
+    ) -> Result<(Draft, Option<Ending>), Error> {
+        let draft = self.draft(how, judged)?;
+        if draft.tokens <= high {
+            return Ok((draft, judged));
+        }
+        let cut = Ending {
+            cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
+            low: Some(low),
+        };
+        if !self.is_unsent() {
+            let found = self.recall(how, low / RECALLED)?;
+            how.recalled = recalled.get_or_init(|| found);
+            return Ok((self.lowered(how, cut, low)?, Some(cut)));
+        }
+        // There is no prefix to keep: what the last message asks for and more turns stand where nothing would.
+        let draft = self.draft(how, Some(cut))?;
+        let next_turns = if self.is_once() { 0 } else { high / FIRST_ROOM };
+        let fill = high - next_turns;
+        let found = self.recall(how, fill.saturating_sub(draft.tokens) / 2)?;
+        how.recalled = recalled.get_or_init(|| found);
+        Ok((self.filled(how, cut, fill)?, Some(cut)))
+    }
+
     /// Returns the tool of its own that reads originals, as its model calls it.
     pub(crate) fn reading_tool(&self) -> Option<String> {
         let own = self.opening.tools.iter().map(|tool| &*tool.name);

@@ -18,6 +18,7 @@ mod judged;
 mod layers;
 mod mend;
 mod messages;
+mod once;
 mod past;
 mod pending;
 mod recall;
@@ -25,7 +26,6 @@ mod rehydrate;
 mod remake;
 mod turn;
 
-pub(crate) use mend::whole_calls;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,8 +120,18 @@ pub struct Session {
     pub(crate) calibrated: Option<u32>,
     /// Set where an agent goes on with it, so that what it sent before went to a provider, compiled or as it came.
     pub(crate) goes_on: bool,
-    /// Set for a copy of which nothing is written.
-    detached: bool,
+    keeping: Keeping,
+}
+
+/// The fate of what happens to a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Keeping {
+    /// Its log keeps it.
+    Logged,
+    /// Nothing is written of it, a copy that is thrown away.
+    Copied,
+    /// Nothing is written of it, a conversation that is compiled once and has no log.
+    Once,
 }
 
 /// The summary of a session, known without reading it.
@@ -261,7 +271,7 @@ impl Session {
             keeps: None,
             goes_on: false,
             calibrated: None,
-            detached: false,
+            keeping: Keeping::Logged,
         }
     }
 
@@ -719,7 +729,7 @@ impl Session {
     /// Says whose an object of this session is.
     fn own(&self, object: &mut ObjectDocument) {
         object.tenant_id = Some(self.tenant.name().to_owned());
-        object.session_id = Some(self.opened.id.clone());
+        object.session_id = (!self.is_once()).then(|| self.opened.id.clone());
         object.user_id.clone_from(&self.opened.user);
         object.project_id.clone_from(&self.opened.project);
     }

@@ -1,0 +1,112 @@
+//! A conversation that a caller brings whole with each call: it is compiled as a session's next request, and nothing of it
+//! is kept.
+
+use tenure::time::Instant;
+use tenure::wire::{Conversation, Entry, Format, read_message};
+use tenure::{Candidates, World};
+use tenure_store::Tenant;
+
+use super::draft::Draft;
+use super::entry::{Message, Opened, SESSION_VERSION};
+use super::{AROUND, Keeping, Session, Turn};
+
+/// Its id, which no text shows.
+const ID: &str = "messages";
+
+/// The cost of an object beside the messages besides its text, at most, about, in tokens.
+const FRAME: u64 = 64;
+
+impl Session {
+    /// Returns the conversation of a tenant's caller as a session in memory. A message has for its number its place among
+    /// them, from 1. Where it `is_alone`, messages of the system before it stand as they came, too.
+    pub(crate) fn once(
+        tenant: &str,
+        mut conversation: Conversation,
+        is_alone: bool,
+        now: Instant,
+    ) -> Session {
+        let before: Vec<Entry> = conversation.instructions.iter().filter_map(as_message).collect();
+        let first = if is_alone { 1 } else { 1 + before.len() as u64 };
+        if is_alone && !before.is_empty() {
+            conversation.instructions.retain(|entry| as_message(entry).is_none());
+            conversation.entries.splice(..0, before);
+        }
+        let conversation = conversation.received(now);
+        let opened = Opened {
+            version: SESSION_VERSION,
+            id: ID.to_owned(),
+            at: now,
+            user: None,
+            project: None,
+            format: Some(conversation.format),
+            once: None,
+        };
+        let mut session = Session::empty(Tenant::nowhere(tenant), Session::log_of(ID), opened);
+        session.keeping = Keeping::Once;
+        session.opening = session.opening_of(&conversation);
+        for (number, said) in (first..).zip(conversation.entries) {
+            let mut objects = said.objects;
+            for (part, object) in objects.iter_mut().enumerate() {
+                object.name = format!("t{number}.{part}");
+                session.own(object);
+            }
+            let message = Message {
+                at: now,
+                objects,
+                signed: said.signed,
+                opaque: said.opaque,
+                reply: false,
+                once: None,
+            };
+            session.turns.push(Turn::new(number, message));
+            session.last = number;
+        }
+        session.messages = session.turns.len() as u64;
+        session
+    }
+
+    /// Returns whether it is compiled once, and has no log.
+    pub(super) fn is_once(&self) -> bool {
+        self.keeping == Keeping::Once
+    }
+
+    /// Returns whether a draft of all its messages may fit into this room, in tokens, as they came, together with what
+    /// stands beside them. Only a compile knows.
+    pub(super) fn may_stand_whole(
+        &self,
+        draft: &Draft,
+        (room, high): (u64, u64),
+        (beside, world): (&Candidates, &World),
+    ) -> bool {
+        if !self.is_once() {
+            return false;
+        }
+        if draft.tokens <= high {
+            return true;
+        }
+        if beside.is_empty() {
+            // A draft costs a little more than what is sent.
+            return draft.tokens <= room + AROUND * draft.objects.len() as u64;
+        }
+        let mut left = room.checked_sub(draft.tokens);
+        for object in beside.objects() {
+            let text = u64::from(world.price(object.revision().content()));
+            left = left.and_then(|left| left.checked_sub(text + FRAME));
+            if left.is_none() {
+                break;
+            }
+        }
+        left.is_some()
+    }
+}
+
+/// What the system says before the history as a message of it, where it came among the messages and not in a field of its
+/// own.
+fn as_message(before: &Entry) -> Option<Entry> {
+    match before.format {
+        Format::OpenAiChat | Format::OpenAiResponses => {
+            read_message(before.format, &before.message).ok()
+        }
+        _ => None,
+    }
+}
