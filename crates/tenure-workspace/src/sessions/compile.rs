@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use tenure::error::ErrorKind;
 use tenure::gate::Gate;
+use tenure::num::Score;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
-use tenure::session::{UserWordsKept, Worth};
+use tenure::session::{SessionPolicy, UserWordsKept, Worth};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
@@ -180,7 +181,6 @@ impl Workspace {
             .as_deref()
             .or_else(|| reading_tool(offered.iter().copied()));
         let recalled = OnceCell::new();
-        let most = limit.min(budget / 4).max(64);
         let mut how = DraftInputs {
             world: job.world,
             target: request.target,
@@ -188,11 +188,12 @@ impl Workspace {
             offered: &offered,
             policy: settings,
             task: &request.task.objective,
-            most: if session.is_once() { limit } else { most },
+            most: limit.min(budget / 4).max(64),
             gated: request.tools.is_some(),
             // There is nothing to read of what no log keeps.
             reads: reads.filter(|_| !session.is_once()),
             words: u64::from(window) * WORDS / 100,
+            halved: 0,
             recalled: &[],
         };
         // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
@@ -201,26 +202,26 @@ impl Workspace {
             None => session.tools_cost(job.world),
         };
         let room = u64::from(budget).saturating_sub(tools);
-        let share =
-            |room: u64, share: tenure::num::Score| room * u64::from(share.millionths()) / 1_000_000;
         let high = share(room, settings.high_water);
-        // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
-        let left = room.saturating_sub(session.instructions_about());
-        let mut low = share(left, settings.low_water);
         // Nothing is built on what was judged since it was sent or summarised.
         let judged = session.judged_anew().then_some(Ending {
             cause: EpochCause::Judged,
             low: None,
         });
-        let mut ending = judged;
-        let mut draft = session.draft(&how, judged)?;
         let beside = &job.beside.candidates;
-        let mut whole = session.may_stand_whole(&draft, (room, high), (beside, job.world));
-        if !whole {
-            how.most = most;
-            (draft, ending) = session.within(&mut how, &recalled, judged, (high, low))?;
-        }
+        let mut whole = session.is_once() && session.may_fit(&how, (room, high), beside);
+        let mut low = if whole {
+            0
+        } else {
+            session.lowest(room, settings)
+        };
+        let (mut draft, mut ending) = if whole {
+            (session.as_it_came(&how)?, None)
+        } else {
+            session.within(&mut how, &recalled, judged, (high, low))?
+        };
         let worth = match ending {
+            None if session.is_once() => None,
             None => session.worth(&how, draft.tokens, low),
             Some(_) => None,
         };
@@ -269,8 +270,7 @@ impl Workspace {
                     draft = session.draft(&how, ending)?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && whole => {
-                    whole = false;
-                    how.most = most;
+                    (whole, low) = (false, session.lowest(room, settings));
                     (draft, ending) = session.within(&mut how, &recalled, judged, (high, low))?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
@@ -281,6 +281,7 @@ impl Workspace {
                     }
                     if tries > 2 {
                         how.words /= 2;
+                        how.halved += 1;
                     }
                     // What is frozen may leave at an epoch's end, also where no turn does.
                     let frozen = ending.is_none() && draft.ledger.is_some();
@@ -377,7 +378,19 @@ impl Unnoted {
     }
 }
 
+/// A share of a room, in tokens.
+fn share(room: u64, share: Score) -> u64 {
+    room * u64::from(share.millionths()) / 1_000_000
+}
+
 impl Session {
+    /// The tokens of the turns that stay where a history is cut. Instructions stand on at every epoch's end, too: these
+    /// turns share what they leave.
+    fn lowest(&self, room: u64, settings: &SessionPolicy) -> u64 {
+        let left = room.saturating_sub(self.instructions_about());
+        share(left, settings.low_water)
+    }
+
     /// The draft of a request whose history costs no more than `high`, about, and the epoch's end where it had to be cut
     /// for that, to about `low`.
     fn within<'r>(
@@ -443,6 +456,7 @@ impl Session {
             gated: false,
             reads: own.as_deref(),
             words: u64::from(world.model().window) * WORDS / 100,
+            halved: 0,
             recalled: &[],
         };
         let ending = Ending {

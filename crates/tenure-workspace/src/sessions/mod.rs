@@ -819,10 +819,11 @@ impl Session {
     pub fn last_request(&self) -> Option<String> {
         let request = self.request.iter();
         let request = request.filter(|turn| !self.is_judged(turn.number));
-        let said = request.chain(&self.turns).flat_map(Turn::spoken);
-        let users =
-            said.filter(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty());
-        users.last().map(|(_, _, text)| text)
+        let mut said = request.chain(&self.turns).flat_map(Turn::spoken);
+        let is_users = |(_, speaker, text): &(u64, Speaker, String)| {
+            *speaker == Speaker::User && !text.trim().is_empty()
+        };
+        said.rfind(is_users).map(|(_, _, text)| text)
     }
 
     /// The objects of the last messages, for a reader of what follows them.

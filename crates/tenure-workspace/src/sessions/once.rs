@@ -3,15 +3,19 @@
 
 use tenure::time::Instant;
 use tenure::wire::{Conversation, Entry, Format, read_message};
-use tenure::{Candidates, World};
+use tenure::{Candidates, Error};
 use tenure_store::Tenant;
 
 use super::draft::Draft;
+use super::draft_inputs::{DraftInputs, Shortened};
 use super::entry::{Message, Opened, SESSION_VERSION};
 use super::{AROUND, Keeping, Session, Turn};
 
 /// Its id, which no text shows.
 const ID: &str = "messages";
+
+/// A text with more bytes to a token is rare: of one with fewer, a compile says sooner than a count whether it fits.
+const BYTES: u64 = 16;
 
 /// The cost of an object beside the messages besides its text, at most, about, in tokens.
 const FRAME: u64 = 64;
@@ -70,33 +74,53 @@ impl Session {
         self.keeping == Keeping::Once
     }
 
-    /// Returns whether a draft of all its messages may fit into this room, in tokens, as they came, together with what
-    /// stands beside them. Only a compile knows.
-    pub(super) fn may_stand_whole(
+    /// Returns whether all its messages may fit into this room, in tokens, as they came, together with what stands beside
+    /// them. Only a compile knows.
+    pub(super) fn may_fit(
         &self,
-        draft: &Draft,
+        how: &DraftInputs<'_>,
         (room, high): (u64, u64),
-        (beside, world): (&Candidates, &World),
+        beside: &Candidates,
     ) -> bool {
-        if !self.is_once() {
-            return false;
-        }
-        if draft.tokens <= high {
+        let objects = || self.turns.iter().flat_map(|turn| &turn.entry.objects);
+        let bytes: usize = objects().map(|object| object.content.len()).sum();
+        if bytes as u64 <= if beside.is_empty() { room * BYTES } else { high } {
             return true;
         }
+        let tokens: u64 = self.turns.iter().map(|turn| turn.cost(how.world)).sum();
         if beside.is_empty() {
-            // A draft costs a little more than what is sent.
-            return draft.tokens <= room + AROUND * draft.objects.len() as u64;
+            // What is sent costs a little less.
+            return tokens <= room + AROUND * objects().count() as u64;
         }
-        let mut left = room.checked_sub(draft.tokens);
-        for object in beside.objects() {
-            let text = u64::from(world.price(object.revision().content()));
+        let mut left = room.checked_sub(tokens);
+        for object in beside.objects().iter().take_while(|_| tokens > high) {
+            let text = u64::from(how.world.price(object.revision().content()));
             left = left.and_then(|left| left.checked_sub(text + FRAME));
             if left.is_none() {
                 break;
             }
         }
         left.is_some()
+    }
+
+    /// The draft of a request in which all of it stands as it came.
+    pub(super) fn as_it_came(&self, how: &DraftInputs<'_>) -> Result<Draft, Error> {
+        let mut draft = Draft {
+            entries: Vec::new(),
+            objects: Vec::new(),
+            unfetched: Vec::new(),
+            ledger: None,
+            tokens: 0,
+            cut: false,
+        };
+        self.stand_before(how, &mut draft)?;
+        let none = Shortened::new();
+        for turn in &self.turns {
+            draft.objects.extend(turn.sealed(&none)?.iter().cloned());
+        }
+        self.mend(how, &mut draft)?;
+        self.offer_gone(how, &mut draft)?;
+        Ok(draft)
     }
 }
 
