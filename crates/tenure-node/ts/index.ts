@@ -441,6 +441,14 @@ export class Compiled {
     return JSON.parse(run(() => this.inner.envelope(this.page))) as Record<string, Json>;
   }
 
+  /**
+   * The places of the given messages that stand in the request, message by message; null for one that the compile made.
+   * @internal
+   */
+  places(): (number | null)[] {
+    return JSON.parse(run(() => this.inner.places(this.page))) as (number | null)[];
+  }
+
   /** The ids of the records that the store keeps of it. */
   get records(): string[] {
     return this.inner.records();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tenure::cache::{CachePlan, Options, Sent, plan};
 use tenure::object::{Authority, LOCAL_TENANT, Sealer};
 use tenure::policy::{PolicyDocument, Scorer};
+use tenure::section::Section;
 use tenure::trace::View;
 use tenure::wire::{Format, read};
 use tenure::{
@@ -96,6 +97,33 @@ impl Ran {
         })
     }
 
+    /// The places, from 0, of the call's messages that stand in one of its payloads, message by message of that; none for
+    /// one that the compile made, or put together of several.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ran::page`].
+    pub fn places(&self, page: usize) -> Result<Vec<Option<usize>>, Error> {
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut stand: Vec<bool> = Vec::new();
+        for section in &self.page(page)?.envelope.sections {
+            for item in &section.items {
+                let Some(at) = item.span.and_then(|span| span.message) else {
+                    continue;
+                };
+                let at = at as usize;
+                if places.len() <= at {
+                    places.resize(at + 1, None);
+                    stand.resize(at + 1, false);
+                }
+                let own = place_of(&item.name).filter(|_| section.name == Section::History);
+                places[at] = own.filter(|_| !stand[at] || places[at] == own);
+                stand[at] = true;
+            }
+        }
+        Ok(places)
+    }
+
     /// The effect of the provider's cache on one of its payloads.
     ///
     /// # Errors
@@ -104,6 +132,13 @@ impl Ran {
     pub fn cache_plan(&self, page: usize) -> Result<CachePlan, Error> {
         planned(&self.job.world, self.page(page)?)
     }
+}
+
+/// The place of the message that an object of this name is a part of.
+fn place_of(name: &str) -> Option<usize> {
+    let (number, part) = name.strip_prefix('t')?.split_once('.')?;
+    part.parse::<u32>().ok()?;
+    number.parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// A workspace, and the worlds of its models, which keep the prices of pieces.
