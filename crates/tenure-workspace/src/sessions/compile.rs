@@ -196,20 +196,21 @@ impl Workspace {
             halved: 0,
             recalled: &[],
         };
-        // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
-        let tools = match request.tools {
-            Some(_) => 0,
-            None => session.tools_cost(job.world),
+        let beside = &job.beside.candidates;
+        let all = u64::from(budget);
+        let mut whole =
+            session.is_once() && session.may_fit(&how, (all, share(all, settings.high_water)), beside);
+        let mut room = if whole {
+            all
+        } else {
+            session.room(&request, budget, job.world)
         };
-        let room = u64::from(budget).saturating_sub(tools);
-        let high = share(room, settings.high_water);
+        let mut high = share(room, settings.high_water);
         // Nothing is built on what was judged since it was sent or summarised.
         let judged = session.judged_anew().then_some(Ending {
             cause: EpochCause::Judged,
             low: None,
         });
-        let beside = &job.beside.candidates;
-        let mut whole = session.is_once() && session.may_fit(&how, (room, high), beside);
         let mut low = if whole {
             0
         } else {
@@ -270,7 +271,9 @@ impl Workspace {
                     draft = session.draft(&how, ending)?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && whole => {
-                    (whole, low) = (false, session.lowest(room, settings));
+                    room = session.room(&request, budget, job.world);
+                    (whole, high) = (false, share(room, settings.high_water));
+                    low = session.lowest(room, settings);
                     (draft, ending) = session.within(&mut how, &recalled, judged, (high, low))?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
@@ -384,6 +387,16 @@ fn share(room: u64, share: Score) -> u64 {
 }
 
 impl Session {
+    /// The tokens that a history may have. Tools stand in every request: it shares what they leave. A gate may leave out
+    /// most of them.
+    fn room(&self, request: &Request, budget: u32, world: &World) -> u64 {
+        let tools = match request.tools {
+            Some(_) => 0,
+            None => self.tools_cost(world),
+        };
+        u64::from(budget).saturating_sub(tools)
+    }
+
     /// The tokens of the turns that stay where a history is cut. Instructions stand on at every epoch's end, too: these
     /// turns share what they leave.
     fn lowest(&self, room: u64, settings: &SessionPolicy) -> u64 {

@@ -1,20 +1,21 @@
 //! A conversation that a caller brings whole with each call: it is compiled as a session's next request, and nothing of it
 //! is kept.
 
+use tenure::object::Sealer;
 use tenure::time::Instant;
 use tenure::wire::{Conversation, Entry, Format, read_message};
 use tenure::{Candidates, Error};
 use tenure_store::Tenant;
 
 use super::draft::Draft;
-use super::draft_inputs::{DraftInputs, Shortened};
+use super::draft_inputs::DraftInputs;
 use super::entry::{Message, Opened, SESSION_VERSION};
 use super::{AROUND, Keeping, Session, Turn};
 
 /// Its id, which no text shows.
 const ID: &str = "messages";
 
-/// A text with more bytes to a token is rare: of one with fewer, a compile says sooner than a count whether it fits.
+/// The bytes to a token of a text, at most, but for rare ones.
 const BYTES: u64 = 16;
 
 /// The cost of an object beside the messages besides its text, at most, about, in tokens.
@@ -29,11 +30,12 @@ impl Session {
         is_alone: bool,
         now: Instant,
     ) -> Session {
-        let before: Vec<Entry> = conversation.instructions.iter().filter_map(as_message).collect();
-        let first = if is_alone { 1 } else { 1 + before.len() as u64 };
-        if is_alone && !before.is_empty() {
-            conversation.instructions.retain(|entry| as_message(entry).is_none());
-            conversation.entries.splice(..0, before);
+        let said: Vec<Option<Entry>> = conversation.instructions.iter().map(as_message).collect();
+        let first = if is_alone { 1 } else { 1 + said.iter().flatten().count() as u64 };
+        if is_alone {
+            let mut is_message = said.iter().map(Option::is_some);
+            conversation.instructions.retain(|_| is_message.next() != Some(true));
+            conversation.entries.splice(..0, said.into_iter().flatten());
         }
         let conversation = conversation.received(now);
         let opened = Opened {
@@ -48,6 +50,7 @@ impl Session {
         let mut session = Session::empty(Tenant::nowhere(tenant), Session::log_of(ID), opened);
         session.keeping = Keeping::Once;
         session.opening = session.opening_of(&conversation);
+        session.turns.reserve_exact(conversation.entries.len());
         for (number, said) in (first..).zip(conversation.entries) {
             let mut objects = said.objects;
             for (part, object) in objects.iter_mut().enumerate() {
@@ -74,8 +77,8 @@ impl Session {
         self.keeping == Keeping::Once
     }
 
-    /// Returns whether all its messages may fit into this room, in tokens, as they came, together with what stands beside
-    /// them. Only a compile knows.
+    /// Returns whether it is tried whether all its messages fit as they came, together with what stands beside them, into this
+    /// room and, where anything does, this share of it that is a history's.
     pub(super) fn may_fit(
         &self,
         how: &DraftInputs<'_>,
@@ -84,9 +87,12 @@ impl Session {
     ) -> bool {
         let objects = || self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let bytes: usize = objects().map(|object| object.content.len()).sum();
-        if bytes as u64 <= if beside.is_empty() { room * BYTES } else { high } {
+        // A byte makes at most one token. Of what is alone a compile says sooner than a count whether it fits.
+        let most = if beside.is_empty() { room * BYTES } else { high };
+        if bytes as u64 <= most {
             return true;
         }
+        let room = room.saturating_sub(self.tools_cost(how.world));
         let tokens: u64 = self.turns.iter().map(|turn| turn.cost(how.world)).sum();
         if beside.is_empty() {
             // What is sent costs a little less.
@@ -96,9 +102,6 @@ impl Session {
         for object in beside.objects().iter().take_while(|_| tokens > high) {
             let text = u64::from(how.world.price(object.revision().content()));
             left = left.and_then(|left| left.checked_sub(text + FRAME));
-            if left.is_none() {
-                break;
-            }
         }
         left.is_some()
     }
@@ -114,9 +117,11 @@ impl Session {
             cut: false,
         };
         self.stand_before(how, &mut draft)?;
-        let none = Shortened::new();
-        for turn in &self.turns {
-            draft.objects.extend(turn.sealed(&none)?.iter().cloned());
+        let mut sealer = Sealer::default();
+        for object in self.turns.iter().flat_map(|turn| &turn.entry.objects) {
+            let mut document = object.clone();
+            document.removable = Some(false);
+            draft.objects.push(sealer.seal(document)?);
         }
         self.mend(how, &mut draft)?;
         self.offer_gone(how, &mut draft)?;
