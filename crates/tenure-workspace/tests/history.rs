@@ -146,7 +146,10 @@ fn nothing_is_too_small_for_a_long_history_but_its_last_request() {
         let ran = ran.unwrap_or_else(|error| panic!("{budget}: {error}"));
         let places = ran.places(0).unwrap();
         assert_eq!(places.last(), Some(&Some(200)));
-        for (place, stands) in places.iter().zip(request(&ran)["messages"].as_array().unwrap()) {
+        for (place, stands) in places
+            .iter()
+            .zip(request(&ran)["messages"].as_array().unwrap())
+        {
             if let Some(place) = place {
                 assert_eq!(stands, &messages[*place]);
             }
@@ -169,17 +172,33 @@ fn objects_beside_a_history_stand_as_before() {
     let beside = call("openai-chat", 2_000, json!({ "objects": [rule] }));
     let ran = compiled(&embedded, beside, None, &body).unwrap();
     let said = request(&ran)["messages"][0]["content"].to_string();
-    for text in ["Instructions rank", "Be brief.", "Report pressure in pascal."] {
+    for text in [
+        "Instructions rank",
+        "Be brief.",
+        "Report pressure in pascal.",
+    ] {
         assert!(said.contains(text), "{said}");
     }
     assert_eq!(ran.places(0).unwrap(), [None, Some(1)]);
     // Kept objects are no less beside it; none of them is nothing.
     let documents = vec![serde_json::from_value(rule).unwrap()];
     let kept = Arc::new(sealed(documents, "local").unwrap());
-    let ran = compiled(&embedded, call("openai-chat", 2_000, json!({})), Some(kept), &body).unwrap();
+    let ran = compiled(
+        &embedded,
+        call("openai-chat", 2_000, json!({})),
+        Some(kept),
+        &body,
+    )
+    .unwrap();
     assert!(text(&ran).contains("Report pressure in pascal."));
     let none = Some(Arc::new(Candidates::default()));
-    let ran = compiled(&embedded, call("openai-chat", 2_000, json!({})), none, &body).unwrap();
+    let ran = compiled(
+        &embedded,
+        call("openai-chat", 2_000, json!({})),
+        none,
+        &body,
+    )
+    .unwrap();
     assert_eq!(request(&ran)["messages"], body["messages"]);
 }
 
@@ -193,7 +212,13 @@ fn evidence_has_its_share_beside_a_history_that_would_take_all() {
     let mut messages: Vec<Value> = said.collect();
     messages.push(json!({ "role": "user", "content": "At which pressure does valve 7 open?" }));
     let body = json!({ "messages": messages });
-    let alone = compiled(&embedded, call("openai-chat", 60_000, json!({})), None, &body).unwrap();
+    let alone = compiled(
+        &embedded,
+        call("openai-chat", 60_000, json!({})),
+        None,
+        &body,
+    )
+    .unwrap();
     let tokens = u64::from(alone.page(0).unwrap().envelope.total_tokens) + 100;
     let digest = format!("sha256:{}", "0".repeat(64));
     let passage = json!({

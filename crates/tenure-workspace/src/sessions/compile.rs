@@ -18,10 +18,10 @@ use tenure::{
     Request, Span, Target, World,
 };
 
-use super::{Keeping, Session};
 use super::draft::{AGAIN, Draft, Ending, reading_tool, reading_tool_of};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled, Served};
+use super::{Keeping, Session};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
@@ -198,8 +198,8 @@ impl Workspace {
         };
         let beside = &job.beside.candidates;
         let all = u64::from(budget);
-        let mut whole =
-            session.is_once() && session.may_fit(&how, (all, share(all, settings.high_water)), beside);
+        let mut whole = session.is_once()
+            && session.may_fit(&how, (all, share(all, settings.high_water)), beside);
         let mut room = if whole {
             all
         } else {

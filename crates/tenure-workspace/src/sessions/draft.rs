@@ -515,7 +515,11 @@ impl Session {
     }
 
     /// Adds to the draft what stands before the history.
-    pub(super) fn stand_before(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
+    pub(super) fn stand_before(
+        &self,
+        how: &DraftInputs<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
         let instructions = self.opening.instructions.iter();
         let instructions = instructions.filter(|_| how.instructions);
         for document in instructions.chain(&self.opening.tools) {

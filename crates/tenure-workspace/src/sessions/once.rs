@@ -31,10 +31,16 @@ impl Session {
         now: Instant,
     ) -> Session {
         let said: Vec<Option<Entry>> = conversation.instructions.iter().map(as_message).collect();
-        let first = if is_alone { 1 } else { 1 + said.iter().flatten().count() as u64 };
+        let first = if is_alone {
+            1
+        } else {
+            1 + said.iter().flatten().count() as u64
+        };
         if is_alone {
             let mut is_message = said.iter().map(Option::is_some);
-            conversation.instructions.retain(|_| is_message.next() != Some(true));
+            conversation
+                .instructions
+                .retain(|_| is_message.next() != Some(true));
             conversation.entries.splice(..0, said.into_iter().flatten());
         }
         let conversation = conversation.received(now);
@@ -88,7 +94,11 @@ impl Session {
         let objects = || self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let bytes: usize = objects().map(|object| object.content.len()).sum();
         // A byte makes at most one token. Of what is alone a compile says sooner than a count whether it fits.
-        let most = if beside.is_empty() { room * BYTES } else { high };
+        let most = if beside.is_empty() {
+            room * BYTES
+        } else {
+            high
+        };
         if bytes as u64 <= most {
             return true;
         }
