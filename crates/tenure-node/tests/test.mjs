@@ -100,7 +100,7 @@ test("a typo is no default: unknown options are refused, with those that are kno
   assert.equal(error.hint, "did you mean `topK`?");
   await refused(() => workspace.gate({ task: "x", budget: 3 }), "budget", "topK");
   await refused(() => new tenure.Workspace({ framekey: "x" }), "framekey", "frameKey");
-  await refused(() => workspace.tokens("x", { modle: "gpt-4o" }), "modle", "model");
+  await refused(() => workspace.tokens("x", { models: "gpt-4o" }), "models", "model");
   await refused(() => workspace.condense("x", 9, { keeps: "x" }), "keeps", "keep");
   const session = await workspace.session(await workspace.store(join(folder, "typo.db")));
   await refused(() => session.compile({ messages: [] }), "messages", "budget");
