@@ -32,6 +32,9 @@ const FIRST_ROOM: u64 = 10;
 /// The divisor of the room of a later cut that gives the part for passages of turns that leave.
 const RECALLED: u64 = 4;
 
+/// How often the limits of summaries are halved at most, for passages to have their part.
+const HALVED: u32 = 4;
+
 /// The share of the window, in hundredths, within which what the user said in messages that left stands whole.
 const WORDS: u64 = 4;
 
@@ -427,9 +430,14 @@ impl Session {
             return Ok((self.lowered(how, cut, low)?, Some(cut)));
         }
         // There is no prefix to keep: what the last message asks for and more turns stand where nothing would.
-        let draft = self.draft(how, Some(cut))?;
         let next_turns = if self.is_once() { 0 } else { high / FIRST_ROOM };
         let fill = high - next_turns;
+        let mut draft = self.draft(how, Some(cut))?;
+        // In a small room summaries would leave none to what is asked for.
+        while self.is_once() && how.halved < HALVED && draft.tokens > fill - fill / RECALLED {
+            how.halved += 1;
+            draft = self.draft(how, Some(cut))?;
+        }
         let found = self.recall(how, fill.saturating_sub(draft.tokens) / 2)?;
         how.recalled = recalled.get_or_init(|| found);
         Ok((self.filled(how, cut, fill)?, Some(cut)))
