@@ -287,7 +287,7 @@ impl Workspace {
                     }
                     if tries > 2 {
                         how.words /= 2;
-                        how.halved += 1;
+                        how.halved += u32::from(session.is_once());
                     }
                     // What is frozen may leave at an epoch's end, also where no turn does.
                     let frozen = ending.is_none() && draft.ledger.is_some();
