@@ -84,6 +84,13 @@ impl Compiled {
         written(&self.ran.page(page as usize).throw()?.trace).throw()
     }
 
+    /// The places of the call's messages that stand in a payload, message by message.
+    #[napi]
+    pub fn places(&self, page: u32) -> napi::Result<String> {
+        let places = || written(&self.ran.places(page as usize)?);
+        places().throw()
+    }
+
     /// What the provider's prompt cache does with a payload.
     #[napi]
     pub fn cache_plan(&self, page: u32) -> napi::Result<String> {

@@ -57,7 +57,7 @@ test("objects, a task and a budget", async () => {
 test("messages become a request", async () => {
   const tool = { type: "function", function: { name: "read", parameters: { type: "object", properties: {} } } };
   const compiled = await workspace.compile({ messages: CONVERSATION, tools: [tool], budget: 2000, model: "gpt-4o" });
-  assert.deepEqual(compiled.request.messages.slice(1), CONVERSATION);
+  assert.deepEqual(compiled.request.messages, CONVERSATION);
   assert.deepEqual(compiled.request.tools, [tool]);
   assert.deepEqual(workspace.check(compiled.request), []);
   const claude = await workspace.compile({ messages: CONVERSATION, system: "Be brief.", budget: 2000, model: "claude-sonnet-4-5" });
@@ -85,6 +85,41 @@ test("errors have a kind and a place", async () => {
   assert.equal((await of({ budget: 300 })).kind, "usage");
   const slip = await of({ task: "x", objects: [tenure.rule("a", "b"), { name: "c", contents: "d" }], budget: 300 });
   assert.ok(slip.where.includes("objects[1]"), slip.message);
+});
+
+test("a typo is no default: unknown options are refused, with those that are known", async () => {
+  const refused = async (work, unknown, known) => {
+    const error = await Promise.resolve().then(work).then(() => assert.fail(`it took ${unknown}`), (error) => error);
+    assert.ok(error instanceof tenure.TenureError, String(error));
+    assert.equal(error.kind, "input");
+    assert.ok(error.message.includes(`unknown option \`${unknown}\``) && error.expected.includes(known), error.message);
+    return error;
+  };
+  await refused(() => workspace.compile({ task: "x", budgt: 300 }), "budgt", "budget");
+  const error = await refused(() => workspace.compile({ task: "x", budget: 300, top_k: 3 }), "top_k", "threshold");
+  assert.equal(error.hint, "did you mean `topK`?");
+  await refused(() => workspace.gate({ task: "x", budget: 3 }), "budget", "topK");
+  await refused(() => new tenure.Workspace({ framekey: "x" }), "framekey", "frameKey");
+  await refused(() => workspace.tokens("x", { models: "gpt-4o" }), "models", "model");
+  await refused(() => workspace.condense("x", 9, { keeps: "x" }), "keeps", "keep");
+  const session = await workspace.session(await workspace.store(join(folder, "typo.db")));
+  await refused(() => session.compile({ messages: [] }), "messages", "budget");
+  await refused(() => session.append([], { from: "openai" }), "from", "format");
+  await assert.rejects(workspace.compile(null), tenure.TenureError);
+});
+
+test("a result of a tool that is larger than the budget is condensed", async () => {
+  const log = Array.from({ length: 900 }, (_, at) => `2026-01-01 00:00:${at} INFO worker ${at} ${at === 451 ? "FAILED: code 8813" : "started"}`).join("\n");
+  const messages = [
+    { role: "user", content: "Which worker failed, with which code?" },
+    { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "read", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: "c1", content: log },
+  ];
+  const compiled = await workspace.compile({ messages, budget: 4000 });
+  assert.ok(compiled.tokens <= 4000 && compiled.text.includes("8813"));
+  assert.deepEqual(compiled.request.messages.slice(0, 2), messages.slice(0, 2));
+  assert.equal(compiled.text, (await workspace.compile({ messages, budget: 4000 })).text);
+  assert.deepEqual((await workspace.compile({ messages, budget: 100_000 })).request.messages, messages);
 });
 
 const cyclic = [];

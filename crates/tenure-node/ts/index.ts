@@ -340,6 +340,56 @@ function call(options: CompileOptions): { request: Record<string, unknown>; [fie
   };
 }
 
+/** The options of a compile. */
+const COMPILE: Record<keyof CompileOptions, true> = {
+  task: true,
+  query: true,
+  messages: true,
+  system: true,
+  tools: true,
+  documents: true,
+  objects: true,
+  files: true,
+  readAs: true,
+  near: true,
+  optionalInstructions: true,
+  budget: true,
+  window: true,
+  reserve: true,
+  model: true,
+  target: true,
+  policy: true,
+  store: true,
+  registry: true,
+  record: true,
+  principal: true,
+  asOf: true,
+  knownAt: true,
+  topK: true,
+  threshold: true,
+  previous: true,
+  originals: true,
+  cache: true,
+  dryRun: true,
+  request: true,
+  signal: true,
+};
+const ALL = Object.keys(COMPILE);
+const OF_SESSION = ALL.filter((name) => !["messages", "system", "tools"].includes(name));
+
+/** Refuses options that are not known: a typo is no default. */
+function only(options: object, names: readonly string[], verb: string): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw input(`the options of ${verb} are ${said(options)}`, { where: verb, expected: "an object" });
+  }
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const near = names.find((name) => bare(name) === bare(unknown));
+  const hint = near === undefined ? {} : { hint: `did you mean \`${near}\`?` };
+  throw input(`unknown option \`${unknown}\` of ${verb}`, { where: `${verb}.${unknown}`, expected: `one of ${names.join(", ")}`, ...hint });
+}
+
 function defined(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
@@ -441,6 +491,14 @@ export class Compiled {
     return JSON.parse(run(() => this.inner.envelope(this.page))) as Record<string, Json>;
   }
 
+  /**
+   * The places of the given messages that stand in the request, message by message; null for one that the compile made.
+   * @internal
+   */
+  places(): (number | null)[] {
+    return JSON.parse(run(() => this.inner.places(this.page))) as (number | null)[];
+  }
+
   /** The ids of the records that the store keeps of it. */
   get records(): string[] {
     return this.inner.records();
@@ -470,6 +528,7 @@ export class Store {
 
   /** Writes objects, all of them or none. With the same `key` the same write happens once. */
   async put(objects: ContextObject | readonly ContextObject[], options: { tenant?: string; key?: string; author?: string } = {}): Promise<Record<string, Json>> {
+    only(options, ["tenant", "key", "author"], "put");
     const all: readonly ContextObject[] = Array.isArray(objects) ? objects : [objects as ContextObject];
     const text = dumps(all.map((object) => ({ object })), "objects");
     return JSON.parse(await settled(() => this.inner.put(text, options.tenant ?? "local", options.key, options.author))) as Record<string, Json>;
@@ -477,23 +536,27 @@ export class Store {
 
   /** What is believed of the object of this name or id, now or at an instant. */
   async get(name: string, options: { tenant?: string; knownAt?: Date | string } = {}): Promise<Record<string, Json>[]> {
+    only(options, ["tenant", "knownAt"], "get");
     const known = options.knownAt === undefined ? undefined : instant(options.knownAt);
     return JSON.parse(await settled(() => this.inner.get(name, options.tenant ?? "local", known))) as Record<string, Json>[];
   }
 
   /** All that was ever believed of it, the first first. */
   async history(name: string, options: { tenant?: string } = {}): Promise<Record<string, Json>[]> {
+    only(options, ["tenant"], "history");
     return JSON.parse(await settled(() => this.inner.history(name, options.tenant ?? "local"))) as Record<string, Json>[];
   }
 
   /** Finds objects by words. */
   async search(query: string, options: { most?: number; tenant?: string } = {}): Promise<ContextObject[]> {
+    only(options, ["most", "tenant"], "search");
     const found = await settled(() => this.inner.search(query, options.most ?? 20, options.tenant ?? "local"));
     return JSON.parse(found) as ContextObject[];
   }
 
   /** Says that an object is believed no more; its history stays. */
   async retract(name: string, options: { tenant?: string } = {}): Promise<Record<string, Json>> {
+    only(options, ["tenant"], "retract");
     return JSON.parse(await settled(() => this.inner.retract(name, options.tenant ?? "local"))) as Record<string, Json>;
   }
 }
@@ -518,6 +581,7 @@ export class Session {
 
   /** Adds messages, or one, in the provider's own form; the model's answers as well. Gives their numbers. */
   async append(messages: unknown, options: { format?: string } = {}): Promise<number[]> {
+    only(options, ["format"], "append");
     const text = dumps(Array.isArray(messages) ? messages : [messages], "messages");
     const format = options.format && (TARGETS[options.format] ?? options.format);
     return JSON.parse(await asked(this.isScored, () => this.inner.append(text, format))) as number[];
@@ -525,6 +589,7 @@ export class Session {
 
   /** Compiles the next request. */
   async compile(options: Omit<CompileOptions, "messages" | "system" | "tools"> = {}): Promise<Compiled> {
+    only(options, OF_SESSION, "a session's compile");
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call(options), "call");
     const work = () => this.inner.compile(text, kept, options.store?.inner, options.signal);
@@ -533,6 +598,7 @@ export class Session {
 
   /** Reads back what was summarized: of an id, or what a query asks about, within so many tokens. */
   async rehydrate(wanted: { id?: string; query?: string; tokens?: number; model?: string }): Promise<Record<string, Json>> {
+    only(wanted, ["id", "query", "tokens", "model"], "rehydrate");
     const found = () => this.inner.rehydrate(wanted.id, wanted.query, wanted.tokens ?? 1500, wanted.model ?? "gpt-4o");
     return JSON.parse(await asked(this.isScored, found)) as Record<string, Json>;
   }
@@ -606,6 +672,7 @@ export class Registry {
 
   /** Takes blocks out for good. */
   evict(names: string | readonly string[], options: { force?: boolean } = {}): Record<string, Json> {
+    only(options, ["force"], "evict");
     return this.#apply({ op: "evict", blocks: typeof names === "string" ? [names] : names, force: options.force ?? false });
   }
 
@@ -698,6 +765,7 @@ export class Workspace {
    * it leave two threads of Node's pool free, and wait for each other.
    */
   constructor(options: { frameKey?: string; catalogue?: string; scorer?: Scorer; scorerTimeout?: number } = {}) {
+    only(options, ["frameKey", "catalogue", "scorer", "scorerTimeout"], "Workspace");
     const { scorer, scorerTimeout } = options;
     if (scorer !== undefined && typeof scorer !== "function") throw input("the scorer is no function", { where: "scorer" });
     if (scorerTimeout !== undefined && !(Number.isInteger(scorerTimeout) && scorerTimeout >= 1 && scorerTimeout <= LONGEST)) {
@@ -721,6 +789,7 @@ export class Workspace {
 
   /** Compiles a task and everything that may matter to it into what the model sees, within the budget. */
   async compile(options: CompileOptions): Promise<Compiled> {
+    only(options, ALL, "compile");
     const has = options.messages !== undefined || options.tools !== undefined;
     const own = options.model?.includes("claude") === true ? "anthropic" : "openai";
     const wanted = call(has && options.target === undefined ? { ...options, target: own } : options);
@@ -734,11 +803,13 @@ export class Workspace {
 
   /** Reads and seals objects once, to be compiled often. */
   async objects(objects: readonly ContextObject[], options: { tenant?: string } = {}): Promise<Objects> {
+    only(options, ["tenant"], "objects");
     return new Objects(await settled(() => this.inner.objects(dumps(objects, "objects"), options.tenant ?? "local")));
   }
 
   /** Says which blocks are near enough to a task. */
   async gate(options: Pick<CompileOptions, "task" | "objects" | "files" | "topK" | "threshold">): Promise<Gated> {
+    only(options, ["task", "objects", "files", "topK", "threshold"], "gate");
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const text = dumps(call({ ...options, policy: "ordered" }), "call");
     return JSON.parse(await asked(this.#isScored, () => this.inner.gate(text, kept))) as Gated;
@@ -746,6 +817,7 @@ export class Workspace {
 
   /** Counts the tokens of a text. */
   tokens(text: string, options: { model?: string } = {}): { tokens: number; tokenizer: string; kind: "exact" | "bounded" } {
+    only(options, ["model"], "tokens");
     if (HALF.test(text)) throw input("a text holds half of a surrogate pair", { where: "text", expected: "valid Unicode" });
     return JSON.parse(run(() => this.inner.tokens(text, options.model ?? "gpt-4o"))) as {
       tokens: number;
@@ -756,6 +828,7 @@ export class Workspace {
 
   /** Checks a request's messages against the provider's rules; gives the rules that they break. */
   check(request: unknown, options: { format?: string } = {}): { rule: string; at: string; what: string }[] {
+    only(options, ["format"], "check");
     const text = typeof request === "string" ? request : dumps(request, "body");
     const format = options.format && (TARGETS[options.format] ?? options.format);
     return JSON.parse(run(() => this.inner.check(text, format))) as { rule: string; at: string; what: string }[];
@@ -763,12 +836,14 @@ export class Workspace {
 
   /** Condenses a text to so many tokens by the least harmful means. */
   async condense(text: string, to: number, options: CondenseOptions = {}): Promise<Record<string, Json>> {
+    only(options, ["task", "model", "name", "lossless", "keep", "store"], "condense");
     const { model = "gpt-4o", task = "", name = "", lossless = false, keep, store } = options;
     return JSON.parse(await settled(() => this.inner.condense(text, to, model, task, name, lossless, keep, store?.inner))) as Record<string, Json>;
   }
 
   /** Reads back the original that a pointer names, byte for byte. */
   async rehydrate(pointer: string, options: { keep?: string; store?: Store } = {}): Promise<Buffer> {
+    only(options, ["keep", "store"], "rehydrate");
     return settled(() => this.inner.rehydrate(pointer, options.keep, options.store?.inner));
   }
 
@@ -784,6 +859,7 @@ export class Workspace {
 
   /** Opens the session of this id in a store, or begins one. */
   async session(store: Store, id?: string, options: { format?: string; user?: string; project?: string } = {}): Promise<Session> {
+    only(options, ["format", "user", "project"], "session");
     const format = options.format && (TARGETS[options.format] ?? options.format);
     const work = () => this.inner.session(store.inner, id, format, options.user, options.project);
     return new Session(await settled(work), this.#isScored);

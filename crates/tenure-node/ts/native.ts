@@ -14,6 +14,7 @@ export interface NativeCompiled {
   tokens(page: number): number;
   envelope(page: number): string;
   trace(page: number): string;
+  places(page: number): string;
   cachePlan(page: number): string;
   why(name: string, page: number): Promise<string>;
   records(): string[];

@@ -79,6 +79,11 @@ impl Compiled {
         Ok(rows.collect())
     }
 
+    /// The places of the call's messages that stand in a payload, message by message.
+    fn places(&self, py: Python<'_>, page: usize) -> PyResult<Vec<Option<usize>>> {
+        self.ran.places(page).raise(py)
+    }
+
     /// What the provider's prompt cache does with a payload.
     fn cache_plan(&self, py: Python<'_>, page: usize) -> PyResult<String> {
         let plan = py.detach(|| self.ran.cache_plan(page)).raise(py)?;

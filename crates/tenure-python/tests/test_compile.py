@@ -19,6 +19,7 @@ import pytest
 
 import tenure
 from tenure import aio
+from tenure._options import CompileOptions, SessionOptions
 
 from .conftest import ROOT
 
@@ -50,7 +51,7 @@ def test_messages_become_a_request(workspace: tenure.Workspace) -> None:
     compiled = workspace.compile(messages=CONVERSATION, tools=[tool], budget=2000, model="gpt-4o")
     request = compiled.request
     assert request["model"] == "gpt-4o"
-    assert request["messages"][1:] == CONVERSATION
+    assert request["messages"] == CONVERSATION
     assert request["tools"] == [tool]
     assert workspace.check(request) == []
     for target in ("openai", "responses", "gemini"):
@@ -102,9 +103,90 @@ def test_what_the_user_asked_last_stands_or_the_compile_fails(workspace: tenure.
     for target in ("openai", "anthropic"):
         compiled = workspace.compile("What of valve 3?", messages=[*before, asked], budget=1200, target=target)
         assert "Buy eggs." in compiled.text
-        assert compiled.omitted
+        assert compiled.tokens <= 1200
+        # What left is named, with what stands for it.
+        assert any("stands for them" in str(left) for left in compiled.trace["unfetched"])
     with pytest.raises(tenure.BudgetError):
         workspace.compile(messages=[*before, asked], budget=300)
+
+
+LOG = "\n".join(
+    f"2026-01-01 00:{at // 60:02}:{at % 60:02} INFO worker {at} " + ("FAILED: disk full, code 8813" if at == 451 else "started")
+    for at in range(900)
+)
+
+
+def looked_up(log: str = LOG) -> list[dict[str, Any]]:
+    """A loop in which a tool has just given a result."""
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    return [
+        {"role": "system", "content": "Be brief. "},
+        {"role": "user", "content": "Which worker failed, with which code?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": log},
+    ]
+
+
+def test_what_fits_stands_as_it_came(workspace: tenure.Workspace) -> None:
+    said = looked_up()
+    tokens = sum(workspace.tokens(message["content"] or "").tokens for message in said)
+    # Also where a result takes most of the budget, and hardly anything is left of it.
+    for budget in (120_000, tokens + 100):
+        compiled = workspace.compile(messages=said, budget=budget)
+        assert compiled.request["messages"] == said
+        assert compiled.session is None
+    # Whoever names a policy gets what it says.
+    assert "Instructions rank" in workspace.compile(messages=said, budget=120_000, policy="standard").text
+    spoken = {"input": said[1:2], "instructions": "Be brief."}
+    request = workspace.compile(messages=spoken["input"], system="Be brief.", target="responses", budget=900).request
+    assert request["input"] == spoken["input"] and request["instructions"].strip() == "Be brief."
+
+
+def test_a_result_that_is_larger_than_the_budget_is_condensed(workspace: tenure.Workspace) -> None:
+    said = looked_up()
+    compiled = workspace.compile(messages=said, budget=4000)
+    assert compiled.tokens <= 4000 < workspace.tokens(LOG).tokens
+    assert compiled.request["messages"][:3] == said[:3]
+    assert "code 8813" in compiled.request["messages"][3]["content"]
+    assert workspace.check(compiled.request) == []
+    # The same messages and options give the same bytes, whoever asks and whenever.
+    assert workspace.compile(messages=said, budget=4000).text == compiled.text
+    # What stands beside works on: its own share is left to it.
+    beside = workspace.compile(messages=said, budget=4000, documents=["Worker 451 failed in May, too: code 77."])
+    assert "code 8813" in beside.text and "code 77" in beside.text
+    assert beside.tokens <= 4000
+
+
+def test_the_line_that_the_last_question_asks_for_is_there(workspace: tenure.Workspace) -> None:
+    said: list[dict[str, Any]] = []
+    for at in range(120):
+        call = {"id": f"c{at}", "type": "function", "function": {"name": "read", "arguments": json.dumps({"pump": at})}}
+        said += [
+            {"role": "user", "content": f"Look at pump {at}."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{at}", "content": f"pump {at}: fine. " * 30 + f"Serial number of pump {at}: SN-{at * 7919}."},
+            {"role": "assistant", "content": "It is fine."},
+        ]
+    said.append({"role": "user", "content": "What is the serial number of pump 17?"})
+    compiled = workspace.compile(messages=said, budget=6000)
+    assert compiled.tokens <= 6000
+    assert f"SN-{17 * 7919}" in compiled.text
+    assert compiled.request["messages"][-1] == said[-1]
+
+
+def test_a_history_with_a_store_is_recorded(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    store = workspace.store(tmp_path / "s.db")
+    store.put(tenure.rule("units", "Report pressure in pascal."))
+    compiled = workspace.compile(messages=CONVERSATION, store=store, budget=2000, record=True)
+    assert "in pascal." in compiled.text and len(compiled.records) == 1
+    assert compiled.request["messages"][-3:] == CONVERSATION
+    assert compiled.why("units")["verdict"]["name"] == "units"
+
+
+def test_the_options_are_typed_as_they_are() -> None:
+    options = set(CompileOptions.__annotations__)
+    assert options == set(inspect.signature(tenure.Workspace.compile).parameters) - {"self", "task"}
+    assert set(SessionOptions.__annotations__) == options - {"messages", "system", "tools", "target"}
 
 
 def test_calls_that_were_broken_off_stop_nothing(workspace: tenure.Workspace) -> None:

@@ -67,6 +67,7 @@ mod mark;
 mod mentioned;
 mod merged;
 mod notes;
+mod nowhere;
 mod outcomes;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -32,6 +32,7 @@ mod first_cut;
 mod fuzz_seeds;
 mod gate;
 mod given_up;
+mod history;
 mod hostile;
 mod identities;
 mod import;

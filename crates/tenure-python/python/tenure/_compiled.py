@@ -110,6 +110,10 @@ class Compiled:
         """The ids of the records that the store keeps of it, from which ``tenure replay`` makes it again."""
         return self._inner.records()
 
+    def _places(self) -> list[int | None]:
+        """The places of the given messages that stand in the request, message by message; none for one that was made."""
+        return self._inner.places(self._page)
+
     @property
     def session(self) -> dict[str, Json] | None:
         """The state of the session, of a session's compile."""

@@ -10,6 +10,9 @@ from ._compiled import Compiled
 from ._values import Json, dumps, loads
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import SessionOptions
     from ._workspace import Workspace
 
 
@@ -37,7 +40,7 @@ class Session:
             messages = [messages]
         return self._inner.append(dumps(messages, "messages"), None if format is None else _format(format))
 
-    def compile(self, task: str | None = None, **given: Any) -> Compiled:
+    def compile(self, task: str | None = None, **given: Unpack[SessionOptions]) -> Compiled:
         """Compiles the next request. Takes what :meth:`tenure.Workspace.compile` takes but for ``messages``."""
         unknown = {"messages", "system", "tools"} & given.keys()
         if unknown:

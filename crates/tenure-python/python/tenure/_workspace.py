@@ -7,18 +7,16 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from . import _tenure
 from ._compiled import Compiled
+from ._options import Path, ReadAs, Target
 from ._registry import Registries
 from ._session import Session
 from ._store import Store
 from ._values import Json, _plain, dumps, loads
 from .errors import InputError, UsageError
-
-Path = Union[str, "PathLike[str]"]
-"""A path of a file or folder."""
 
 _TARGETS = {"anthropic": "anthropic-messages", "openai": "openai-chat", "responses": "openai-responses"}
 
@@ -141,15 +139,15 @@ class Workspace:
         documents: Iterable[Any] | None = None,
         objects: Iterable[Any] | Objects | None = None,
         files: Path | Sequence[Path] = (),
-        read_as: str | None = None,
+        read_as: ReadAs | None = None,
         near: Path | None = None,
         optional_instructions: bool = False,
         budget: int | None = None,
         window: int | None = None,
         reserve: int | None = None,
         model: str | None = None,
-        target: str | None = None,
-        policy: str | Mapping[str, Any] | None = None,
+        target: Target | None = None,
+        policy: str | PathLike[str] | Mapping[str, Any] | None = None,
         store: Store | None = None,
         registry: str | None = None,
         record: bool = False,
@@ -168,7 +166,8 @@ class Workspace:
 
         :param task: What is to be reached. Where it is left out, the user's last message says it.
         :param query: What is asked now, where that differs from the task.
-        :param messages: The conversation, in the provider's own form.
+        :param messages: The conversation, in the provider's own form. What fits stands as it came, with nothing added
+            where it is alone; else it is cut and condensed as a session's is, and nothing of it is kept.
         :param system: The system's text, as the provider takes it beside the messages.
         :param tools: The tools that are offered, in the provider's own form.
         :param documents: Texts, mappings with ``content``, documents of LangChain or LlamaIndex: data that is quoted.

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._compiled import Compiled
 from ._session import Session
 from ._workspace import Tokens, Workspace, default
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CompileOptions, SessionOptions
+
 __all__ = ["compile", "compile_session", "condense", "tokens"]
 
 
-async def compile(task: str | None = None, *, workspace: Workspace | None = None, **given: Any) -> Compiled:
+async def compile(
+    task: str | None = None, *, workspace: Workspace | None = None, **given: Unpack[CompileOptions]
+) -> Compiled:
     """As :meth:`tenure.Workspace.compile`. A compile that is cancelled ends in its thread, and nobody sees it."""
     return await asyncio.to_thread((workspace or default()).compile, task, **given)
 
 
-async def compile_session(session: Session, task: str | None = None, **given: Any) -> Compiled:
+async def compile_session(session: Session, task: str | None = None, **given: Unpack[SessionOptions]) -> Compiled:
     """As :meth:`tenure.Session.compile`."""
     return await asyncio.to_thread(session.compile, task, **given)
 

@@ -4,21 +4,22 @@
 pub mod registries;
 pub mod store;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure::cache::{CachePlan, Options, Sent, plan};
-use tenure::object::{Authority, LOCAL_TENANT, Role, Sealer};
+use tenure::object::{Authority, LOCAL_TENANT, Sealer};
 use tenure::policy::{PolicyDocument, Scorer};
+use tenure::section::Section;
 use tenure::trace::View;
-use tenure::wire::{Conversation, Format, read};
+use tenure::wire::{Format, read};
 use tenure::{
-    Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, TaskState, World,
+    Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, Target, TaskState,
+    World,
 };
 use tenure_adapters::RelevanceScorer;
 use tenure_store::Store;
@@ -30,7 +31,7 @@ use crate::gates::GateReport;
 use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
-use crate::sessions::{Brought, Session, read_messages, whole_calls};
+use crate::sessions::{Brought, Session, read_messages};
 use crate::transcripts::MessageForm;
 use crate::trust::Trust;
 use crate::workspace::Workspace;
@@ -64,7 +65,14 @@ pub struct Call {
     cache: bool,
     #[serde(default)]
     originals: Option<PathBuf>,
+    /// Set where a history stands alone, so that nothing of the compiler's own need stand with it.
+    #[serde(skip)]
+    is_alone: bool,
 }
+
+/// The policy of a history with nothing beside it, where the call names none: nothing is said that it does not say, and
+/// what is long is condensed for want of room alone.
+const HISTORY: &str = "name = \"history\"\nprecedence = false\nheadings = false\nrequired = []\n[limits]\nuser_tokens = 4294967295\ndata_tokens = 4294967295\n";
 
 /// A compile: what it was made of, and what it gave.
 pub struct Ran {
@@ -89,6 +97,33 @@ impl Ran {
         })
     }
 
+    /// The places, from 0, of the call's messages that stand in one of its payloads, message by message of that; none for
+    /// one that the compile made, or put together of several.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ran::page`].
+    pub fn places(&self, page: usize) -> Result<Vec<Option<usize>>, Error> {
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut stand: Vec<bool> = Vec::new();
+        for section in &self.page(page)?.envelope.sections {
+            for item in &section.items {
+                let Some(at) = item.span.and_then(|span| span.message) else {
+                    continue;
+                };
+                let at = at as usize;
+                if places.len() <= at {
+                    places.resize(at + 1, None);
+                    stand.resize(at + 1, false);
+                }
+                let own = place_of(&item.name).filter(|_| section.name == Section::History);
+                places[at] = own.filter(|_| !stand[at] || places[at] == own);
+                stand[at] = true;
+            }
+        }
+        Ok(places)
+    }
+
     /// The effect of the provider's cache on one of its payloads.
     ///
     /// # Errors
@@ -99,6 +134,13 @@ impl Ran {
     }
 }
 
+/// The place of the message that an object of this name is a part of.
+fn place_of(name: &str) -> Option<usize> {
+    let (number, part) = name.strip_prefix('t')?.split_once('.')?;
+    part.parse::<u32>().ok()?;
+    number.parse::<usize>().ok()?.checked_sub(1)
+}
+
 /// A workspace, and the worlds of its models, which keep the prices of pieces.
 pub struct Embedded {
     workspace: Workspace,
@@ -107,6 +149,8 @@ pub struct Embedded {
     worlds: Mutex<BTreeMap<String, Arc<World>>>,
     /// The presets that were asked for.
     presets: Mutex<BTreeMap<String, Policy>>,
+    /// The policy of a history alone.
+    history: OnceLock<Policy>,
 }
 
 impl Reader for Embedded {
@@ -147,6 +191,7 @@ impl Embedded {
             is_scored,
             worlds: Mutex::default(),
             presets: Mutex::default(),
+            history: OnceLock::new(),
         })
     }
 
@@ -168,10 +213,22 @@ impl Embedded {
         messages: Option<(&str, Option<Format>)>,
         store: Option<&Store>,
     ) -> Result<Ran, Error> {
-        let marks = call.cache;
-        let job = self.job(call, kept, messages, store)?;
-        let done = self.workspace.run(&job)?;
-        marked(Ran { job, done }, marks)
+        let Some(messages) = messages else {
+            let marks = call.cache;
+            let job = self.job(call, kept, store)?;
+            let done = self.workspace.run(&job)?;
+            return marked(Ran { job, done }, marks);
+        };
+        let target = call.request.target;
+        let kept = kept.filter(|kept| !kept.is_empty());
+        let is_alone = call.objects.is_empty() && call.files.is_empty() && kept.is_none();
+        let is_alone = is_alone && store.is_none() && target.format().is_some();
+        let call = Call { is_alone, ..call };
+        let mut session = self.conversation(messages, &call)?;
+        let mut ran = self.next_of(&mut session, call, kept, (store, target))?;
+        // Of this one nothing goes on.
+        ran.done.session = None;
+        Ok(ran)
     }
 
     /// Says which candidates of a call its gate lets pass.
@@ -180,7 +237,7 @@ impl Embedded {
     ///
     /// As [`Workspace::prepare`] and [`Workspace::gate`].
     pub fn gate(&self, call: Call, kept: Option<Arc<Candidates>>) -> Result<GateReport, Error> {
-        let job = self.job(call, kept, None, None)?;
+        let job = self.job(call, kept, None)?;
         let candidates = job.candidates();
         let gating = self
             .workspace
@@ -197,14 +254,26 @@ impl Embedded {
     pub fn compile_session(
         &self,
         session: &mut Session,
-        mut call: Call,
+        call: Call,
         kept: Option<Arc<Candidates>>,
         store: Option<&Store>,
     ) -> Result<Ran, Error> {
+        let target = session.target();
+        self.next_of(session, call, kept, (store, target))
+    }
+
+    /// The next request of a session, for a target.
+    fn next_of(
+        &self,
+        session: &mut Session,
+        mut call: Call,
+        kept: Option<Arc<Candidates>>,
+        (store, target): (Option<&Store>, Target),
+    ) -> Result<Ran, Error> {
         let marks = call.cache;
         says(&mut call.request, session.last_request());
-        let mut job = self.job(call, kept, None, store)?;
-        job.request.target = session.target();
+        let mut job = self.job(call, kept, store)?;
+        job.request.target = target;
         let done = self.workspace.run_session(session, &mut job)?;
         marked(Ran { job, done }, marks)
     }
@@ -213,12 +282,9 @@ impl Embedded {
         &self,
         call: Call,
         kept: Option<Arc<Candidates>>,
-        messages: Option<(&str, Option<Format>)>,
         store: Option<&Store>,
     ) -> Result<Job, Error> {
-        let mut request = call.request;
-        let conversation = messages.map(|messages| self.said(messages, &mut request));
-        let conversation = conversation.transpose()?;
+        let request = call.request;
         if request.task.objective.trim().is_empty() {
             let error = Error::new(ErrorKind::Usage, "there is no task");
             return Err(error.expected("`task`, or messages with one of the user"));
@@ -234,7 +300,7 @@ impl Embedded {
         };
         let objects = call.objects;
         // What was found out about objects that are compiled as they are kept is kept with them.
-        let is_alone = objects.is_empty() && files.paths.is_empty() && conversation.is_none();
+        let is_alone = objects.is_empty() && files.paths.is_empty();
         let alone = kept.clone().filter(|_| is_alone && store.is_none());
         let own = tenant.clone();
         let sources = move || {
@@ -244,7 +310,6 @@ impl Embedded {
                 let found = self.collect(&files, own, (model.as_deref(), window))?;
                 layers.push(Arc::new(found));
             }
-            layers.extend(conversation.map(Arc::new));
             layers.retain(|layer| !layer.is_empty() || !layer.unfetched().is_empty());
             Ok(Candidates::layered(layers))
         };
@@ -265,7 +330,10 @@ impl Embedded {
         }
         let ask = Ask {
             request,
-            policy: self.policy(call.policy.as_ref())?,
+            policy: match &call.policy {
+                None if call.is_alone => Choice::Given(Box::new(self.history()?.clone())),
+                asked => self.policy(asked.as_ref())?,
+            },
             sources: Box::new(sources),
             store,
             originals: call.originals,
@@ -306,6 +374,16 @@ impl Embedded {
         })
     }
 
+    fn history(&self) -> Result<&Policy, Error> {
+        match self.history.get() {
+            Some(history) => Ok(history),
+            None => {
+                let history = Policy::from_toml(HISTORY)?;
+                Ok(self.history.get_or_init(|| history))
+            }
+        }
+    }
+
     /// The preset of this name, read once.
     fn preset(&self, name: &str) -> Option<Policy> {
         let mut presets = self.presets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -342,42 +420,20 @@ impl Embedded {
         Ok(self.workspace.collect(&files.paths, &options)?.candidates)
     }
 
-    /// The objects of a conversation: its instructions, its tools, its turns. It says the task where the request names
-    /// none.
-    fn said(
+    /// The conversation of a call, as a session of which nothing is kept.
+    fn conversation(
         &self,
         (json, format): (&str, Option<Format>),
-        request: &mut Request,
-    ) -> Result<Candidates, Error> {
-        let format = format
-            .or_else(|| request.target.format())
-            .or_else(|| Format::detect(json));
+        call: &Call,
+    ) -> Result<Session, Error> {
+        let own = call.request.target.format();
+        let format = format.or(own).or_else(|| Format::detect(json));
         let conversation = read(format.unwrap_or(Format::OpenAiChat), json)
             .map_err(|error| error.or_at("messages", None))?;
+        let is_alone = call.is_alone && call.policy.is_none() && Some(conversation.format) == own;
+        let tenant = &call.request.principal.tenant;
         let now = self.workspace.clock().second();
-        let conversation = conversation.received(now);
-        says(request, last_words(&conversation));
-        let instructions = conversation.instructions.iter();
-        let instructions = instructions.flat_map(|entry| &entry.objects);
-        let turns: Vec<&ObjectDocument> = conversation.objects().collect();
-        let turns = whole_calls(&turns, request.target, now);
-        // What the user asked last, and what came of it since, stands or the compile fails.
-        let asked = turns.iter().rposition(|turn| turn.role == Some(Role::User));
-        let turns = turns.into_iter().enumerate();
-        let turns = turns.map(|(at, turn)| (turn, asked.is_some_and(|asked| at >= asked)));
-        let all = instructions.chain(&conversation.tools).map(Cow::Borrowed);
-        let all = all.map(|document| (document, false)).chain(turns);
-        let mut sealer = Sealer::default();
-        let sealed = all.map(|(document, stands)| {
-            let mut document = document.into_owned();
-            if stands {
-                document.removable = Some(false);
-            }
-            let tenant = || request.principal.tenant.clone();
-            document.tenant_id.get_or_insert_with(tenant);
-            sealer.seal(document)
-        });
-        Ok(Candidates::new(sealed.collect::<Result<_, _>>()?).said())
+        Ok(Session::once(tenant, conversation, is_alone, now))
     }
 
     /// The session of this id in a store, or a new one.
@@ -523,14 +579,6 @@ fn outside(mut document: ObjectDocument, tenant: &str) -> Result<ObjectDocument,
     document.distrust(Authority::Platform);
     document.check_provenance()?;
     Ok(document)
-}
-
-/// The user's last words in a conversation.
-fn last_words(conversation: &Conversation) -> Option<String> {
-    let turns = conversation.objects();
-    let users = turns.filter(|turn| turn.role == Some(Role::User));
-    let said = users.filter(|turn| !turn.content.trim().is_empty());
-    said.last().map(|turn| turn.content.clone())
 }
 
 /// Says the task in words that the history has already, where the request names none.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use tenure::error::ErrorKind;
 use tenure::gate::Gate;
+use tenure::num::Score;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
-use tenure::session::{Epochs, UserWordsKept, Worth};
+use tenure::session::{Epochs, SessionPolicy, UserWordsKept, Worth};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
@@ -17,10 +18,10 @@ use tenure::{
     Request, Span, Target, World,
 };
 
-use super::Session;
 use super::draft::{AGAIN, Draft, Ending, reading_tool, reading_tool_of};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled, Served};
+use super::{Keeping, Session};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
@@ -33,6 +34,9 @@ const RECALLED: u64 = 4;
 
 /// The sixths of the share that a cut leaves, where the prices of the model make a deeper one cheaper.
 const DEEPER: u64 = 5;
+
+/// How often the limits of summaries are halved at most, for passages to have their part.
+const HALVED: u32 = 4;
 
 /// The share of the window, in hundredths, within which what the user said in messages that left stands whole.
 const WORDS: u64 = 4;
@@ -151,7 +155,9 @@ impl Workspace {
         gate: Option<Gate>,
     ) -> Result<Unnoted, Error> {
         let mut request = job.request.clone();
-        request.principal.session = Some(session.id().to_owned());
+        if !session.is_once() {
+            request.principal.session = Some(session.id().to_owned());
+        }
         request.turns = Some(session.len());
         // What was made ready before the session was known did not see its own objects.
         if let Some(identities) = job.beside.identities_for(job.policy, &request) {
@@ -181,7 +187,10 @@ impl Workspace {
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let own = session.reading_tool();
-        let recalled: OnceCell<Vec<Recalled>> = OnceCell::new();
+        let reads = own
+            .as_deref()
+            .or_else(|| reading_tool(offered.iter().copied()));
+        let recalled = OnceCell::new();
         let mut how = DraftInputs {
             world: job.world,
             target: request.target,
@@ -191,76 +200,38 @@ impl Workspace {
             task: &request.task.objective,
             most: limit.min(budget / 4).max(64),
             gated: request.tools.is_some(),
-            reads: own
-                .as_deref()
-                .or_else(|| reading_tool(offered.iter().copied())),
+            // There is nothing to read of what no log keeps.
+            reads: reads.filter(|_| !session.is_once()),
             words: u64::from(window) * WORDS / 100,
+            halved: 0,
             recalled: &[],
         };
-        // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
-        let tools = match request.tools {
-            Some(_) => 0,
-            None => session.tools_cost(job.world),
-        };
-        let room = u64::from(budget).saturating_sub(tools);
-        let share =
-            |room: u64, share: tenure::num::Score| room * u64::from(share.millionths()) / 1_000_000;
-        let high = share(room, settings.high_water);
+        let gated = request.tools.is_some();
+        let when_cut = |session: &Session| session.marks((window, answer, budget), gated, job);
+        let as_it_came = Marks::whole(u64::from(budget), settings);
+        let beside = &job.beside.candidates;
+        let mut whole = session.is_once() && session.may_fit(&how, as_it_came, beside);
+        let mut marks = if whole { as_it_came } else { when_cut(session) };
         // Nothing is built on what was judged since it was sent or summarised.
         let judged = session.judged_anew().then_some(Ending {
             cause: EpochCause::Judged,
             low: None,
         });
-        let mut ending = judged;
-        let mut draft = session.draft(&how, judged)?;
-        // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
-        let instructions = session.instructions_about();
-        let around = window.saturating_sub(answer).saturating_sub(budget);
-        let before = u64::from(around) + tools;
-        let aim = share(u64::from(window), settings.low_water);
-        let deeper = aim * DEEPER / 6;
-        let requests = session.turns.len().div_ceil(2).max(1) as u64;
-        let epochs = Epochs {
-            full: at_most(before + high),
-            step: at_most(draft.tokens / requests),
+        let (mut draft, mut ending) = if whole {
+            (session.as_it_came(&how)?, None)
+        } else {
+            session.within(&mut how, &recalled, judged, marks)?
         };
-        let aim = match epochs.pays(model, at_most(aim), at_most(deeper)) {
-            true => deeper,
-            false => aim,
-        };
-        let most = share(room.saturating_sub(instructions), settings.low_water);
-        let mut low = aim
-            .saturating_sub(before + instructions)
-            .clamp(most / 2, most);
-        if draft.tokens > high {
-            let cut = Ending {
-                cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
-                low: Some(low),
-            };
-            ending = Some(cut);
-            if session.is_unsent() {
-                // There is no prefix to keep: what the last message asks for and more turns stand where nothing
-                // would. The next turns need room, too.
-                draft = session.draft(&how, ending)?;
-                let fill = high - high / FIRST_ROOM;
-                let passages = session.recall(&how, fill.saturating_sub(draft.tokens) / 2)?;
-                how.recalled = recalled.get_or_init(|| passages);
-                draft = session.filled(&how, cut, fill)?;
-            } else {
-                let passages = session.recall(&how, low / RECALLED)?;
-                how.recalled = recalled.get_or_init(|| passages);
-                draft = session.lowered(&how, cut, low)?;
-            }
-        }
         let worth = match ending {
-            None => session.worth(&how, draft.tokens, low),
+            None if session.is_once() => None,
+            None => session.worth(&how, draft.tokens, marks.low),
             Some(_) => None,
         };
         let worth = worth.filter(Worth::pays);
         if worth.is_some() {
             let cheaper = Ending {
                 cause: EpochCause::Cheaper,
-                low: Some(low),
+                low: Some(marks.low),
             };
             let shorter = session.draft(&how, Some(cheaper))?;
             if shorter.cut {
@@ -279,14 +250,17 @@ impl Workspace {
             // The first request of an epoch, asked again, is told no more than it was.
             let is_first = session.served.iter().all(|(at, _)| *at > answered);
             let goes_on = ending.is_none() && draft.ledger.is_some() && !is_first;
-            let handoff = goes_on && draft.tokens > share(room, settings.handoff) && !told;
-            request.served.clone_from(&draft.ledger);
+            let handoff = goes_on && draft.tokens > share(marks.room, settings.handoff) && !told;
+            if !session.is_once() {
+                request.served.clone_from(&draft.ledger);
+            }
             let layers = session.layers.over(&draft.objects);
             let notice = handoff.then(|| notice(session));
             let gathered = gathered(&draft, layers, job.beside, notice)?;
             let candidates = &gathered.candidates;
             let facts = self.answer(job.world, job.policy, &request, candidates)?;
             match tenure::compile(job.world, job.policy, &request, candidates, &facts) {
+                Ok(outcome) if session.is_once() => break (outcome, gathered, facts, handoff),
                 Ok(outcome) => {
                     let cause = outcome.single()?.trace.plan.cause;
                     let expected = ending.map_or(EpochCause::Kept, |ending: Ending| ending.cause);
@@ -297,30 +271,35 @@ impl Workspace {
                     ending = Some(Ending { cause, low: None });
                     draft = session.draft(&how, ending)?;
                 }
+                Err(error) if error.kind == ErrorKind::Budget && whole => {
+                    (whole, marks) = (false, when_cut(session));
+                    (draft, ending) = session.within(&mut how, &recalled, judged, marks)?;
+                }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
                     // It was nearly full, and is cut as if it had been; then less of all.
                     if tries == 1 && ending.is_none() {
-                        let passages = session.recall(&how, low / RECALLED)?;
+                        let passages = session.recall(&how, marks.low / RECALLED)?;
                         how.recalled = recalled.get_or_init(|| passages);
                     } else {
                         how.recalled = &[];
                     }
                     if tries > 1 {
-                        low /= 2;
+                        marks.low /= 2;
                     }
                     if tries > 2 {
                         how.words /= 2;
+                        how.halved += u32::from(session.is_once());
                     }
                     // What is frozen may leave at an epoch's end, also where no turn does.
                     let frozen = ending.is_none() && draft.ledger.is_some();
                     let cause = ending.map_or(EpochCause::OverBudget, |ending| ending.cause);
                     let cut = Ending {
                         cause,
-                        low: Some(low),
+                        low: Some(marks.low),
                     };
                     ending = Some(cut);
-                    draft = session.lowered(&how, cut, low)?;
+                    draft = session.lowered(&how, cut, marks.low)?;
                     if !draft.cut && !frozen {
                         // There is nothing left that could go.
                         return Err(error);
@@ -329,7 +308,9 @@ impl Workspace {
                 Err(error) => return Err(error),
             }
         };
-        let compiled = outcome.single()?;
+        let Some(compiled) = outcome.compiled().next() else {
+            return Err(Error::assertion("a compile gives a payload"));
+        };
         let report = SessionReport {
             id: session.id().to_owned(),
             messages: session.len(),
@@ -340,7 +321,7 @@ impl Workspace {
             words: None,
             media_left_out: 0,
             history_tokens: draft.tokens,
-            high_water: high,
+            high_water: marks.high,
             rewritten: ending.map_or(0, |_| {
                 session
                     .served
@@ -389,7 +370,7 @@ impl Unnoted {
             draft,
         } = self;
         let request = &compiled.request;
-        if !request.dry_run && !session.detached {
+        if !request.dry_run && session.keeping == Keeping::Logged {
             let handoff = compiled.session.handoff;
             session.note(draft, compiled.outcome.single()?, request, now, handoff)?;
         }
@@ -406,7 +387,98 @@ impl Unnoted {
     }
 }
 
+/// The marks of a history, in tokens.
+#[derive(Clone, Copy)]
+pub(super) struct Marks {
+    /// The room that it has.
+    pub(super) room: u64,
+    /// From here on it is cut,
+    pub(super) high: u64,
+    /// and to about here.
+    low: u64,
+}
+
+impl Marks {
+    /// Those of a history that stands whole or not at all.
+    fn whole(room: u64, settings: &SessionPolicy) -> Marks {
+        let high = share(room, settings.high_water);
+        Marks { room, high, low: 0 }
+    }
+}
+
+/// A share of a room, in tokens.
+fn share(room: u64, share: Score) -> u64 {
+    room * u64::from(share.millionths()) / 1_000_000
+}
+
 impl Session {
+    /// The marks of a history in a window, of which so much is kept for the answer, with so much as the budget of what
+    /// is compiled.
+    fn marks(
+        &self,
+        (window, answer, budget): (u32, u32, u32),
+        gated: bool,
+        job: &SessionJob<'_>,
+    ) -> Marks {
+        let (world, settings) = (job.world, &job.policy.document().session);
+        // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
+        let tools = if gated { 0 } else { self.tools_cost(world) };
+        let around = u64::from(window.saturating_sub(answer).saturating_sub(budget)) + tools;
+        let room = u64::from(budget).saturating_sub(tools);
+        let high = share(room, settings.high_water);
+        let requests = self.turns.len().div_ceil(2).max(1) as u64;
+        let epochs = Epochs {
+            full: at_most(around + high),
+            step: at_most(self.cost(world) / requests),
+        };
+        let aim = share(u64::from(window), settings.low_water);
+        let deeper = aim * DEEPER / 6;
+        let pays = epochs.pays(world.model(), at_most(aim), at_most(deeper));
+        // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
+        let instructions = self.instructions_about();
+        let most = share(room.saturating_sub(instructions), settings.low_water);
+        let low = if pays { deeper } else { aim }
+            .saturating_sub(around + instructions)
+            .clamp(most / 2, most);
+        Marks { room, high, low }
+    }
+
+    /// The draft of a request whose history is not above its high mark, about, and the epoch's end where it had to be cut
+    /// for that.
+    fn within<'r>(
+        &self,
+        how: &mut DraftInputs<'r>,
+        recalled: &'r OnceCell<Vec<Recalled>>,
+        judged: Option<Ending>,
+        Marks { high, low, .. }: Marks,
+    ) -> Result<(Draft, Option<Ending>), Error> {
+        let draft = self.draft(how, judged)?;
+        if draft.tokens <= high {
+            return Ok((draft, judged));
+        }
+        let cut = Ending {
+            cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
+            low: Some(low),
+        };
+        if !self.is_unsent() {
+            let found = self.recall(how, low / RECALLED)?;
+            how.recalled = recalled.get_or_init(|| found);
+            return Ok((self.lowered(how, cut, low)?, Some(cut)));
+        }
+        // There is no prefix to keep: what the last message asks for and more turns stand where nothing would.
+        let next_turns = if self.is_once() { 0 } else { high / FIRST_ROOM };
+        let fill = high - next_turns;
+        let mut draft = self.draft(how, Some(cut))?;
+        // In a small room summaries would leave none to what is asked for.
+        while self.is_once() && how.halved < HALVED && draft.tokens > fill - fill / RECALLED {
+            how.halved += 1;
+            draft = self.draft(how, Some(cut))?;
+        }
+        let found = self.recall(how, fill.saturating_sub(draft.tokens) / 2)?;
+        how.recalled = recalled.get_or_init(|| found);
+        Ok((self.filled(how, cut, fill)?, Some(cut)))
+    }
+
     /// Returns the tool of its own that reads originals, as its model calls it.
     pub(crate) fn reading_tool(&self) -> Option<String> {
         let own = self.opening.tools.iter().map(|tool| &*tool.name);
@@ -441,6 +513,7 @@ impl Session {
             gated: false,
             reads: own.as_deref(),
             words: u64::from(world.model().window) * WORDS / 100,
+            halved: 0,
             recalled: &[],
         };
         let ending = Ending {

@@ -174,7 +174,9 @@ impl Session {
             // A summary may be the longer, the more of the history stays.
             let most = u32::try_from(low / SUMMARIES).unwrap_or(u32::MAX);
             let policy = SessionPolicy {
-                most: how.policy.most.max(most),
+                most: how.policy.most.max(most) >> how.halved,
+                least: how.policy.least >> how.halved,
+                kept_most: how.policy.kept_most >> how.halved,
                 ..*how.policy
             };
             let longer = DraftInputs {
@@ -513,7 +515,11 @@ impl Session {
     }
 
     /// Adds to the draft what stands before the history.
-    fn stand_before(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
+    pub(super) fn stand_before(
+        &self,
+        how: &DraftInputs<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
         let instructions = self.opening.instructions.iter();
         let instructions = instructions.filter(|_| how.instructions);
         for document in instructions.chain(&self.opening.tools) {
@@ -528,7 +534,7 @@ impl Session {
     }
 
     /// Offers the tools that were called and are offered no more: the API takes no calls of tools that it knows nothing of.
-    fn offer_gone(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
+    pub(super) fn offer_gone(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
         if how.target != Target::AnthropicMessages {
             return Ok(());
         }

@@ -1,7 +1,6 @@
 //! What is put into a draft whose calls were broken off: providers refuse a call without its result, and a result without
 //! its call.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use tenure::object::{ObjectType, Provenance, Role, ToolCall};
@@ -78,34 +77,6 @@ impl Session {
         let message = turn.and_then(|turn| self.message(turn.number).ok());
         message.map_or(Instant::from_micros(0), |message| message.at)
     }
-}
-
-/// Mends the calls of a conversation that came at this instant.
-pub(crate) fn whole_calls<'d>(
-    turns: &[&'d ObjectDocument],
-    target: Target,
-    at: Instant,
-) -> Vec<Cow<'d, ObjectDocument>> {
-    let steps: Vec<Step<'_>> = turns.iter().map(|turn| said(turn)).collect();
-    let Some(places) = mended(&steps, target.pairs_by_id()) else {
-        return turns.iter().map(|turn| Cow::Borrowed(*turn)).collect();
-    };
-    let places = places.into_iter().zip(1..);
-    let documents = places.map(|(place, nth)| match place {
-        Mended::Step(at) => Cow::Borrowed(turns[at]),
-        Mended::NoResult { step, call } => {
-            Cow::Owned(no_result((&turns[step].name, nth), call, at))
-        }
-        Mended::NoCall { step, tool } => {
-            let result = turns[step];
-            Cow::Owned(no_call(
-                (&result.name, nth),
-                result.tool_call_id.as_deref(),
-                tool,
-            ))
-        }
-    });
-    documents.collect()
 }
 
 fn said(document: &ObjectDocument) -> Step<'_> {

@@ -19,6 +19,7 @@ mod judged;
 mod layers;
 mod mend;
 mod messages;
+mod once;
 mod past;
 mod pending;
 mod recall;
@@ -28,7 +29,6 @@ mod search;
 mod turn;
 
 pub(crate) use items::{Seen, outside};
-pub(crate) use mend::whole_calls;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,8 +124,18 @@ pub struct Session {
     pub(crate) calibrated: Option<u32>,
     /// Set where an agent goes on with it, so that what it sent before went to a provider, compiled or as it came.
     pub(crate) goes_on: bool,
-    /// Set for a copy of which nothing is written.
-    detached: bool,
+    keeping: Keeping,
+}
+
+/// The fate of what happens to a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Keeping {
+    /// Its log keeps it.
+    Logged,
+    /// Nothing is written of it, a copy that is thrown away.
+    Copied,
+    /// Nothing is written of it, a conversation that is compiled once and has no log.
+    Once,
 }
 
 /// The summary of a session, known without reading it.
@@ -265,7 +275,7 @@ impl Session {
             keeps: None,
             goes_on: false,
             calibrated: None,
-            detached: false,
+            keeping: Keeping::Logged,
         }
     }
 
@@ -723,7 +733,7 @@ impl Session {
     /// Says whose an object of this session is.
     fn own(&self, object: &mut ObjectDocument) {
         object.tenant_id = Some(self.tenant.name().to_owned());
-        object.session_id = Some(self.opened.id.clone());
+        object.session_id = (!self.is_once()).then(|| self.opened.id.clone());
         object.user_id.clone_from(&self.opened.user);
         object.project_id.clone_from(&self.opened.project);
     }
@@ -813,10 +823,11 @@ impl Session {
     pub fn last_request(&self) -> Option<String> {
         let request = self.request.iter();
         let request = request.filter(|turn| !self.is_judged(turn.number));
-        let said = request.chain(&self.turns).flat_map(Turn::spoken);
-        let users =
-            said.filter(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty());
-        users.last().map(|(_, _, text)| text)
+        let mut said = request.chain(&self.turns).flat_map(Turn::spoken);
+        let is_users = |(_, speaker, text): &(u64, Speaker, String)| {
+            *speaker == Speaker::User && !text.trim().is_empty()
+        };
+        said.rfind(is_users).map(|(_, _, text)| text)
     }
 
     /// The objects of the last messages, for a reader of what follows them.

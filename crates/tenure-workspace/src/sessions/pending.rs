@@ -8,7 +8,7 @@ use tenure::wire::Format;
 use tenure_store::{Append, Tenant};
 
 use super::entry::{Entry, Opened, SESSION_VERSION};
-use super::{PREFIX, Session, random_id, written};
+use super::{Keeping, PREFIX, Session, random_id, written};
 
 /// The memory of an object without its texts, and the number of copies of these: as they came, as they are sealed,
 /// and as they are ranked and priced. Measured roughly, on the safe side.
@@ -187,7 +187,7 @@ impl Session {
     /// Makes it a copy that is thrown away: nothing of what happens to it is written from now on.
     pub(crate) fn detach(&mut self) {
         self.defer();
-        self.detached = true;
+        self.keeping = Keeping::Copied;
     }
 
     /// Makes the writes that wait, and tells whether any could not be made since it was read: then it is not what

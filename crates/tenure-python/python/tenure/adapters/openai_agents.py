@@ -1,18 +1,23 @@
 """OpenAI Agents SDK (``openai-agents`` 0.24): a session, and a filter of the model's input.
 
-Items of the responses API are kept and given back as they came. The filter compiles the input of one call; what it makes
-anew (summaries, condensed results) has no id.
+Items of the responses API are kept and given back as they came. The filter compiles the input of one call: what fits goes
+on as it came. What it makes anew (summaries, condensed results) has no id.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.run import CallModelData, ModelInputData
 
 from .._session import Session
 from .._workspace import Workspace, default
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._options import HistoryOptions
 
 __all__ = ["TenureSession", "input_filter"]
 
@@ -44,19 +49,22 @@ class TenureSession:
         raise NotImplementedError("a session keeps what was said; begin another one, or erase it with `tenure session`")
 
 
-def input_filter(*, workspace: Workspace | None = None, **given: Any) -> Any:
+def input_filter(*, workspace: Workspace | None = None, **given: Unpack[HistoryOptions]) -> Any:
     """A ``call_model_input_filter`` of a ``RunConfig``: the input of each call, compiled into the budget."""
 
     async def filter(data: CallModelData[Any]) -> ModelInputData:
-        items = data.model_data.input
+        items, before = data.model_data.input, data.model_data.instructions
         compiled = await asyncio.to_thread(
             (workspace or default()).compile,
             messages=items,
-            system=data.model_data.instructions,
+            system=before,
             target="openai-responses",
             **given,
         )
         request = compiled.request
-        return ModelInputData(input=request["input"], instructions=request.get("instructions"))
+        instructions = request.get("instructions")
+        # The text of a field of its own ends with one new line in a compile.
+        is_same = before is not None and instructions is not None and before.strip() == instructions.strip()
+        return ModelInputData(input=request["input"], instructions=before if is_same else instructions)
 
     return filter
