@@ -20,6 +20,7 @@ mod layers;
 mod mend;
 mod messages;
 mod once;
+mod own_calls;
 mod past;
 mod pending;
 mod recall;
