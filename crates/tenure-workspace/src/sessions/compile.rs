@@ -44,6 +44,9 @@ const WORDS: u64 = 4;
 /// The number of tries to end an epoch, each with a lower mark, before the error is returned.
 const TRIES: u32 = 6;
 
+/// The number of these tries in which a first cut is filled again, a tenth less.
+const REFILLS: u32 = 3;
+
 /// The notice to the model that the epoch is about to end.
 const HANDOFF: &str = "This conversation is nearly as long as the context allows. Soon its oldest turns will be \
 summarised. Say now, in a sentence each, which facts and decisions must stay.";
@@ -275,6 +278,16 @@ impl Workspace {
                     (whole, marks) = (false, when_cut(session));
                     (draft, ending) = session.within(&mut how, &recalled, judged, marks)?;
                 }
+                Err(error)
+                    if error.kind == ErrorKind::Budget
+                        && tries < REFILLS
+                        && ending.is_some()
+                        && session.is_unsent() =>
+                {
+                    tries += 1;
+                    marks.high -= marks.high / FIRST_ROOM;
+                    (draft, ending) = session.within(&mut how, &recalled, judged, marks)?;
+                }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
                     // It was nearly full, and is cut as if it had been; then less of all.
@@ -421,10 +434,12 @@ impl Session {
         job: &SessionJob<'_>,
     ) -> Marks {
         let (world, settings) = (job.world, &job.policy.document().session);
-        // Tools stand in every request: the history shares what they leave. A gate may leave out most of them.
+        // Tools and instructions stand in every request: the history shares what they leave. A gate may leave out most tools.
         let tools = if gated { 0 } else { self.tools_cost(world) };
-        let around = u64::from(window.saturating_sub(answer).saturating_sub(budget)) + tools;
-        let room = u64::from(budget).saturating_sub(tools);
+        let instructions = job.instructions.then(|| self.instructions_cost(world));
+        let before = tools + instructions.unwrap_or(0);
+        let around = u64::from(window.saturating_sub(answer).saturating_sub(budget)) + before;
+        let room = u64::from(budget).saturating_sub(before);
         let high = share(room, settings.high_water);
         let requests = self.turns.len().div_ceil(2).max(1) as u64;
         let epochs = Epochs {

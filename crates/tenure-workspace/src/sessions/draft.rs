@@ -514,6 +514,16 @@ impl Session {
         self.tools_cost.by(world, count)
     }
 
+    /// The cost of the instructions that stand before the messages, about.
+    pub(super) fn instructions_cost(&self, world: &World) -> u64 {
+        let count = || {
+            let texts = self.opening.instructions.iter();
+            let each = texts.map(|object| u64::from(world.price(&object.content)) + AROUND);
+            each.sum()
+        };
+        self.instructions_cost.by(world, count)
+    }
+
     /// Adds to the draft what stands before the history.
     pub(super) fn stand_before(
         &self,

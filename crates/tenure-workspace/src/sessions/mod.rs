@@ -84,6 +84,7 @@ pub struct Session {
     opening_at: Option<u64>,
     /// The cost of the tools of its opening.
     tools_cost: Priced,
+    instructions_cost: Priced,
     mark: Mark,
     frontier: Frontier,
     request: Option<Turn>,
@@ -232,6 +233,7 @@ impl Session {
             opening: Opening::default(),
             opening_at: None,
             tools_cost: Priced::default(),
+            instructions_cost: Priced::default(),
             mark: Mark {
                 cause: tenure::trace::EpochCause::First,
                 rewritten: 0,
@@ -372,6 +374,7 @@ impl Session {
     fn open_with(&mut self, opening: Opening, at: u64) {
         (self.opening, self.opening_at) = (opening, Some(at));
         self.tools_cost = Priced::default();
+        self.instructions_cost = Priced::default();
     }
 
     /// Takes an epoch's beginning as the state: reads what the mark names, and the messages that stay.
