@@ -11,6 +11,7 @@ use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
 use super::idempotency::IdempotencyKey;
+use super::listed::Origin;
 use super::instructions::InstructionPlace;
 
 /// The version of these entries.
@@ -78,6 +79,9 @@ pub struct Opened {
     /// The idempotency key of the write that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<IdempotencyKey>,
+    /// The origin of its messages, where they were brought. Missing in older sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// The opening before the history.
