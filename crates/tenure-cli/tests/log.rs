@@ -107,7 +107,7 @@ fn a_conversation_is_told_request_by_request() {
     let expected = "\
 ses-1: 4 requests, from 2026-11-23 01:04:01
 client claude-cli/2.1.197 (external, cli)
-#1   01:04:01  claude-opus-4-8  full  12,345 tokens, as it came  200
+#1   01:04:01  claude-opus-4-8  full  at most 12,345 tokens, as it came  200
 #2   01:04:02  claude-opus-4-8 → claude-opus  full  about 143,236 → 61,900 tokens (about 81,336 saved)  200
        messages before t82 are summarised: c41, c57, c80
        the user's words in them stand: 30 messages whole, 1 shortened
@@ -116,10 +116,10 @@ client claude-cli/2.1.197 (external, cli)
        epoch 2 begins: the history passed its high-water mark; about 121,730 tokens that were sent before are sent again
        the provider counts 61,900 tokens, 12 % read from the cache, 45,000 written to the cache; 312 in the answer
 client bad\\u{1b}[2Jname\\n#9 forged
-#3   01:04:03  claude-opus-4-8  full  12,345 tokens, as it came  200, the client left
+#3   01:04:03  claude-opus-4-8  full  at most 12,345 tokens, as it came  200, the client left
        not managed: the provider shortens the history itself (provider_edits_history)
 client bad
-#4   01:04:04  claude-opus-4-8  full  12,345 tokens  422, refused: nothing was sent
+#4   01:04:04  claude-opus-4-8  full  at most 12,345 tokens  422, refused: nothing was sent
        not managed: the compiled body would have lacked the request (request_missing)
        counts are calibrated: at most 115 tokens of the provider for a hundred counted here
 ";
@@ -150,8 +150,14 @@ fn one_request_is_told_in_full() {
     assert_eq!(bench.ok(&["explain", "gw-2"]), full);
     let json = bench.json(&["log", "--request", "2", "--format", "json"]);
     assert_eq!(json["saved"], 80_241);
-    assert_eq!(json["tokens"]["came"], json!({ "tokens": 143_236, "by": "calibrated" }));
-    assert_eq!(json["tokens"]["sent"], json!({ "tokens": 61_900, "by": "provider" }));
+    assert_eq!(
+        json["tokens"]["came"],
+        json!({ "tokens": 143_236, "by": "calibrated" })
+    );
+    assert_eq!(
+        json["tokens"]["sent"],
+        json!({ "tokens": 61_900, "by": "provider" })
+    );
     assert_eq!(json["items"]["items"][0]["id"], "request");
     assert_eq!(bench.json(&["explain", "gw-2", "--format", "json"]), json);
     bench.refused(2, &["log", "--request", "5"]);
@@ -223,7 +229,14 @@ fn a_list_of_sessions_says_when_they_went_on_and_whose_they_are() {
     assert_eq!(whose("ses-1"), (json!("bad"), json!("claude-opus-4-8")));
     assert_eq!(whose("brought"), (json!("openai-chat"), json!("gpt-4o")));
     assert_eq!(whose("empty"), (Value::Null, Value::Null));
-    assert!(listed.as_array().unwrap().iter().all(|one| one["last"].is_string()), "{listed}");
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one["last"].is_string()),
+        "{listed}"
+    );
     let text = bench.ok(&["session", "list"]);
     let day = &of("brought")["last"].as_str().unwrap()[..10];
     let lines = text.lines().filter(|line| line.contains(day)).count();

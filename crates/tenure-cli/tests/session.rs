@@ -297,7 +297,10 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
     let listed = bench.json(&["session", "list", "--format", "json"]);
     let listed = listed.as_array().unwrap();
     assert_eq!(listed.len(), 1);
-    assert_eq!((&listed[0]["id"], &listed[0]["entries"]), (&json!(id), &json!(7)));
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["entries"]),
+        (&json!(id), &json!(7))
+    );
 }
 
 #[test]

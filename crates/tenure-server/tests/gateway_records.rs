@@ -273,7 +273,8 @@ fn counting_less() -> Upstream {
             "input_tokens": letters / 8, "cache_creation_input_tokens": letters / 8, "output_tokens": 5,
         });
         let body = said(&usage);
-        let _ = std::io::Write::write_all(to, &answer("200 OK", "application/json", body.as_bytes()));
+        let _ =
+            std::io::Write::write_all(to, &answer("200 OK", "application/json", body.as_bytes()));
     })
 }
 
@@ -284,7 +285,11 @@ fn what_a_cut_saves_is_told_in_the_providers_tokens_and_in_money() {
     let (_, first) = ask(&bench, &talk(3));
     let (reply, cut) = ask(&bench, &talk(60));
     // The header went before the provider's count was known.
-    let header: u64 = reply.header("x-tenure-saved-tokens").unwrap().parse().unwrap();
+    let header: u64 = reply
+        .header("x-tenure-saved-tokens")
+        .unwrap()
+        .parse()
+        .unwrap();
     assert_eq!(header, cut.saved);
     let reported = cut.usage.unwrap().input;
     let (ours, tokens) = (cut.sent_tokens.unwrap(), cut.tokens());
@@ -300,11 +305,17 @@ fn what_a_cut_saves_is_told_in_the_providers_tokens_and_in_money() {
     assert!(passed.history > passed.most, "{passed:?}");
     let told = cut.epoch_in_words().unwrap();
     let over = cut.in_its_unit(passed.history - passed.most);
-    assert!(told.starts_with("the history is too long to stand whole"), "{told}");
+    assert!(
+        told.starts_with("the history is too long to stand whole"),
+        "{told}"
+    );
     assert!(told.ends_with(&format!("({over} too many)")), "{told}");
     // Both are within what the model could have taken, or the tokens are no saving.
     let net = Bill::of(&Catalogue::builtin().unwrap(), [&first, &cut]);
-    assert_eq!(cut.room.is_some_and(|room| came.tokens > room), cut.is_too_long());
+    assert_eq!(
+        cut.room.is_some_and(|room| came.tokens > room),
+        cut.is_too_long()
+    );
     assert_eq!(net.too_long, u64::from(cut.is_too_long()));
 }
 

@@ -251,7 +251,10 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     // It says for what it was cut.
     let passed = compiled.session.passed.unwrap();
     assert_eq!(passed.most, high);
-    assert!(passed.history > high && passed.history <= tokens * 11 / 10, "{passed:?} of {tokens}");
+    assert!(
+        passed.history > high && passed.history <= tokens * 11 / 10,
+        "{passed:?} of {tokens}"
+    );
 
     // Asked again, it says the same.
     let again = compile(&bench, &mut session);

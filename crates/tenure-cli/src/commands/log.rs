@@ -239,7 +239,11 @@ fn item_lines(items: &RequestItems) -> String {
                 )
             })
             .collect();
-        let _ = writeln!(text, "  item by item       {}", forms.join(", "));
+        let _ = writeln!(
+            text,
+            "  item by item       counted here: {}",
+            forms.join(", ")
+        );
     }
     let alike = |one: &RequestItem, other: &RequestItem| {
         (one.form, &one.why, &one.says) == (other.form, &other.why, &other.says)

@@ -17,9 +17,9 @@ use tenure_workspace::sessions::{
 use tenure_workspace::transcripts::{Found, MessageForm};
 use tenure_workspace::{Clock, Workspace, read_bytes, read_bytes_from, text_of};
 
+use super::log::minute;
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
-use super::log::minute;
 use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs,
@@ -256,17 +256,18 @@ fn list(args: &ListSessionsArgs) -> Result<(), Failure> {
     match args.tenant.format {
         Format::Json => print_json(&sessions),
         Format::Text => {
-            let lines = sessions
-                .iter()
-                .map(|found| {
-                    let at = found.last.map(|at| at.to_string());
-                    let at = at.map_or_else(|| "-".to_owned(), |at| minute(&at));
-                    let of = [&found.client, &found.model];
-                    let of = of.map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
-                    let id = cell(&found.id);
-                    let entries = found.entries;
-                    format!("{id:<24}  {entries:>8} entries  {at:<16}  {}\n", of.join("  "))
-                });
+            let lines = sessions.iter().map(|found| {
+                let at = found.last.map(|at| at.to_string());
+                let at = at.map_or_else(|| "-".to_owned(), |at| minute(&at));
+                let of = [&found.client, &found.model];
+                let of = of.map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
+                let id = cell(&found.id);
+                let entries = found.entries;
+                format!(
+                    "{id:<24}  {entries:>8} entries  {at:<16}  {}\n",
+                    of.join("  ")
+                )
+            });
             print(&lines.collect::<String>())
         }
     }

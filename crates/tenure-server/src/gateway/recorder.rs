@@ -538,7 +538,10 @@ impl Desk {
     /// Returns the world of models that the catalogue does not know.
     fn unknown_world(&mut self) -> Option<Arc<World>> {
         let world = || self.workspace.unknown_world().ok().map(Arc::new);
-        self.worlds.entry(String::new()).or_insert_with(world).clone()
+        self.worlds
+            .entry(String::new())
+            .or_insert_with(world)
+            .clone()
     }
 
     /// Stores records; waits a while for a store that is away.

@@ -11,8 +11,8 @@ mod money;
 mod pieces;
 mod relayed;
 mod replay;
-mod used;
 mod tokens;
+mod used;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

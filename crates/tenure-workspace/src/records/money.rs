@@ -50,9 +50,7 @@ impl ExchangeRecord {
 
     /// Whether earlier requests of its conversation went to the provider.
     fn goes_on(&self) -> bool {
-        self.compile
-            .as_ref()
-            .is_some_and(|compile| compile.goes_on)
+        self.compile.as_ref().is_some_and(|compile| compile.goes_on)
     }
 
     /// The cost of the request and its answer by its provider's report, where its model's prices are known.
@@ -98,7 +96,9 @@ impl Net {
         if self.compared > 0 && self.unchanged == self.compared {
             let all = requests(self.compared);
             let cost = dollars(self.cost);
-            said.push(format!("{all} cost {cost} as sent: they went on as they came"));
+            said.push(format!(
+                "{all} cost {cost} as sent: they went on as they came"
+            ));
         } else if self.compared > 0 {
             let (cost, came) = (self.cost, self.estimate_as_they_came);
             let saved = came.less(cost);
@@ -125,7 +125,9 @@ impl Net {
         }
         if self.unknown > 0 && self.compared + self.too_long > 0 {
             let all = requests(self.unknown);
-            said.push(format!("of {all} the price, the usage or the count is not known"));
+            said.push(format!(
+                "of {all} the price, the usage or the count is not known"
+            ));
         }
         said
     }
@@ -298,11 +300,18 @@ mod tests {
         // 100,000 read for 1 cent, 20,000 written for 2.5: the cut cost 1.5 cents more.
         assert_eq!(net.estimate_as_they_came.to_string(), "0.16");
         let said = net.sentences();
-        assert!(said[0].contains("$0.1750 as sent") && said[0].ends_with("$0.0150 more"), "{said:?}");
+        assert!(
+            said[0].contains("$0.1750 as sent") && said[0].ends_with("$0.0150 more"),
+            "{said:?}"
+        );
         // Without a cache each token that is not sent is a saving.
         let uncached = requests.map(|record| {
             let input = record.sent_tokens.unwrap();
-            request((record.request_tokens.unwrap(), input), 200_000, (input, 0, 0))
+            request(
+                (record.request_tokens.unwrap(), input),
+                200_000,
+                (input, 0, 0),
+            )
         });
         let said = Bill::of(&priced(), &uncached).sentences();
         assert!(said[0].ends_with("$0.0800 saved"), "{said:?}");
@@ -334,7 +343,10 @@ mod tests {
         assert_eq!((net.unknown, net.sentences()), (1, Vec::new()));
         // What was refused, or never answered, cost nothing.
         for status in [None, Some(429)] {
-            let failed = ExchangeRecord { status, ..one.clone() };
+            let failed = ExchangeRecord {
+                status,
+                ..one.clone()
+            };
             assert_eq!(Bill::of(&priced(), &[failed]), Net::default());
         }
     }

@@ -187,7 +187,7 @@ mod tests {
         let known = cut(json!({ "usage": usage, "calibrated_percent": 125, "margin_percent": 70 }));
         assert_eq!(
             shown(&known),
-            ["about 292,324", "96,574", "about 195,750"],
+            ["about 292,325", "96,574", "about 195,751"],
             "the provider's count of what was sent is the unit of all three"
         );
         let learned = cut(json!({ "calibrated_percent": 110, "margin_percent": 70 }));
@@ -214,7 +214,10 @@ mod tests {
         }
         // A provider that reports nothing counts nothing.
         let silent = json!({ "input": 0, "cache_read": 0, "cache_write": 0, "output": 10 });
-        assert_eq!(shown(&cut(json!({ "usage": silent })))[1], "at most 156,222");
+        assert_eq!(
+            shown(&cut(json!({ "usage": silent })))[1],
+            "at most 156,222"
+        );
     }
 
     #[test]

@@ -11,8 +11,8 @@ use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
 use super::idempotency::IdempotencyKey;
-use super::listed::Origin;
 use super::instructions::InstructionPlace;
+use super::listed::Origin;
 
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;

@@ -58,7 +58,11 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::find`].
-    pub(crate) fn last_at(tenant: &Tenant, id: &str, entries: u64) -> Result<Option<Instant>, Error> {
+    pub(crate) fn last_at(
+        tenant: &Tenant,
+        id: &str,
+        entries: u64,
+    ) -> Result<Option<Instant>, Error> {
         let log = Session::log_of(id);
         let mut end = entries + 1;
         while end > 1 {
