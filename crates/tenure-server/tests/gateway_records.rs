@@ -200,7 +200,7 @@ fn the_trace_of_the_principle_says_what_happened() {
             // The second request is too long for its provider, once.
             1 => (
                 "400 Bad Request",
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 2400 tokens > 1500 maximum"}}"#.to_owned(),
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 1300 tokens > 1200 maximum"}}"#.to_owned(),
             ),
             0 => ("200 OK", said(&json!({ "input_tokens": 10, "output_tokens": 3 }))),
             _ => ("200 OK", said(&usage())),

@@ -476,6 +476,49 @@ fn what_a_provider_finds_too_long_goes_once_more() {
 }
 
 #[test]
+fn a_refusal_without_a_number_goes_once_more_and_teaches_its_session_alone() {
+    let upstream = Upstream::new(|seen, to| {
+        let said = if seen.body.len() > 6_000 {
+            let message = "Please reduce the length of the messages or completion.";
+            let body =
+                json!({ "error": { "message": message, "code": "context_length_exceeded" } });
+            answer(
+                "400 Bad Request",
+                "application/json",
+                body.to_string().as_bytes(),
+            )
+        } else {
+            answer("200 OK", "application/json", CHAT_REPLY.as_bytes())
+        };
+        to.write_all(&said).unwrap();
+    });
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let body = chat(&long(15));
+    let mut another = body.clone();
+    another["messages"][0]["content"] = json!(format!("Again: {}", "the pump is warm ".repeat(20)));
+    let path = "/v1/chat/completions";
+    let mut sent = 0;
+    for (asked, times, retried) in [
+        (&body, 2, Some("too-long")),
+        // Its session knows now, and no other: nobody said what the window is.
+        (&body, 1, None),
+        (&another, 2, Some("too-long")),
+    ] {
+        let reply = ask(&bench, path, asked);
+        sent += times;
+        assert_eq!(
+            (reply.status, upstream.seen().len()),
+            (200, sent),
+            "{}",
+            String::from_utf8_lossy(&reply.body)
+        );
+        assert_eq!(reply.header("x-tenure-retried"), retried);
+    }
+    let logs = bench.store.tenant("local").unwrap().logs().unwrap();
+    assert!(logs.iter().all(|(log, _)| !log.starts_with("window/")));
+}
+
+#[test]
 fn an_error_that_teaches_nothing_passes_as_it_came() {
     let said = json!({ "error": { "message": "This model's maximum context length is 100 tokens, you sent 900 tokens." } });
     let bodies = [said.to_string(), "no".to_owned(), "x".repeat(3 << 20)];

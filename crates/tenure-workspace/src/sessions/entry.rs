@@ -12,7 +12,7 @@ use tenure::{Digest, ObjectDocument, Target};
 
 use super::idempotency::IdempotencyKey;
 use super::instructions::InstructionPlace;
-use super::listed::Origin;
+use super::origin::Origin;
 
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;

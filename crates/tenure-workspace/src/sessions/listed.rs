@@ -1,10 +1,8 @@
 //! Sessions as a list shows them: when they last went on, and whose they are.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tenure::Error;
-use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::wire::Conversation;
 use tenure_store::Tenant;
 
 use super::entry::Entry;
@@ -12,30 +10,6 @@ use super::{Session, parsed};
 
 /// The number of entries that are read at once, from the end, for the last one that is dated.
 const CHUNK: u64 = 16;
-
-/// The origin of a session whose messages were brought.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Origin {
-    /// The form of the transcript, or the format of the request.
-    pub source: String,
-    /// The model that it names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-impl Origin {
-    /// The origin of these messages, which were read from `source`.
-    pub fn of(source: &str, conversation: &Conversation) -> Origin {
-        let mut fields = conversation.rest.iter();
-        let model = fields.find(|(name, _)| name == "model");
-        let model = model.and_then(|(_, json)| serde_json::from_str::<String>(json).ok());
-        Origin {
-            source: source.to_owned(),
-            model: model.as_deref().map(clip),
-        }
-    }
-}
 
 /// A session in a list.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

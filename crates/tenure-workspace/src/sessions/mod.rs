@@ -21,6 +21,8 @@ mod listed;
 mod mend;
 mod messages;
 mod once;
+mod origin;
+mod own_calls;
 mod past;
 mod pending;
 mod recall;
@@ -50,7 +52,8 @@ pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
 pub use items::{ItemForm, RequestItem};
 pub use judged::{JudgedMessage, JudgedMessages, Judging};
-pub use listed::{ListedSession, Origin};
+pub use listed::ListedSession;
+pub use origin::Origin;
 pub use rehydrate::{Original, PASSAGES, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};

@@ -13,7 +13,7 @@ use tenure::ranker::{Ranker, Unit, Weights};
 use super::draft::{Draft, Ending};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled};
-use super::search::OwnCalls;
+use super::own_calls::OwnCalls;
 use super::{CHUNK, Message, Session, Turn, parsed};
 use tenure::passages::split;
 
