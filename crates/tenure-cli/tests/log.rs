@@ -107,19 +107,19 @@ fn a_conversation_is_told_request_by_request() {
     let expected = "\
 ses-1: 4 requests, from 2026-11-23 01:04:01
 client claude-cli/2.1.197 (external, cli)
-#1   01:04:01  claude-opus-4-8  full  12,345 tokens, as it came  200
-#2   01:04:02  claude-opus-4-8 → claude-opus  full  141,200 → 61,020 tokens (saved 80,241, added 61)  200
+#1   01:04:01  claude-opus-4-8  full  at most 12,345 tokens, as it came  200
+#2   01:04:02  claude-opus-4-8 → claude-opus  full  about 143,236 → 61,900 tokens (about 81,336 saved)  200
        messages before t82 are summarised: c41, c57, c80
        the user's words in them stand: 30 messages whole, 1 shortened
        pictures and files left out with them: 8
        evidence added: pump-limits
-       epoch 2 begins: the history passed its high-water mark; 120,000 tokens that were sent before are sent again
+       epoch 2 begins: the history passed its high-water mark; about 121,730 tokens that were sent before are sent again
        the provider counts 61,900 tokens, 12 % read from the cache, 45,000 written to the cache; 312 in the answer
 client bad\\u{1b}[2Jname\\n#9 forged
-#3   01:04:03  claude-opus-4-8  full  12,345 tokens, as it came  200, the client left
+#3   01:04:03  claude-opus-4-8  full  at most 12,345 tokens, as it came  200, the client left
        not managed: the provider shortens the history itself (provider_edits_history)
 client bad
-#4   01:04:04  claude-opus-4-8  full  12,345 tokens  422, refused: nothing was sent
+#4   01:04:04  claude-opus-4-8  full  at most 12,345 tokens  422, refused: nothing was sent
        not managed: the compiled body would have lacked the request (request_missing)
        counts are calibrated: at most 115 tokens of the provider for a hundred counted here
 ";
@@ -150,6 +150,14 @@ fn one_request_is_told_in_full() {
     assert_eq!(bench.ok(&["explain", "gw-2"]), full);
     let json = bench.json(&["log", "--request", "2", "--format", "json"]);
     assert_eq!(json["saved"], 80_241);
+    assert_eq!(
+        json["tokens"]["came"],
+        json!({ "tokens": 143_236, "by": "calibrated" })
+    );
+    assert_eq!(
+        json["tokens"]["sent"],
+        json!({ "tokens": 61_900, "by": "provider" })
+    );
     assert_eq!(json["items"]["items"][0]["id"], "request");
     assert_eq!(bench.json(&["explain", "gw-2", "--format", "json"]), json);
     bench.refused(2, &["log", "--request", "5"]);
@@ -201,6 +209,40 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
     );
     bench.refused(2, &["log", "--session", id, "--request", "1"]);
     bench.refused(1, &["log", "--list", "--session", "ses-1"]);
+}
+
+#[test]
+fn a_list_of_sessions_says_when_they_went_on_and_whose_they_are() {
+    let bench = recorded();
+    let talk = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "Go." }] });
+    std::fs::write(bench.folder.path().join("talk.json"), talk.to_string()).unwrap();
+    // Of a session that goes through the gateway the last request counts, whatever it was imported from.
+    bench.ok(&["session", "import", "talk.json", "--id", "ses-1"]);
+    bench.ok(&["session", "import", "talk.json", "--id", "brought"]);
+    bench.ok(&["session", "new", "empty"]);
+    let listed = bench.json(&["session", "list", "--format", "json"]);
+    let of = |id: &str| {
+        let mut all = listed.as_array().unwrap().iter();
+        all.find(|one| one["id"] == id).unwrap()
+    };
+    let whose = |id: &str| (of(id)["client"].clone(), of(id)["model"].clone());
+    assert_eq!(whose("ses-1"), (json!("bad"), json!("claude-opus-4-8")));
+    assert_eq!(whose("brought"), (json!("openai-chat"), json!("gpt-4o")));
+    assert_eq!(whose("empty"), (Value::Null, Value::Null));
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one["last"].is_string()),
+        "{listed}"
+    );
+    let text = bench.ok(&["session", "list"]);
+    let day = &of("brought")["last"].as_str().unwrap()[..10];
+    let lines = text.lines().filter(|line| line.contains(day)).count();
+    assert_eq!(lines, 3, "{text}");
+    assert!(text.contains("  openai-chat  gpt-4o\n"), "{text}");
+    assert!(text.contains("  -  -\n"), "{text}");
 }
 
 #[test]

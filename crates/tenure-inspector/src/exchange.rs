@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use tenure::Catalogue;
 use tenure::trace::EpochCause;
 use tenure_workspace::records::{
-    Ending, ExchangeRecord, RequestItems, Talk, epoch_in_words, unmanaged_in_words,
+    Bill, Count, Ending, ExchangeRecord, Net, RequestItems, Talk, unmanaged_in_words,
 };
 
 use crate::links::{Links, View};
@@ -22,18 +22,28 @@ const MOST_ITEMS: usize = 400;
 
 /// The figures of a request.
 pub(crate) fn head(record: &ExchangeRecord, catalogue: &Catalogue) -> Markup {
-    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "–".to_owned(), grouped);
+    let tokens = record.tokens();
+    let saved = if record.is_too_long() {
+        "fewer: as it came, it had passed the window"
+    } else {
+        "saved"
+    };
     html! {
         ul.figures aria-label="Figures" {
-            li { b { (tokens(record.request_tokens)) } span { "tokens came" } }
-            li { b { (tokens(record.sent_tokens)) } span { "were sent" } }
-            li { b { (grouped(record.saved)) } span { "saved" } }
-            li { b { (grouped(record.added)) } span { "added" } }
+            li { b { (counted(tokens.came)) } span { "tokens came" } }
+            li { b { (counted(tokens.sent)) } span { "were sent" } }
+            li { b { (counted(tokens.saved())) } span { (saved) } }
+            li { b { (counted(tokens.added())) } span { "added" } }
             li { b { (cached(record)) } span { "read from the cache" } }
             @if let Some(cost) = money::of_exchange(catalogue, record) { li { b { "$" (cost) } span { "at the provider's prices" } } }
             li { b { (grouped(record.latency_us / 1000)) " ms" } span { "in all" } }
         }
     }
+}
+
+/// A number of tokens, with how sure it is.
+pub(crate) fn counted(count: Option<Count>) -> String {
+    count.map_or_else(|| "–".to_owned(), |count| count.to_string())
 }
 
 /// The share of the input that the provider read from its cache.
@@ -95,14 +105,14 @@ pub(crate) fn done(
                     });
                     format!(
                         "; {} tokens that were sent before are sent again{cost}",
-                        grouped(tokens)
+                        record.in_its_unit(tokens)
                     )
                 }
             };
             done.push(format!(
                 "Epoch {} begins: {}{price}.",
                 compile.epoch,
-                epoch_in_words(compile.cause)
+                record.epoch_in_words().unwrap_or_default()
             ));
         } else {
             done.push(format!(
@@ -217,7 +227,6 @@ pub(crate) fn talk(talk: &Talk, most: usize, catalogue: &Catalogue, links: Links
         th.n scope="col" { "#" } th scope="col" { "At" } th scope="col" { "Model" } th.n scope="col" { "Came" } th.n scope="col" { "Sent" } th.n scope="col" { "Cached" }
         th.n scope="col" { "Cost, $" } th scope="col" { "What was done" }
     };
-    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "–".to_owned(), grouped);
     let rows = html! {
         @for (at, record) in all.iter().enumerate().skip(first) {
             @let before = at.checked_sub(1).and_then(|at| all.get(at));
@@ -225,7 +234,7 @@ pub(crate) fn talk(talk: &Talk, most: usize, catalogue: &Catalogue, links: Links
                 th.n scope="row" { @match links.to(View::Record(&record.record_id)) { Some(href) => { a href=(href) { (at + 1) } } None => { (at + 1) } } }
                 td.at { (second(record.at)) }
                 td.name { (name(record.model.as_deref().unwrap_or("none"))) }
-                td.n { (tokens(record.request_tokens)) } td.n { (tokens(record.sent_tokens)) } td.n { (cached(record)) }
+                td.n { (counted(record.tokens().came)) } td.n { (counted(record.tokens().sent)) } td.n { (cached(record)) }
                 td.n { @match money::of_exchange(catalogue, record) { Some(cost) => { (cost) } None => { "–" } } }
                 td.why { @for sentence in done(record, before, catalogue) { (clipped(&sentence, 600)) " " } }
             }
@@ -236,6 +245,11 @@ pub(crate) fn talk(talk: &Talk, most: usize, catalogue: &Catalogue, links: Links
         @if first > 0 { p.more { "The first " (grouped(first as u64)) " of " (grouped(all.len() as u64)) " requests are left out." } }
         (table("Requests", head, rows))
     }
+}
+
+/// What requests cost, beside what they would have cost as they came.
+pub(crate) fn net(net: &Net) -> Markup {
+    html! { @for sentence in net.sentences() { p.hint { (sentence) "." } } }
 }
 
 /// The figures of a conversation.
@@ -258,11 +272,11 @@ pub(crate) fn talk_head(talk: &Talk, catalogue: &Catalogue) -> Markup {
     html! {
         ul.figures aria-label="Figures" {
             li { b { (grouped(all.len() as u64)) } span { "requests" } }
-            li { b { (grouped(sum(|record| record.saved))) } span { "tokens saved" } }
-            li { b { (grouped(sum(|record| record.added))) } span { "tokens added" } }
+            li { b { (grouped(input)) } span { "tokens sent, as the provider counts" } }
             li { b { (percent(read, input)) } span { "of the input read from the cache" } }
             li { b { (epochs.len()) } span { "epochs" } }
             @if !costs.is_empty() { li { b { "$" (cost) } span { "for " (costs.len()) " requests whose prices are known" } } }
         }
+        (net(&Bill::of(catalogue, all)))
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use tenure_workspace::records::spent;
 
 /// The cost of a request of the gateway.
 pub(crate) fn of_exchange(catalogue: &Catalogue, record: &ExchangeRecord) -> Option<Cost> {
-    spent(catalogue, model(record)?, record.usage.as_ref()?)
+    record.cost(catalogue)
 }
 
 /// The excess that sending these tokens again costs over reading them from the cache.
@@ -17,7 +17,9 @@ pub(crate) fn rewritten(
     record: &ExchangeRecord,
     tokens: u64,
 ) -> Option<Cost> {
-    let tier = tier(catalogue, model(record)?, record.sent_tokens.unwrap_or(0))?;
+    let sent = record.tokens().sent.map_or(0, |sent| sent.tokens);
+    let tier = tier(catalogue, model(record)?, sent)?;
+    let tokens = record.in_its_unit(tokens).tokens;
     let input = tier.cache_write_5m.or(tier.cache_write).or(tier.input)?;
     let read = tier.cache_read.or(tier.input)?;
     Some(input.of(small(tokens)).less(read.of(small(tokens))))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 use tenure::Catalogue;
-use tenure_workspace::records::{CompileLine, ExchangeRecord, Line, Listed};
+use tenure_workspace::records::{Bill, CompileLine, ExchangeRecord, Line, Listed, Net};
 
 use crate::exchange;
 use crate::items::options;
@@ -37,25 +37,35 @@ pub struct ListFilter {
 pub struct Totals {
     requests: u64,
     compiles: u64,
-    came: u64,
-    sent: u64,
-    saved: u64,
     input: u64,
     cached: u64,
     faults: u64,
+    /// What the requests cost, where none of a conversation is left out by the filter.
+    net: Net,
     /// The number of records that were looked through, where there are more.
     pub looked: Option<usize>,
 }
 
 impl Totals {
-    /// Adds a record.
-    pub fn add(&mut self, line: &Line) {
+    /// The sums over these records, which a filter took, the newest first.
+    pub fn of(lines: &[Line], filter: &ListFilter, catalogue: &Catalogue) -> Totals {
+        let mut totals = Totals::default();
+        lines.iter().for_each(|line| totals.add(line));
+        let requests = lines.iter().rev().filter_map(|line| match &line.what {
+            Listed::Exchange(record) => Some(&**record),
+            _ => None,
+        });
+        // Of a part of a conversation nobody knows what stood in the request before.
+        if filter.takes_whole_conversations() {
+            totals.net = Bill::of(catalogue, requests);
+        }
+        totals
+    }
+
+    fn add(&mut self, line: &Line) {
         let usage = match &line.what {
             Listed::Exchange(record) => {
                 self.requests += 1;
-                self.came += record.request_tokens.unwrap_or(0);
-                self.sent += record.sent_tokens.unwrap_or(0);
-                self.saved += record.saved;
                 self.faults += u64::from(exchange::fault(record).is_some());
                 record.usage
             }
@@ -74,12 +84,11 @@ impl Totals {
             ul.figures aria-label="Totals" {
                 li { b { (grouped(self.requests)) } span { "requests" } }
                 li { b { (grouped(self.compiles)) } span { "compiles" } }
-                li { b { (grouped(self.came)) } span { "tokens came" } }
-                li { b { (grouped(self.sent)) } span { "were sent" } }
-                li { b { (grouped(self.saved)) } span { "saved" } }
+                li { b { (grouped(self.input)) } span { "tokens of input, as providers count" } }
                 li { b { (percent(self.cached, self.input)) } span { "of the input read from the cache" } }
                 li { b class=[(self.faults > 0).then_some("bad")] { (grouped(self.faults)) } span { "requests with faults" } }
             }
+            (exchange::net(&self.net))
             @if let Some(looked) = self.looked { p.hint { "Of the newest " (grouped(looked as u64)) " records; older ones are not counted." } }
         }
     }
@@ -104,6 +113,12 @@ impl ListFilter {
             && self.is_theirs(line)
             && self.is_in_time(line)
             && (self.q.is_empty() || self.is_named(line))
+    }
+
+    fn takes_whole_conversations(&self) -> bool {
+        self.q.is_empty()
+            && self.text.is_empty()
+            && matches!(self.kind.as_str(), "" | "requests" | "compiles")
     }
 
     fn is_theirs(&self, line: &Line) -> bool {
@@ -230,13 +245,13 @@ fn session(session: Option<&str>) -> Markup {
 }
 
 fn request(record: &ExchangeRecord, catalogue: &Catalogue) -> Markup {
-    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "–".to_owned(), grouped);
+    let tokens = record.tokens();
     html! {
         td { (name(record.model.as_deref().unwrap_or("none"))) }
         td { (name(record.client.as_deref().unwrap_or("unnamed"))) }
         td { (session(record.session.as_deref())) }
-        td.n { (tokens(record.request_tokens)) " → " (tokens(record.sent_tokens)) }
-        td.n { (grouped(record.saved)) }
+        td.n { (exchange::counted(tokens.came)) " → " (exchange::counted(tokens.sent)) }
+        td.n { (exchange::counted(tokens.saved().filter(|_| !record.is_too_long()))) }
         td.n { (exchange::cached(record)) }
         td.n { @match money::of_exchange(catalogue, record) { Some(cost) => { (cost) } None => { "–" } } }
         td { @match exchange::fault(record) {

@@ -80,8 +80,8 @@ fn epochs(talk: &Talk, catalogue: &Catalogue) -> Markup {
             tr {
                 th.n scope="row" { (compile.epoch) }
                 td { a href=[Links::Server.to(View::Record(&record.record_id))] { "request " (at + 1) } ", " (second(record.at)) }
-                td.why { (epoch_in_words(compile.cause)) }
-                td.n { (grouped(compile.rewritten)) }
+                td.why { (record.epoch_in_words().unwrap_or_default()) }
+                td.n { (record.in_its_unit(compile.rewritten)) }
                 td.n { @match money::rewritten(catalogue, record, compile.rewritten).filter(|_| compile.rewritten > 0) { Some(cost) => { (cost) } None => { "–" } } }
                 td.n { (end - at) }
                 td.n { (percent(usage.iter().map(|usage| usage.cache_read).sum(), usage.iter().map(|usage| usage.input).sum())) }

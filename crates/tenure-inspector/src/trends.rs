@@ -55,8 +55,9 @@ pub(crate) fn page(tenant: &str, lines: &[Line], more: bool, catalogue: &Catalog
         let (model, usage) = match &line.what {
             Listed::Exchange(record) => {
                 day.requests += 1;
-                day.came += record.request_tokens.unwrap_or(0);
-                day.sent += record.sent_tokens.unwrap_or(0);
+                let tokens = record.tokens();
+                day.came += tokens.came.map_or(0, |came| came.tokens);
+                day.sent += tokens.sent.map_or(0, |sent| sent.tokens);
                 day.faults += u64::from(exchange::fault(record).is_some());
                 (
                     record.resolved_model.clone().or(record.model.clone()),

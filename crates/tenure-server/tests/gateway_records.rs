@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Bench, Reply, Upstream, answer, compiling};
 use serde_json::{Value, json};
-use tenure::Digest;
+use tenure::trace::EpochCause;
+use tenure::{Catalogue, Digest};
 use tenure_server::Mode;
 use tenure_workspace::Workspace;
-use tenure_workspace::records::{ExchangeRecord, RequestItems};
+use tenure_workspace::records::{Bill, CountedBy, ExchangeRecord, RequestItems};
 use tenure_workspace::sessions::{ItemForm, RequestItem};
 
 const HEAD: [&str; 2] = [
@@ -258,7 +259,64 @@ fn the_metrics_say_what_was_done() {
     assert_eq!(requests("yes", "none"), Some(1.0));
     assert_eq!(requests("no", "provider_edits_history"), Some(1.0));
     let saved = bench.metric("tenure_gateway_changed_tokens_total{mode=\"fit\",what=\"saved\"}");
-    assert_eq!(saved, Some(cut.saved as f64));
+    let expected = cut.tokens().saved().unwrap();
+    assert_eq!(saved, Some(expected.tokens as f64));
+    assert!(expected.tokens > 0);
+}
+
+/// An upstream whose counts are four sevenths of our bound's: what its model's own vocabulary would say.
+fn counting_less() -> Upstream {
+    Upstream::new(|request, to| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let letters = body["messages"].to_string().len() as u64;
+        let usage = json!({
+            "input_tokens": letters / 8, "cache_creation_input_tokens": letters / 8, "output_tokens": 5,
+        });
+        let body = said(&usage);
+        let _ =
+            std::io::Write::write_all(to, &answer("200 OK", "application/json", body.as_bytes()));
+    })
+}
+
+#[test]
+fn what_a_cut_saves_is_told_in_the_providers_tokens_and_in_money() {
+    let upstream = counting_less();
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let (_, first) = ask(&bench, &talk(3));
+    let (reply, cut) = ask(&bench, &talk(60));
+    // The header went before the provider's count was known.
+    let header: u64 = reply
+        .header("x-tenure-saved-tokens")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(header, cut.saved);
+    let reported = cut.usage.unwrap().input;
+    let (ours, tokens) = (cut.sent_tokens.unwrap(), cut.tokens());
+    assert!(reported < ours, "{reported} of {ours}");
+    let (came, sent) = (tokens.came.unwrap(), tokens.sent.unwrap());
+    assert_eq!((sent.tokens, sent.by), (reported, CountedBy::Provider));
+    assert_eq!(came.by, CountedBy::Calibrated);
+    assert_eq!(came.tokens, cut.request_tokens.unwrap() * reported / ours);
+    // The cause of a first cut is the length, by how much, in the same unit.
+    let compile = cut.compile.as_deref().unwrap();
+    assert_eq!(compile.cause, EpochCause::First);
+    let passed = compile.passed.unwrap();
+    assert!(passed.history > passed.most, "{passed:?}");
+    let told = cut.epoch_in_words().unwrap();
+    let over = cut.in_its_unit(passed.history - passed.most);
+    assert!(
+        told.starts_with("the history is too long to stand whole"),
+        "{told}"
+    );
+    assert!(told.ends_with(&format!("({over} too many)")), "{told}");
+    // Both are within what the model could have taken, or the tokens are no saving.
+    let net = Bill::of(&Catalogue::builtin().unwrap(), [&first, &cut]);
+    assert_eq!(
+        cut.room.is_some_and(|room| came.tokens > room),
+        cut.is_too_long()
+    );
+    assert_eq!(net.too_long, u64::from(cut.is_too_long()));
 }
 
 #[test]

@@ -147,7 +147,7 @@ pub struct Relayed {
     pub unmanaged: Option<Unmanaged>,
     /// Its position in its session; `None` where it is not managed.
     pub position: Option<Position>,
-    /// The tokens that it has fewer than it came with: both counted in the same way, about.
+    /// The tokens that it has fewer than it came with: both counted in the same way, and scaled by `calibrated`.
     pub saved: u64,
     /// The tokens that it has more than it came with.
     pub added: u64,
@@ -165,6 +165,8 @@ pub struct Relayed {
     /// The most tokens that its provider counts for a hundred of the vocabulary's, where reports of its usage say so:
     /// it was made to fit by that.
     pub calibrated: Option<u32>,
+    /// The most tokens of input that its provider takes beside its answer; `None` where it is not managed.
+    pub room: Option<u32>,
     /// Its compile; `None` where it is forwarded unchanged, or only counted.
     pub done: Option<Box<Done>>,
     /// Its messages, where they are forwarded unchanged and its session holds them.
@@ -194,6 +196,7 @@ impl Relayed {
             reads_originals: false,
             notices: Vec::new(),
             calibrated: None,
+            room: None,
             done: None,
             untouched: None,
         }
@@ -484,6 +487,7 @@ impl Relay {
             learned: session.learned(),
             around,
         };
+        relayed.room = Some(window.saturating_sub(answer.kept));
         // What an epoch began with holds until it ends.
         let known = self.calibrated(tenant, asked, world)?;
         session.calibrated = session.began_with().unwrap_or(known);
@@ -652,7 +656,7 @@ impl Relay {
         };
         let sent = envelope.total_tokens.saturating_add(around);
         let balance = self.prices.balance(world, asked.body, &body)?;
-        (relayed.saved, relayed.added) = (balance.saved, balance.added);
+        (relayed.saved, relayed.added) = balance.scaled(model.margin_percent, session.calibrated);
         position.sent = sent;
         position.counted = Counted::of(asked, conversation, world, sent);
         relayed.notices = answer.notices(window, session.is_cut());

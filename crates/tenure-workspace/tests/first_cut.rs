@@ -248,6 +248,13 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     );
     assert!((80..=100).contains(&share), "{share}");
     assert!(sent.contains("You must never restart the ledger"));
+    // It says for what it was cut.
+    let passed = compiled.session.passed.unwrap();
+    assert_eq!(passed.most, high);
+    assert!(
+        passed.history > high && passed.history <= tokens * 11 / 10,
+        "{passed:?} of {tokens}"
+    );
 
     // Asked again, it says the same.
     let again = compile(&bench, &mut session);
@@ -262,6 +269,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
         .unwrap();
     let next = compile(&bench, &mut session);
     assert_eq!(next.session.cause, tenure::trace::EpochCause::Kept);
+    assert_eq!(next.session.passed, None);
     let of = |compiled: &SessionCompiled| {
         let envelope = &compiled.outcome.single().unwrap().envelope;
         envelope.payload.as_ref().unwrap().to_string()

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::TenantArgs;
+use super::{CatalogueArgs, TenantArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConversationArgs {
@@ -20,6 +20,8 @@ pub(crate) struct ConversationArgs {
     pub(crate) request: Option<usize>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
 }
 
 fn request_number(text: &str) -> Result<usize, String> {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 use tenure::trace::EpochCause;
-use tenure::{Error, ErrorKind};
+use tenure::{Catalogue, Error, ErrorKind};
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{
-    Choices, Conversed, Ending, ExchangeCompile, ExchangeRecord, Records, RequestItems, Talk,
-    epoch_in_words, unmanaged_in_words,
+    Bill, Choices, Conversed, Ending, ExchangeCompile, ExchangeRecord, Records, RequestItems, Talk,
+    Tokens, unmanaged_in_words,
 };
 use tenure_workspace::sessions::{ItemForm, RequestItem, Session};
 
@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Prints a conversation, or one request of it.
 pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
-    let workspace = Workspace::without_key()?;
+    let workspace = super::without_key(&args.catalogue)?;
     let records = workspace.records(&tenant);
     let json = args.tenant.format == Format::Json;
     if args.list {
@@ -51,10 +51,11 @@ pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
             print_json(&json!({
                 "session": talk.session,
                 "more": talk.more,
-                "requests": talk.requests,
+                "requests": talk.requests.iter().map(Counted::of).collect::<Vec<_>>(),
+                "net": Bill::of(workspace.catalogue(), &talk.requests),
             }))
         } else {
-            print(&conversation(&talk))
+            print(&conversation(&talk, workspace.catalogue()))
         };
     };
     let record = number.checked_sub(1).and_then(|at| talk.requests.get(at));
@@ -168,9 +169,27 @@ fn listed(all: &[Conversed]) -> String {
     text
 }
 
-fn minute(at: &str) -> String {
+/// The date and the minute of an instant.
+pub(super) fn minute(at: &str) -> String {
     at.get(..16)
         .map_or_else(|| at.to_owned(), |at| at.replace('T', " "))
+}
+
+/// A record with the tokens of its request, in its provider's unit.
+#[derive(Serialize)]
+struct Counted<'r> {
+    #[serde(flatten)]
+    record: &'r ExchangeRecord,
+    tokens: Tokens,
+}
+
+impl<'r> Counted<'r> {
+    fn of(record: &'r ExchangeRecord) -> Counted<'r> {
+        Counted {
+            record,
+            tokens: record.tokens(),
+        }
+    }
 }
 
 /// A record with what became of each item of its request.
@@ -178,13 +197,18 @@ fn minute(at: &str) -> String {
 pub(super) struct Told<'r> {
     #[serde(flatten)]
     record: &'r ExchangeRecord,
+    tokens: Tokens,
     items: RequestItems,
 }
 
 impl<'r> Told<'r> {
     pub(super) fn of(records: &Records<'_>, record: &'r ExchangeRecord) -> Result<Told<'r>, Error> {
         let items = records.items(record)?;
-        Ok(Told { record, items })
+        Ok(Told {
+            record,
+            tokens: record.tokens(),
+            items,
+        })
     }
 
     fn text(&self, number: usize, before: Option<&ExchangeRecord>) -> String {
@@ -215,7 +239,11 @@ fn item_lines(items: &RequestItems) -> String {
                 )
             })
             .collect();
-        let _ = writeln!(text, "  item by item       {}", forms.join(", "));
+        let _ = writeln!(
+            text,
+            "  item by item       counted here: {}",
+            forms.join(", ")
+        );
     }
     let alike = |one: &RequestItem, other: &RequestItem| {
         (one.form, &one.why, &one.says) == (other.form, &other.why, &other.says)
@@ -279,7 +307,7 @@ pub(super) fn explained(
     Ok(Told::of(&records, record)?.text(number, before))
 }
 
-fn conversation(talk: &Talk) -> String {
+fn conversation(talk: &Talk, catalogue: &Catalogue) -> String {
     let mut text = String::new();
     let first = talk.requests.first();
     let name = talk
@@ -306,6 +334,9 @@ fn conversation(talk: &Talk) -> String {
         }
         text.push_str(&brief(number, record, before));
         before = Some(record);
+    }
+    for sentence in Bill::of(catalogue, &talk.requests).sentences() {
+        let _ = writeln!(text, "in all: {sentence}");
     }
     text
 }
@@ -345,7 +376,7 @@ fn brief(number: usize, record: &ExchangeRecord, before: Option<&ExchangeRecord>
         if let Some(evidence) = evidence(compile, older) {
             line(evidence);
         }
-        if let Some(epoch) = epoch(compile, older) {
+        if let Some(epoch) = epoch(record, compile, older) {
             line(epoch);
         }
     }
@@ -455,7 +486,8 @@ fn model(record: &ExchangeRecord) -> String {
 }
 
 fn tokens(record: &ExchangeRecord) -> String {
-    let came = record.request_tokens.map(grouped);
+    let tokens = record.tokens();
+    let (came, sent) = (tokens.came, tokens.sent);
     let size = |bytes: u64| format!("{} bytes", grouped(bytes));
     let is_refused = record.ending == Ending::Refused;
     if is_refused || record.is_as_it_came() || record.sent_bytes.is_none() {
@@ -464,7 +496,6 @@ fn tokens(record: &ExchangeRecord) -> String {
         let how = if is_refused { "" } else { ", as it came" };
         return format!("{came}{how}");
     }
-    let sent = record.sent_tokens.map(grouped);
     let mut text = match (came, sent) {
         (Some(came), Some(sent)) => format!("{came} → {sent} tokens"),
         _ => {
@@ -472,13 +503,17 @@ fn tokens(record: &ExchangeRecord) -> String {
             format!("{} → {}", size(record.request_bytes), size(sent))
         }
     };
-    let changes = [("saved", record.saved), ("added", record.added)];
-    let changes = changes.iter().filter(|(_, tokens)| *tokens > 0);
-    let changes: Vec<String> = changes
-        .map(|(what, tokens)| format!("{what} {}", grouped(*tokens)))
-        .collect();
-    if !changes.is_empty() {
-        let _ = write!(text, " ({})", changes.join(", "));
+    // What its provider would not have taken is no saving.
+    let fewer = if record.is_too_long() {
+        "fewer: as it came, it had passed the window"
+    } else {
+        "saved"
+    };
+    let changes = [(tokens.saved(), fewer), (tokens.added(), "added")];
+    for (change, what) in changes {
+        if let Some(change) = change.filter(|change| change.tokens > 0) {
+            let _ = write!(text, " ({change} {what})");
+        }
     }
     text
 }
@@ -536,17 +571,21 @@ fn evidence(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Opti
 }
 
 /// The epoch that begins, its cause and its cost.
-fn epoch(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Option<String> {
+fn epoch(
+    record: &ExchangeRecord,
+    compile: &ExchangeCompile,
+    before: Option<&ExchangeCompile>,
+) -> Option<String> {
     let is_old = before.is_some_and(|before| before.epoch == compile.epoch);
     if is_old || compile.cause == EpochCause::Kept {
         return None;
     }
-    let why = epoch_in_words(compile.cause);
+    let why = record.epoch_in_words()?;
     let price = match compile.rewritten {
         0 => String::new(),
         rewritten => format!(
             "; {} tokens that were sent before are sent again",
-            grouped(rewritten)
+            record.in_its_unit(rewritten)
         ),
     };
     Some(format!("epoch {} begins: {why}{price}", compile.epoch))

@@ -159,6 +159,9 @@ fn told(tally: &Tally, serve: &ServeArgs, store: Option<&str>) -> String {
             grouped(tally.added)
         ),
     );
+    for sentence in tally.net().sentences() {
+        line("cost", sentence);
+    }
     match tally.cached_share() {
         Some(share) => line(
             "cache",

@@ -12,11 +12,12 @@ use tenure::wire::{self, Format as Wire};
 use tenure::{Error, ObjectDocument};
 use tenure_workspace::clients::Places;
 use tenure_workspace::sessions::{
-    Brought, JudgedMessage, Judging, Session, SessionReport, Wanted, read_messages,
+    Brought, JudgedMessage, Judging, Origin, Session, SessionReport, Wanted, read_messages,
 };
 use tenure_workspace::transcripts::{Found, MessageForm};
 use tenure_workspace::{Clock, Workspace, read_bytes, read_bytes_from, text_of};
 
+use super::log::minute;
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
 use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
@@ -36,7 +37,7 @@ const OTHERS: usize = 9;
 pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
     match &args.command {
         SessionCommand::New(args) => {
-            let session = begin(args.name.as_deref(), &args.begin, None)?;
+            let session = begin(args.name.as_deref(), &args.begin, None, None)?;
             id(&session, &[], args.begin.tenant.format)
         }
         SessionCommand::Append(args) => append(args),
@@ -54,16 +55,19 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
     }
 }
 
-fn begin(name: Option<&str>, args: &BeginArgs, format: Option<Wire>) -> Result<Session, Error> {
+fn begin(
+    name: Option<&str>,
+    args: &BeginArgs,
+    format: Option<Wire>,
+    origin: Option<Origin>,
+) -> Result<Session, Error> {
     let tenant = tenant_to_write(&args.tenant)?;
     let scope = (args.user.clone(), args.project.clone());
-    Session::create(
-        tenant,
-        name.or(args.id.as_deref()),
-        Clock::machine().now(),
-        scope,
-        format,
-    )
+    let (id, now) = (name.or(args.id.as_deref()), Clock::machine().now());
+    match origin {
+        Some(origin) => Session::import(tenant, id, now, scope, format, origin),
+        None => Session::create(tenant, id, now, scope, format),
+    }
 }
 
 fn open(args: &WhichSession) -> Result<Session, Error> {
@@ -186,7 +190,10 @@ fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
     let file = imported(args, said)?;
     let brought = read(&file, said, Wire::OpenAiChat, &[])?;
     told_of(&file, &brought);
-    let mut session = begin(None, &args.begin, Some(brought.conversation.format))?;
+    let format = brought.conversation.format;
+    let source = brought.form.map_or(format.term(), |form| form.term());
+    let origin = Origin::of(source, &brought.conversation);
+    let mut session = begin(None, &args.begin, Some(format), Some(origin))?;
     let working = Working::on("writing to the store");
     let added = session.append(brought.conversation, Clock::machine().now());
     drop(working);
@@ -244,13 +251,23 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &ListSessionsArgs) -> Result<(), Failure> {
-    let sessions = Session::list(&tenant(&args.tenant)?)?;
+    let tenant = tenant(&args.tenant)?;
+    let sessions = Workspace::without_key()?.records(&tenant).sessions()?;
     match args.tenant.format {
         Format::Json => print_json(&sessions),
         Format::Text => {
-            let lines = sessions
-                .iter()
-                .map(|found| format!("{:<24}  {:>8} entries\n", cell(&found.id), found.entries));
+            let lines = sessions.iter().map(|found| {
+                let at = found.last.map(|at| at.to_string());
+                let at = at.map_or_else(|| "-".to_owned(), |at| minute(&at));
+                let of = [&found.client, &found.model];
+                let of = of.map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
+                let id = cell(&found.id);
+                let entries = found.entries;
+                format!(
+                    "{id:<24}  {entries:>8} entries  {at:<16}  {}\n",
+                    of.join("  ")
+                )
+            });
             print(&lines.collect::<String>())
         }
     }
@@ -423,6 +440,13 @@ fn said(report: &SessionReport) -> String {
     if report.media_left_out > 0 {
         let left = report.media_left_out;
         said.push_str(&format!(", {left} pictures and files left out"));
+    }
+    if let Some(passed) = report.passed {
+        said.push_str(&format!(
+            ", cut since it was {} tokens, {} too many",
+            passed.history,
+            passed.history.saturating_sub(passed.most)
+        ));
     }
     if report.rewritten > 0 {
         said.push_str(&format!(", {} tokens are sent again", report.rewritten));

@@ -64,6 +64,8 @@ pub(super) struct Draft {
     pub(super) notices: Vec<Notice>,
     /// How its provider's counts were taken, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
+    /// The most tokens of input that its provider takes, where it is managed.
+    pub(super) room: Option<u32>,
     pub(super) reply: ReplyBuffer,
 }
 
@@ -121,7 +123,7 @@ impl Draft {
         self.omitted_tools = Arc::clone(&fitted.omitted_tools);
         self.unmanaged = fitted.unmanaged;
         self.notices.clone_from(&fitted.notices);
-        self.calibrated = fitted.calibrated;
+        (self.calibrated, self.room) = (fitted.calibrated, fitted.room);
     }
 
     pub(super) fn note_status(&mut self, status: StatusCode) {

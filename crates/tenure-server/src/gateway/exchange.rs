@@ -153,6 +153,7 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
         unmanaged: None,
         notices: Vec::new(),
         calibrated: None,
+        room: None,
         reply: ReplyBuffer::new(false, &gateway.reply_memory),
     }
 }

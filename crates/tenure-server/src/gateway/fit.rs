@@ -223,6 +223,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         model: Some(asked),
         notices: relayed.notices,
         calibrated: relayed.calibrated,
+        room: relayed.room,
         fault: relayed.unmanaged.and_then(Unmanaged::fault),
     })
 }

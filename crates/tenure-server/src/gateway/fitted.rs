@@ -49,6 +49,8 @@ pub(super) struct Fitted {
     pub(super) notices: Vec<Notice>,
     /// The factor by which its provider's counts were taken, in percent, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
+    /// The most tokens of input that its provider takes, where it is managed.
+    pub(super) room: Option<u32>,
     /// The learner of the window that its upstream names, if it says that the request is too long.
     pub(super) learner: Option<Learner>,
     /// The error that kept it from being managed, where there was one.

@@ -37,7 +37,6 @@ impl Handling {
     pub(super) fn count(&self, metrics: &Metrics) {
         let cut = if self.cut { "yes" } else { "no" };
         metrics.handled(self.mode, cut, self.fault.unwrap_or("none"));
-        metrics.changed(self.mode, self.saved, self.added);
     }
 
     /// Returns its fields in a line of the log.

@@ -306,6 +306,9 @@ impl Desk {
         let model = asked.model();
         let model = model.map(|model| bounded(model, MAX_MODEL).into_owned());
         let world = model.as_deref().and_then(|model| self.world(model));
+        // One that is managed by what its upstream stated is counted as it was managed.
+        let is_managed = draft.position.is_some();
+        let world = world.or_else(|| is_managed.then(|| self.unknown_world())?);
         let (request_tokens, sent_tokens) = self.tokens(&draft, &asked, world.as_deref());
         let resolved_by = self.resolved_by(&draft, model.as_deref());
         let reply = std::mem::take(&mut draft.reply);
@@ -362,7 +365,9 @@ impl Desk {
             request_bytes: draft.request_bytes,
             request_digest,
             request_tokens,
-            count: world.map(|world| world.tokenizer().kind()),
+            count: world.as_ref().map(|world| world.tokenizer().kind()),
+            margin_percent: world.as_ref().map(|world| world.model().margin_percent),
+            room: draft.room.map(u64::from),
             status: draft.status,
             response_bytes,
             usage,
@@ -386,8 +391,14 @@ impl Desk {
                 .collect(),
             calibrated_percent: draft.calibrated,
         };
+        let tokens = record.tokens();
+        let [saved, added] =
+            [tokens.saved(), tokens.added()].map(|count| count.map_or(0, |count| count.tokens));
+        self.telemetry.metrics.changed(draft.mode, saved, added);
         let tally = self.telemetry.tally.lock();
-        tally.unwrap_or_else(PoisonError::into_inner).add(&record);
+        tally
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(self.workspace.catalogue(), &record);
         (record, kept.or(untouched).unwrap_or_default())
     }
 
@@ -522,6 +533,15 @@ impl Desk {
         let world = self.workspace.world(&name).ok().map(Arc::new);
         self.worlds.insert(name, world.clone());
         world
+    }
+
+    /// Returns the world of models that the catalogue does not know.
+    fn unknown_world(&mut self) -> Option<Arc<World>> {
+        let world = || self.workspace.unknown_world().ok().map(Arc::new);
+        self.worlds
+            .entry(String::new())
+            .or_insert_with(world)
+            .clone()
     }
 
     /// Stores records; waits a while for a store that is away.

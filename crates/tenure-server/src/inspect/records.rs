@@ -55,14 +55,13 @@ pub(super) async fn overview(
             |line: &Line| filter.takes(line) && said.has(&visit, &tenant, &filter.text, line);
         let most = if is_first { COUNTED } else { LINES };
         let (mut lines, mut next) = visit.caller.seen_records(&records, after, most, wants)?;
-        let mut totals = Totals::default();
-        lines.iter().for_each(|line| totals.add(line));
+        let catalogue = visit.app.workspace.catalogue();
+        let mut totals = Totals::of(&lines, &filter, catalogue);
         totals.looked = (is_first && next.is_some()).then_some(lines.len());
         if lines.len() > LINES {
             lines.truncate(LINES);
             next = lines.last().map(|last| format!("{}/{}", last.at, last.id));
         }
-        let catalogue = visit.app.workspace.catalogue();
         Ok(pages::overview(
             (&lines, is_first.then_some(&totals)),
             &filter,

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_workspace::records::{Ending, ExchangeRecord};
+use tenure::Catalogue;
+use tenure_workspace::records::{Bill, Ending, ExchangeRecord, Net};
 
 /// The requests to models that went through a gateway, and what came of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Tally {
     /// The requests.
     pub requests: u64,
-    /// The tokens that were taken out of them.
+    /// The tokens that were taken out of them, as their providers count as far as that is known. What could not have
+    /// been sent as it came is not among them.
     pub saved: u64,
     /// The tokens that were put into them.
     pub added: u64,
@@ -22,6 +24,8 @@ pub struct Tally {
     pub output: u64,
     /// The faults, by what they are.
     pub faults: BTreeMap<String, u64>,
+    #[serde(skip)]
+    bill: Bill,
 }
 
 impl Tally {
@@ -30,10 +34,18 @@ impl Tally {
         (self.input > 0).then(|| self.cache_read as f64 / self.input as f64)
     }
 
-    pub(crate) fn add(&mut self, record: &ExchangeRecord) {
+    /// Returns what the requests cost, beside what they would have cost as they came.
+    pub fn net(&self) -> Net {
+        self.bill.net()
+    }
+
+    pub(crate) fn add(&mut self, catalogue: &Catalogue, record: &ExchangeRecord) {
         self.requests += 1;
-        self.saved += record.saved;
-        self.added += record.added;
+        let tokens = record.tokens();
+        let saved = tokens.saved().filter(|_| !record.is_too_long());
+        self.saved += saved.map_or(0, |saved| saved.tokens);
+        self.bill.add(catalogue, record);
+        self.added += tokens.added().map_or(0, |added| added.tokens);
         if let Some(usage) = record.usage {
             self.input += usage.input;
             self.cache_read += usage.cache_read;

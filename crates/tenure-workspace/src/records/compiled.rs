@@ -11,6 +11,7 @@ use tenure::{Candidates, Digest, Request, Trace};
 
 use super::StoreRef;
 use super::pieces::Piece;
+use crate::sessions::Passed;
 
 /// The most objects that a record names of those that went in.
 const MAX_IN: usize = 128;
@@ -56,6 +57,10 @@ pub struct ExchangeCompile {
     /// The tokens that stood in a prefix and are sent again, where the epoch has just begun.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rewritten: u64,
+    /// The length for which the history was cut, where the epoch has just begun with that, by the count of this compile.
+    /// Missing in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Passed>,
     /// Whether any message no longer stands as it was said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,

@@ -106,7 +106,8 @@ pub struct ExchangeRecord {
     /// The tokens in them, counted as `request_tokens` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_tokens: Option<u64>,
-    /// The tokens that were taken out of the request, as the answer's header says.
+    /// The tokens that were taken out of the request, as the answer's header says, which went before its provider's count
+    /// was known ([`ExchangeRecord::tokens`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub saved: u64,
     /// Those that were put into it.
@@ -165,6 +166,13 @@ pub struct ExchangeRecord {
     /// reports say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated_percent: Option<u32>,
+    /// The margin in its counts, in percent of the vocabulary's. Missing in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_percent: Option<u32>,
+    /// The most tokens of input that its provider takes: the model's window less the room of the answer. Missing where
+    /// it was not managed, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<u64>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -366,6 +374,8 @@ mod tests {
             unmanaged: Some("unknown_model".to_owned()),
             notices: vec!["answer_room".to_owned()],
             calibrated_percent: Some(125),
+            margin_percent: Some(70),
+            room: Some(120_000),
         };
         workspace
             .records(&tenant)

@@ -11,6 +11,7 @@ mod money;
 mod pieces;
 mod relayed;
 mod replay;
+mod tokens;
 mod used;
 mod words;
 
@@ -43,9 +44,11 @@ pub use exchange::{
 pub use items::{RequestItems, Tally};
 pub use labels::{Choice, Labels};
 pub use look::{CompileLine, Line, Listed, Look};
-pub use money::{spent, tier};
+pub use money::{Bill, Net, spent, tier};
 pub use relayed::{Conversed, Talk};
 pub use replay::{Proof, Replay};
+pub(crate) use tokens::calibrated;
+pub use tokens::{Count, CountedBy, Tokens};
 pub use words::{epoch_in_words, unmanaged_in_words};
 
 /// The version of a stored record.

@@ -11,7 +11,7 @@ use tenure_store::Tenant;
 
 use super::forms::cache_hit;
 use super::{Choices, Chosen, EXCHANGE_PREFIX, Ending, ExchangeRecord, Listed, Records};
-use crate::sessions::Session;
+use crate::sessions::{ListedSession, Session, SessionSummary};
 
 /// The most requests of a conversation that are read, and the most records that are looked through for them.
 const MAX_REQUESTS: usize = 10_000;
@@ -136,6 +136,40 @@ impl Records<'_> {
             });
         }
         all[recorded..].sort_by_key(|one| std::cmp::Reverse(one.first));
+        Ok(all)
+    }
+
+    /// The sessions, each with when it last went on, its client and its model, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::exchange`] and [`Session::find`].
+    pub fn sessions(&self) -> Result<Vec<ListedSession>, Error> {
+        let all = Session::list(self.tenant)?.into_iter();
+        let mut all: Vec<ListedSession> = all
+            .map(|SessionSummary { id, entries }| {
+                let newest = self.tenant.records_of_session(&id, None, 1)?;
+                let newest = newest.and_then(|found| found.into_iter().next());
+                let record = newest.map(|(id, _)| self.exchange(&id)).transpose()?;
+                let record = record.flatten();
+                let opened = Session::opening(self.tenant, &id)?;
+                let origin = opened.and_then(|opened| opened.origin);
+                let (source, brought) = origin
+                    .map(|origin| (Some(origin.source), origin.model))
+                    .unwrap_or_default();
+                let (client, model) = record
+                    .map(|record| (record.client, record.model))
+                    .unwrap_or_default();
+                Ok(ListedSession {
+                    last: Session::last_at(self.tenant, &id, entries)?,
+                    client: client.or(source),
+                    model: model.or(brought),
+                    id,
+                    entries,
+                })
+            })
+            .collect::<Result<_, Error>>()?;
+        all.sort_by(|one, other| (other.last, &one.id).cmp(&(one.last, &other.id)));
         Ok(all)
     }
 

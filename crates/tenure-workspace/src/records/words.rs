@@ -2,7 +2,7 @@
 
 use tenure::trace::EpochCause;
 
-use super::Ending;
+use super::{Ending, ExchangeRecord};
 
 /// The reason why a request was not managed, in words.
 pub fn unmanaged_in_words(code: &str) -> Option<&'static str> {
@@ -38,6 +38,26 @@ pub fn epoch_in_words(cause: EpochCause) -> &'static str {
         EpochCause::Cheaper => "that is cheaper",
         EpochCause::Judged => "a message was judged",
         _ => cause.term(),
+    }
+}
+
+impl ExchangeRecord {
+    /// The cause of its epoch in words: of one that began with a cut, by how much the history was too long. Nothing was
+    /// compiled before the first cut of a conversation, which is not why it is cut.
+    pub fn epoch_in_words(&self) -> Option<String> {
+        let compile = self.compile.as_deref()?;
+        let is_first = compile.cause == EpochCause::First && compile.cut;
+        let cause = match (compile.passed, compile.cause) {
+            (Some(_), EpochCause::First) => "the history is too long to stand whole",
+            (None, _) if is_first => "the history did not fit beside what else stands",
+            (_, cause) => epoch_in_words(cause),
+        };
+        let length = compile.passed.map_or_else(String::new, |passed| {
+            let [history, most] = [passed.history, passed.most].map(|of| self.in_its_unit(of));
+            let over = self.in_its_unit(passed.history.saturating_sub(passed.most));
+            format!(": {history} tokens, where the window leaves it {most} ({over} too many)")
+        });
+        Some(format!("{cause}{length}"))
     }
 }
 

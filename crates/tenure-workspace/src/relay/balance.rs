@@ -12,6 +12,7 @@ use tenure::{Digest, Error, World};
 
 use super::byte_lru::ByteLru;
 use super::compose::Own;
+use crate::records::calibrated;
 
 /// The most memory for what messages cost, about, in bytes.
 const PRICES: usize = 8 << 20;
@@ -52,6 +53,15 @@ impl Default for Prices {
 pub(super) struct Balance {
     pub(super) saved: u64,
     pub(super) added: u64,
+}
+
+impl Balance {
+    /// What is saved and what is added, where the provider counts at most `percent` tokens for a hundred of the
+    /// vocabulary's.
+    pub(super) fn scaled(self, margin_percent: u32, percent: Option<u32>) -> (u64, u64) {
+        let of = |tokens| calibrated(tokens, margin_percent, percent);
+        (of(self.saved), of(self.added))
+    }
 }
 
 impl Prices {

@@ -53,6 +53,7 @@ impl Done {
                 epoch: report.epoch,
                 cause: report.cause,
                 rewritten: report.rewritten,
+                passed: report.passed,
                 cut: session.is_cut(),
                 from: report.from,
                 summaries: summaries(&report.checkpoints),

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::gate::Gate;
 use tenure::num::Score;
@@ -87,6 +87,16 @@ pub struct SessionCompiled {
     pub facts: Facts,
 }
 
+/// A history that is longer than it may be, by the count of a compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Passed {
+    /// The tokens of the history.
+    pub history: u64,
+    /// The most that it may have.
+    pub most: u64,
+}
+
 /// The state of a session in a payload.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionReport {
@@ -114,6 +124,9 @@ pub struct SessionReport {
     pub high_water: u64,
     /// The tokens that stood in a prefix and are sent again, where the epoch has just ended.
     pub rewritten: u64,
+    /// The length for which the history was cut, where the epoch has just begun with that: the first epoch, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Passed>,
     /// Whether the model is told that the epoch is about to end.
     pub handoff: bool,
     /// The cost comparison, where the epoch has just ended because that is cheaper.
@@ -220,8 +233,8 @@ impl Workspace {
             cause: EpochCause::Judged,
             low: None,
         });
-        let (mut draft, mut ending) = if whole {
-            (session.as_it_came(&how)?, None)
+        let (mut draft, mut ending, mut passed) = if whole {
+            (session.as_it_came(&how)?, None, None)
         } else {
             session.within(&mut how, &recalled, judged, marks)?
         };
@@ -276,7 +289,7 @@ impl Workspace {
                 }
                 Err(error) if error.kind == ErrorKind::Budget && whole => {
                     (whole, marks) = (false, when_cut(session));
-                    (draft, ending) = session.within(&mut how, &recalled, judged, marks)?;
+                    (draft, ending, passed) = session.within(&mut how, &recalled, judged, marks)?;
                 }
                 Err(error)
                     if error.kind == ErrorKind::Budget
@@ -341,6 +354,7 @@ impl Workspace {
                     .last()
                     .map_or(0, |(_, served)| u64::from(served.tokens))
             }),
+            passed,
             handoff,
             worth: worth.filter(|_| compiled.trace.plan.cause == EpochCause::Cheaper),
         };
@@ -458,19 +472,23 @@ impl Session {
         Marks { room, high, low }
     }
 
-    /// The draft of a request whose history is not above its high mark, about, and the epoch's end where it had to be cut
-    /// for that.
+    /// The draft of a request whose history is not above its high mark, about, and where it had to be cut for that, the
+    /// epoch's end and the length that it had.
     fn within<'r>(
         &self,
         how: &mut DraftInputs<'r>,
         recalled: &'r OnceCell<Vec<Recalled>>,
         judged: Option<Ending>,
         Marks { high, low, .. }: Marks,
-    ) -> Result<(Draft, Option<Ending>), Error> {
+    ) -> Result<(Draft, Option<Ending>, Option<Passed>), Error> {
         let draft = self.draft(how, judged)?;
         if draft.tokens <= high {
-            return Ok((draft, judged));
+            return Ok((draft, judged, None));
         }
+        let passed = Some(Passed {
+            history: draft.tokens,
+            most: high,
+        });
         let cut = Ending {
             cause: judged.map_or(EpochCause::HighWater, |judged| judged.cause),
             low: Some(low),
@@ -478,7 +496,7 @@ impl Session {
         if !self.is_unsent() {
             let found = self.recall(how, low / RECALLED)?;
             how.recalled = recalled.get_or_init(|| found);
-            return Ok((self.lowered(how, cut, low)?, Some(cut)));
+            return Ok((self.lowered(how, cut, low)?, Some(cut), passed));
         }
         // There is no prefix to keep: what the last message asks for and more turns stand where nothing would.
         let next_turns = if self.is_once() { 0 } else { high / FIRST_ROOM };
@@ -491,7 +509,7 @@ impl Session {
         }
         let found = self.recall(how, fill.saturating_sub(draft.tokens) / 2)?;
         how.recalled = recalled.get_or_init(|| found);
-        Ok((self.filled(how, cut, fill)?, Some(cut)))
+        Ok((self.filled(how, cut, fill)?, Some(cut), passed))
     }
 
     /// Returns the tool of its own that reads originals, as its model calls it.

@@ -12,6 +12,7 @@ use tenure::{Digest, ObjectDocument, Target};
 
 use super::idempotency::IdempotencyKey;
 use super::instructions::InstructionPlace;
+use super::origin::Origin;
 
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;
@@ -78,6 +79,9 @@ pub struct Opened {
     /// The idempotency key of the write that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<IdempotencyKey>,
+    /// The origin of its messages, where they were brought. Missing in older sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// The opening before the history.

@@ -17,9 +17,11 @@ mod instructions;
 mod items;
 mod judged;
 mod layers;
+mod listed;
 mod mend;
 mod messages;
 mod once;
+mod origin;
 mod own_calls;
 mod past;
 mod pending;
@@ -45,11 +47,13 @@ use tenure::{Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
 pub use brought::{Brought, read_messages};
-pub use compile::{SessionCompiled, SessionJob, SessionReport};
+pub use compile::{Passed, SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;
 pub use items::{ItemForm, RequestItem};
 pub use judged::{JudgedMessage, JudgedMessages, Judging};
+pub use listed::ListedSession;
+pub use origin::Origin;
 pub use rehydrate::{Original, PASSAGES, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
@@ -184,13 +188,39 @@ impl Session {
         format: Option<Format>,
         once: Option<IdempotencyKey>,
     ) -> Result<Session, Error> {
+        Session::begin_with(tenant, id, at, scope, format, (once, None))
+    }
+
+    /// As [`Session::create`], for messages that are brought from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::create`].
+    pub fn import(
+        tenant: Tenant,
+        id: Option<&str>,
+        at: Instant,
+        scope: (Option<String>, Option<String>),
+        format: Option<Format>,
+        origin: Origin,
+    ) -> Result<Session, Error> {
+        Session::begin_with(tenant, id, at, scope, format, (None, Some(origin)))
+    }
+
+    fn begin_with(
+        tenant: Tenant,
+        id: Option<&str>,
+        at: Instant,
+        (user, project): (Option<String>, Option<String>),
+        format: Option<Format>,
+        (once, origin): (Option<IdempotencyKey>, Option<Origin>),
+    ) -> Result<Session, Error> {
         let id = match (id, &once) {
             (Some(id), _) => checked_id(id)?.to_owned(),
             // The same write sent again comes to the same session.
             (None, Some(once)) => once.session_id(),
             (None, None) => random_id()?,
         };
-        let (user, project) = scope;
         let opened = Opened {
             version: SESSION_VERSION,
             id: id.clone(),
@@ -199,6 +229,7 @@ impl Session {
             project,
             format,
             once,
+            origin,
         };
         let log = Session::log_of(&id);
         let appended = tenant.append(&log, 0, vec![written(&Entry::Opened(opened.clone()))?]);

@@ -53,6 +53,7 @@ impl Session {
             project: None,
             format: Some(conversation.format),
             once: None,
+            origin: None,
         };
         let mut session = Session::empty(Tenant::nowhere(tenant), Session::log_of(ID), opened);
         session.keeping = Keeping::Once;

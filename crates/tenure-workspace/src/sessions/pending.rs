@@ -59,6 +59,7 @@ impl Session {
             project,
             format: Some(format),
             once: None,
+            origin: None,
         };
         let body = written(&Entry::Opened(opened.clone()))?;
         let mut session = Session::empty(tenant, format!("{PREFIX}{id}"), opened);
