@@ -298,8 +298,11 @@ impl Workspace {
                         && session.is_unsent() =>
                 {
                     tries += 1;
-                    marks.high -= marks.high / FIRST_ROOM;
-                    (draft, ending) = session.within(&mut how, &recalled, judged, marks)?;
+                    let less = Marks {
+                        high: marks.high - marks.high / FIRST_ROOM * u64::from(tries),
+                        ..marks
+                    };
+                    (draft, ending, _) = session.within(&mut how, &recalled, judged, less)?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
