@@ -136,10 +136,12 @@ fn tiles(area: &Area, place: Rect) -> Markup {
     html! {
         @for (tile, place) in tiles.iter().zip(&places) {
             @let told = format!("{}: {} tokens", plain(&tile.name, 120), grouped(tile.tokens));
+            @let caption = caption(&tile.name, *place);
             @if let Some(href) = &tile.href {
-                a href=(href) aria-label=(told) { (rect(*place, "item", &told)) (caption(&tile.name, *place)) }
+                // A cell too small for its name is told by its label.
+                a href=(href) aria-label=[caption.0.is_empty().then_some(&told)] { (rect(*place, "item", &told)) (caption) }
             } @else {
-                (rect(*place, "item", &told)) (caption(&tile.name, *place))
+                (rect(*place, "item", &told)) (caption)
             }
         }
         @if rest_tokens > 0 && let Some(place) = places.last() {
