@@ -223,7 +223,7 @@ impl Workspace {
             recalled: &[],
         };
         let gated = request.tools.is_some();
-        let when_cut = |session: &Session| session.marks((window, answer, budget), gated, job);
+        let when_cut = |session: &Session| session.marks((window, budget), gated, job);
         let as_it_came = Marks::whole(u64::from(budget), settings);
         let beside = &job.beside.candidates;
         let mut whole = session.is_once() && session.may_fit(&how, as_it_came, beside);
@@ -442,35 +442,28 @@ fn share(room: u64, share: Score) -> u64 {
 }
 
 impl Session {
-    /// The marks of a history in a window, of which so much is kept for the answer, with so much as the budget of what
-    /// is compiled.
-    fn marks(
-        &self,
-        (window, answer, budget): (u32, u32, u32),
-        gated: bool,
-        job: &SessionJob<'_>,
-    ) -> Marks {
+    /// The marks of a history in a window of which this is the budget of what is compiled.
+    fn marks(&self, (window, budget): (u32, u32), gated: bool, job: &SessionJob<'_>) -> Marks {
         let (world, settings) = (job.world, &job.policy.document().session);
         // Tools and instructions stand in every request: the history shares what they leave. A gate may leave out most tools.
         let tools = if gated { 0 } else { self.tools_cost(world) };
-        let instructions = job.instructions.then(|| self.instructions_cost(world));
-        let before = tools + instructions.unwrap_or(0);
-        let around = u64::from(window.saturating_sub(answer).saturating_sub(budget)) + before;
+        let opening = job.instructions.then(|| self.instructions_cost(world));
+        let before = tools + opening.unwrap_or(0);
         let room = u64::from(budget).saturating_sub(before);
         let high = share(room, settings.high_water);
         let requests = self.turns.len().div_ceil(2).max(1) as u64;
         let epochs = Epochs {
-            full: at_most(around + high),
+            full: at_most(before + high),
             step: at_most(self.cost(world) / requests),
         };
         let aim = share(u64::from(window), settings.low_water);
         let deeper = aim * DEEPER / 6;
         let pays = epochs.pays(world.model(), at_most(aim), at_most(deeper));
         // Instructions stand on at every epoch's end, too: the turns that stay share what they leave.
-        let instructions = self.instructions_about();
-        let most = share(room.saturating_sub(instructions), settings.low_water);
+        let among = self.instructions_about();
+        let most = share(room.saturating_sub(among), settings.low_water);
         let low = if pays { deeper } else { aim }
-            .saturating_sub(around + instructions)
+            .saturating_sub(before + among)
             .clamp(most / 2, most);
         Marks { room, high, low }
     }
