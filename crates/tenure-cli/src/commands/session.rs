@@ -484,7 +484,7 @@ fn rehydrate(args: &RehydrateSessionArgs) -> Result<(), Failure> {
         let withheld = found.withheld.join(", ");
         anstream::eprintln!("note: judged, and so not printed: {withheld}");
     }
-    if found.originals.is_empty() {
+    if found.originals.is_empty() && found.left_out == 0 {
         anstream::eprintln!("note: nothing in the session speaks of that");
     }
     if found.left_out > 0 {
