@@ -13,6 +13,8 @@ use super::{Session, Turn};
 
 /// With how many newer instructions of its kind one is compared, at most: hostile messages may be many.
 const COMPARED: usize = 16;
+/// The marks around a count of tokens.
+const TOKEN_COUNTER: (&str, &str) = ("<total_tokens>", "</total_tokens>");
 /// The bytes of a token, about.
 const BYTES: u64 = 4;
 /// The tokens of a byte at most, with the margin of a bounded count.
@@ -81,6 +83,9 @@ impl Instruction {
         let block = self.block.as_ref();
         match block {
             Some(block) => (false, block.kind, &block.source),
+            None if is_token_counter(&self.document.content) => {
+                (self.is_systems(), TOKEN_COUNTER.0, "")
+            }
             None => (
                 self.is_systems(),
                 self.document.content.lines().next().unwrap_or_default(),
@@ -93,6 +98,8 @@ impl Instruction {
         let (own, text) = (&self.document.content, &newer.document.content);
         match (&self.block, &newer.block) {
             (Some(block), Some(newer)) => block.is_replaced_by(own, newer, text),
+            // Of two counts the newer one holds.
+            (None, None) if is_token_counter(own) && is_token_counter(text) => true,
             // All of it is said again.
             (None, None) => {
                 let says: BTreeSet<&str> = text.lines().map(str::trim).collect();
@@ -106,6 +113,21 @@ impl Instruction {
     fn cost(&self, world: &World) -> u64 {
         u64::from(world.price(&self.document.content)) + super::AROUND
     }
+}
+
+/// Returns whether a text is nothing but a client's count of the tokens that are left (Claude Code sends one with each
+/// step).
+fn is_token_counter(text: &str) -> bool {
+    let (open, close) = TOKEN_COUNTER;
+    let bare = text.trim();
+    let within = bare
+        .strip_prefix("<system-reminder>")
+        .and_then(|rest| rest.strip_suffix("</system-reminder>"));
+    let count = within.unwrap_or(bare).trim();
+    let count = count
+        .strip_prefix(open)
+        .and_then(|rest| rest.strip_suffix(close));
+    count.is_some_and(|count| !count.contains('<'))
 }
 
 /// Of these instructions, in order, those whose place no newer one takes.
@@ -282,4 +304,40 @@ fn is_systems(object: &ObjectDocument) -> bool {
 /// Returns whether it is words of the user, and nothing that a tool returned.
 pub(super) fn is_users(object: &ObjectDocument) -> bool {
     object.object_type == Some(ObjectType::Turn) && object.role.unwrap_or(Role::User) == Role::User
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instruction(turn: u64, text: &str) -> Instruction {
+        let mut document = ObjectDocument::named(format!("t{turn}.0"), text);
+        document.role = Some(Role::System);
+        let place = InstructionPlace {
+            turn,
+            part: 0,
+            bytes: None,
+        };
+        Instruction {
+            place,
+            document,
+            block: None,
+        }
+    }
+
+    #[test]
+    fn of_a_clients_counts_of_tokens_the_newest_stands() {
+        let texts = [
+            "<total_tokens>900 tokens left</total_tokens>",
+            "Pump 3 takes at most 40 kPa.",
+            "<system-reminder>\n<total_tokens>800 tokens left</total_tokens>\n</system-reminder>",
+            "Pump 4 takes at most 40 kPa.",
+            "<total_tokens>700 tokens left</total_tokens> Stop at 600.",
+            "<total_tokens>600 tokens left</total_tokens>",
+        ];
+        let all = (1..).zip(texts);
+        let all = all.map(|(turn, text)| instruction(turn, text)).collect();
+        let stand: Vec<u64> = newest(all).iter().map(|one| one.place.turn).collect();
+        assert_eq!(stand, [2, 4, 5, 6]);
+    }
 }
