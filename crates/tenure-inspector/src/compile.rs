@@ -503,8 +503,8 @@ pub(crate) fn parts(record: &str, current: &str, compiled: bool) -> Markup {
         ("candidates", "Candidates of its compile"),
     ];
     let is_request = record.starts_with(EXCHANGE_PREFIX);
-    let all: &[(&str, &str)] = if is_request { &of_request } else { &of_compile };
-    let all = if compiled { all } else { &all[..3] };
+    let pages: &[(&str, &str)] = if is_request { &of_request } else { &of_compile };
+    let all = if compiled { pages } else { &pages[..3] };
     html! {
         ul {
             @for (part, name) in all.iter().copied() {

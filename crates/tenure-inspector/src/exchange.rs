@@ -247,7 +247,7 @@ pub(crate) fn talk(talk: &Talk, most: usize, catalogue: &Catalogue, links: Links
     }
 }
 
-/// What requests cost, beside what they would have cost as they came.
+/// The cost of requests, and an estimate of their cost as they came.
 pub(crate) fn net(net: &Net) -> Markup {
     html! { @for sentence in net.sentences() { p.hint { (sentence) "." } } }
 }

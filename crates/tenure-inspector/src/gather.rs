@@ -95,7 +95,7 @@ impl Gathered {
         }
     }
 
-    /// What would have let in the candidate of this verdict, found by compiling.
+    /// The budget that would have let in the candidate of this verdict, found by compiling.
     pub fn remedy(&self, records: &Records<'_>, at: usize) -> Option<String> {
         let verdict = self.look.trace.verdicts.get(at)?;
         let why = records.why_not(&self.look.record, &verdict.name);

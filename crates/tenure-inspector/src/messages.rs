@@ -42,8 +42,9 @@ impl MessageFilter {
     fn query(&self, page: usize) -> String {
         let page = (page + 1).to_string();
         let fields = [("form", &self.form), ("q", &self.q), ("page", &page)];
-        let set = fields.iter().filter(|(_, value)| !value.is_empty());
-        let set: Vec<String> = set
+        let set: Vec<String> = fields
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
             .map(|(field, value)| format!("{field}={}", encode(value)))
             .collect();
         format!("?{}", set.join("&"))

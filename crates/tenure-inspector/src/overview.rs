@@ -40,7 +40,7 @@ pub struct Totals {
     input: u64,
     cached: u64,
     faults: u64,
-    /// What the requests cost, where none of a conversation is left out by the filter.
+    /// The cost of the requests, where the filter leaves out none of a conversation.
     net: Net,
     /// The number of records that were looked through, where there are more.
     pub looked: Option<usize>,
@@ -55,7 +55,7 @@ impl Totals {
             Listed::Exchange(record) => Some(&**record),
             _ => None,
         });
-        // Of a part of a conversation nobody knows what stood in the request before.
+        // For a part of a conversation, the request before each one may be missing.
         if filter.takes_whole_conversations() {
             totals.net = Bill::of(catalogue, requests);
         }

@@ -34,7 +34,7 @@ pub(crate) struct App {
     pub(crate) store: Option<Store>,
     pub(crate) relay: Arc<Relay>,
     caches: Caches,
-    /// What pages of the inspector were drawn from.
+    /// The compiles that pages of the inspector were drawn from.
     pub(crate) pages: KeptPages,
     pub(crate) access: Access,
     pub(crate) telemetry: Arc<Telemetry>,

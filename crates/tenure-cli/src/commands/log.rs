@@ -25,7 +25,7 @@ use crate::failure::{Failure, cell};
 /// The most names in one line.
 const MAX_NAMES: usize = 8;
 
-/// How often a record that is being written is looked for, and the time between.
+/// The number of looks for a record that is being written, and the time between two.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -157,8 +157,11 @@ fn listed(all: &[Conversed]) -> String {
         let at = one
             .last
             .map_or_else(|| "-".to_owned(), |last| minute(&last.to_string()));
-        let of = [&one.client, &one.model];
-        let of: Vec<String> = of.into_iter().flatten().map(|text| cell(text)).collect();
+        let of: Vec<String> = [&one.client, &one.model]
+            .into_iter()
+            .flatten()
+            .map(|text| cell(text))
+            .collect();
         let size = match (one.requests, one.messages) {
             (0, Some(messages)) => format!("{} messages, no request", grouped(messages)),
             (1, _) => "1 request".to_owned(),
@@ -227,8 +230,9 @@ fn item_lines(items: &RequestItems) -> String {
     if let Some(unknown) = items.unknown {
         let _ = writeln!(text, "  item by item       not known: {unknown}");
     } else {
-        let forms = items.forms.iter();
-        let forms: Vec<String> = forms
+        let forms: Vec<String> = items
+            .forms
+            .iter()
             .map(|(form, tally)| {
                 let form = form.term().replace('_', " ");
                 format!(

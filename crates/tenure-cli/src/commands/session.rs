@@ -257,10 +257,11 @@ fn list(args: &ListSessionsArgs) -> Result<(), Failure> {
         Format::Json => print_json(&sessions),
         Format::Text => {
             let lines = sessions.iter().map(|found| {
-                let at = found.last.map(|at| at.to_string());
-                let at = at.map_or_else(|| "-".to_owned(), |at| minute(&at));
-                let of = [&found.client, &found.model];
-                let of = of.map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
+                let at = found
+                    .last
+                    .map_or_else(|| "-".to_owned(), |at| minute(&at.to_string()));
+                let of = [&found.client, &found.model]
+                    .map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
                 let id = cell(&found.id);
                 let entries = found.entries;
                 format!(

@@ -1,4 +1,4 @@
-//! What pages were drawn from: kept for the next page of the same record, so that nothing is compiled again for it.
+//! The compiles that pages were drawn from, kept for the next page of the same record, so that none is made again for it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ const VERDICT: usize = 2_048;
 /// The memory of an item without its text.
 const ITEM: usize = 512;
 
-/// What a page is drawn from.
+/// A compile that pages are drawn from.
 pub(super) enum Drawn {
     Compile(Box<Gathered>),
     Exchange(Box<ExchangeReplay>),
@@ -85,7 +85,7 @@ impl From<Depth> for Part {
     }
 }
 
-/// What pages were drawn from, each for as long as nothing was written to its tenant: what was erased is shown no more.
+/// Compiles that pages were drawn from, each for as long as nothing was written to its tenant: what was erased is shown no more.
 pub(crate) struct KeptPages(Mutex<Pages>);
 
 struct Pages {

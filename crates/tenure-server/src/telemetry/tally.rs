@@ -34,7 +34,7 @@ impl Tally {
         (self.input > 0).then(|| self.cache_read as f64 / self.input as f64)
     }
 
-    /// Returns what the requests cost, beside what they would have cost as they came.
+    /// Returns the cost of the requests, with an estimate of their cost as they came.
     pub fn net(&self) -> Net {
         self.bill.net()
     }

@@ -70,7 +70,7 @@ pub struct Call {
     is_alone: bool,
 }
 
-/// The policy of a history with nothing beside it, where the call names none: nothing is said that it does not say, and
+/// The policy of a history with nothing beside it, where the call names none: it adds no text, and
 /// what is long is condensed for want of room alone.
 const HISTORY: &str = "name = \"history\"\nprecedence = false\nheadings = false\nrequired = []\n[limits]\nuser_tokens = 4294967295\ndata_tokens = 4294967295\n";
 
@@ -221,8 +221,11 @@ impl Embedded {
         };
         let target = call.request.target;
         let kept = kept.filter(|kept| !kept.is_empty());
-        let is_alone = call.objects.is_empty() && call.files.is_empty() && kept.is_none();
-        let is_alone = is_alone && store.is_none() && target.format().is_some();
+        let is_alone = call.objects.is_empty()
+            && call.files.is_empty()
+            && kept.is_none()
+            && store.is_none()
+            && target.format().is_some();
         let call = Call { is_alone, ..call };
         let mut session = self.conversation(messages, &call)?;
         let mut ran = self.next_of(&mut session, call, kept, (store, target))?;

@@ -44,7 +44,7 @@ pub struct ExchangeReplay {
     pub body: Option<Vec<u8>>,
     /// The account of its compile, where it was made again.
     pub trace: Option<Trace>,
-    /// What was sent, with what stands where in it; none where another body came of it.
+    /// The sent body with the places of its objects; none where another body came of it.
     pub envelope: Option<Envelope>,
     /// The record.
     pub record: ExchangeRecord,
@@ -281,13 +281,16 @@ fn body(tenant: &Tenant, payload: &[u8], pieces: &[Piece]) -> Result<Option<Vec<
 /// The envelope with the sent body in the place of its payload, and its items where they stand there: instructions of the
 /// agent may be messages before them. An item that does not stand there as it was compiled has no place.
 fn as_sent(envelope: Envelope, sent: &[u8]) -> Envelope {
-    let body = std::str::from_utf8(sent).ok();
-    let body = body.and_then(|body| RawValue::from_string(body.to_owned()).ok());
+    let body = std::str::from_utf8(sent)
+        .ok()
+        .and_then(|body| RawValue::from_string(body.to_owned()).ok());
     let Some(body) = body else {
         return envelope;
     };
-    let payload = envelope.payload.as_ref();
-    let payload = payload.map_or_else(Vec::new, |payload| payload.bytes().to_vec());
+    let payload = envelope
+        .payload
+        .as_ref()
+        .map_or_else(Vec::new, |payload| payload.bytes().to_vec());
     let texts = |bytes: &'_ [u8]| -> Vec<String> {
         let places = messages(bytes).into_iter();
         let texts = places.map(|place| String::from_utf8_lossy(&bytes[place]).into_owned());
@@ -331,7 +334,7 @@ fn as_sent(envelope: Envelope, sent: &[u8]) -> Envelope {
     envelope
 }
 
-/// Whether two messages are the same but for marks of a cache.
+/// Returns whether two messages are the same but for marks of a cache.
 fn is_alike(one: &str, other: &str) -> bool {
     one == other || {
         let plain = |text: &str| {

@@ -122,7 +122,7 @@ pub struct ExchangeRecord {
     /// The compile, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<Box<ExchangeCompile>>,
-    /// What its body is put together of again, where nothing was compiled and its session holds its messages. Missing in
+    /// The pieces that its body is put together of again, where nothing was compiled and its session holds its messages. Missing in
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<KeptBody>,
@@ -189,7 +189,7 @@ fn is_none(count: &u32) -> bool {
 pub struct KeptBody {
     /// The last entry of the session's log that it holds.
     pub after: u64,
-    /// What stands between the messages.
+    /// The bytes between the messages.
     pub between: String,
     /// The parts: those of the payload are of the list of the session's messages.
     pub pieces: Vec<Piece>,

@@ -71,8 +71,9 @@ impl RequestItems {
         } else {
             let compile = record.compile.as_deref();
             let of = |choices: &Choices| {
-                let reasons = choices.reasons.iter();
-                let reasons: Vec<String> = reasons
+                let reasons: Vec<String> = choices
+                    .reasons
+                    .iter()
                     .map(|(code, count)| format!("{code} {count}"))
                     .collect();
                 format!("{} ({})", choices.len(), reasons.join(", "))
@@ -257,7 +258,7 @@ pub(super) fn format_of(record: &ExchangeRecord, session: &Session) -> Format {
     })
 }
 
-/// What a request has besides its messages.
+/// The rest of a request, besides its messages.
 fn around(came: u64, sent: u64, tools_left_out: usize) -> RequestItem {
     let (form, why, says) = if tools_left_out > 0 {
         (

@@ -1,4 +1,4 @@
-//! The cost of requests, as their providers count them, beside what they would have cost as they came.
+//! The cost of requests as their providers count them, with an estimate of their cost as they came.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl ExchangeRecord {
         self.resolved_model.as_deref().or(self.model.as_deref())
     }
 
-    /// Whether earlier requests of its conversation went to the provider.
+    /// True if earlier requests of its conversation went to the provider.
     fn goes_on(&self) -> bool {
         self.compile.as_ref().is_some_and(|compile| compile.goes_on)
     }
@@ -86,7 +86,7 @@ fn is_nothing(cost: &Cost) -> bool {
 }
 
 impl Net {
-    /// What is known, in sentences without an end.
+    /// The sentences that say what is known, without a full stop.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let requests = |count: u64| match count {
@@ -144,7 +144,7 @@ struct Before {
     model: Option<String>,
     /// Its tokens as it came, in the provider's.
     came: u64,
-    /// Whether its provider reported anything of a cache so far.
+    /// True if its provider reported anything of a cache so far.
     caches: bool,
 }
 
@@ -157,7 +157,7 @@ pub struct Bill {
 }
 
 impl Bill {
-    /// What these requests cost, in the order in which they came.
+    /// The cost of these requests, given in the order in which they came.
     pub fn of<'r>(
         catalogue: &Catalogue,
         records: impl IntoIterator<Item = &'r ExchangeRecord>,
@@ -169,7 +169,7 @@ impl Bill {
         bill.net
     }
 
-    /// What the requests so far cost.
+    /// The cost of the requests so far.
     pub fn net(&self) -> Net {
         self.net
     }
@@ -181,8 +181,11 @@ impl Bill {
             return;
         }
         let tokens = record.tokens();
-        let before = record.session.as_ref();
-        let before = before.and_then(|session| self.before.get(session)).cloned();
+        let before = record
+            .session
+            .as_ref()
+            .and_then(|session| self.before.get(session))
+            .cloned();
         let used = record.usage.unwrap_or_default();
         let caches = used.cache_read > 0
             || used.cache_write > 0

@@ -78,8 +78,9 @@ pub(super) fn pieces(payload: &[u8], sent: &[u8]) -> (Vec<Piece>, Vec<Vec<u8>>) 
     for own in messages(sent) {
         let ours = &sent[own.clone()];
         let near = || theirs.iter().enumerate().skip(next).take(LOOK);
-        let whole = near().find(|(_, place)| payload[(*place).clone()] == *ours);
-        let whole = whole.map(|(at, place)| (at, place.clone(), ours.len(), 0));
+        let whole = near()
+            .find(|(_, place)| payload[(*place).clone()] == *ours)
+            .map(|(at, place)| (at, place.clone(), ours.len(), 0));
         let alike = |(at, place): (usize, &Range<usize>)| {
             let theirs = &payload[place.clone()];
             let most = ours.len().min(theirs.len());

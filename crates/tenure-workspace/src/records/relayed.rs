@@ -30,7 +30,7 @@ pub struct Talk {
     pub more: bool,
 }
 
-/// Whose requests are one conversation: those of a session, or else of a key and a client.
+/// The key of a conversation: its session, or else a key and a client.
 type Whose = (Option<String>, Option<String>, Option<String>);
 
 /// A conversation in a list.
@@ -145,13 +145,17 @@ impl Records<'_> {
     ///
     /// As [`Records::exchange`] and [`Session::find`].
     pub fn sessions(&self) -> Result<Vec<ListedSession>, Error> {
-        let all = Session::list(self.tenant)?.into_iter();
-        let mut all: Vec<ListedSession> = all
+        let mut all: Vec<ListedSession> = Session::list(self.tenant)?
+            .into_iter()
             .map(|SessionSummary { id, entries }| {
-                let newest = self.tenant.records_of_session(&id, None, 1)?;
-                let newest = newest.and_then(|found| found.into_iter().next());
-                let record = newest.map(|(id, _)| self.exchange(&id)).transpose()?;
-                let record = record.flatten();
+                let newest = self
+                    .tenant
+                    .records_of_session(&id, None, 1)?
+                    .and_then(|found| found.into_iter().next());
+                let record = newest
+                    .map(|(id, _)| self.exchange(&id))
+                    .transpose()?
+                    .flatten();
                 let opened = Session::opening(self.tenant, &id)?;
                 let origin = opened.and_then(|opened| opened.origin);
                 let (source, brought) = origin

@@ -1,6 +1,6 @@
 //! The tokens of a request, in its provider's unit as far as that is known: as it came, and as it was sent.
 //!
-//! What is counted here may be a bound, which a provider's own count is far below. So every face asks this file alone,
+//! A count made here may be a bound, which a provider's own count is far below. So every face asks this file alone,
 //! and a number never stands without how sure it is.
 
 use std::fmt;
@@ -111,11 +111,14 @@ impl ExchangeRecord {
     /// Where the provider counted what was sent, what came is our count of it, scaled as the provider's count of what
     /// was sent is to ours.
     pub fn tokens(&self) -> Tokens {
-        let reported = self.usage.map(|usage| usage.input);
-        let reported = reported.filter(|input| *input > 0).map(|tokens| Count {
-            tokens,
-            by: CountedBy::Provider,
-        });
+        let reported = self
+            .usage
+            .map(|usage| usage.input)
+            .filter(|input| *input > 0)
+            .map(|tokens| Count {
+                tokens,
+                by: CountedBy::Provider,
+            });
         let sent = reported.or_else(|| Some(self.in_its_unit(self.sent_tokens?)));
         let is_as_long = self.sent_tokens.is_some() && self.sent_tokens == self.request_tokens;
         let came = if is_as_long || self.is_as_it_came() {

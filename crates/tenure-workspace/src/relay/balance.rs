@@ -56,7 +56,7 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// What is saved and what is added, where the provider counts at most `percent` tokens for a hundred of the
+    /// The tokens saved and added, where the provider counts at most `percent` tokens for a hundred of the
     /// vocabulary's.
     pub(super) fn scaled(self, margin_percent: u32, percent: Option<u32>) -> (u64, u64) {
         let of = |tokens| calibrated(tokens, margin_percent, percent);

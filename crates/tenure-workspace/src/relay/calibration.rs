@@ -122,7 +122,7 @@ fn enough() -> u32 {
 }
 
 impl Reports {
-    /// What either knows.
+    /// The reports that either knows.
     fn with(self, other: Reports) -> Reports {
         Reports {
             percent: self.percent.max(other.percent),
@@ -183,7 +183,7 @@ impl Relay {
         Ok(bound.map(|percent| percent.clamp(EXACT, most(margin))))
     }
 
-    /// What is known of a model's reports, read again where another node may know more by now.
+    /// The known reports of a model, read again where another node may know more by now.
     fn known_reports(
         &self,
         tenant: &Tenant,

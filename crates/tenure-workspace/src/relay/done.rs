@@ -91,7 +91,7 @@ impl Done {
 pub struct Untouched {
     /// The last entry of the session's log that is of it.
     pub(crate) after: u64,
-    /// What stands between its messages.
+    /// The bytes between its messages.
     pub(crate) between: String,
     /// Its messages, as the session has them.
     messages: Vec<String>,
@@ -123,7 +123,7 @@ pub(crate) fn list(messages: &[String], between: &str) -> Vec<u8> {
     format!("{{\"messages\":[{}]}}", messages.join(between)).into_bytes()
 }
 
-/// What stands between the first two messages of a body: a comma, mostly, and white space.
+/// The bytes between the first two messages of a body: a comma, mostly, and white space.
 fn between(body: &str) -> String {
     let messages: Vec<&RawValue> = match messages(body) {
         Ok(list) => serde_json::from_str(list.get()).unwrap_or_default(),

@@ -63,7 +63,7 @@ struct Window {
     at: Instant,
 }
 
-/// What a provider's error says of a request that is too long.
+/// The lesson of a provider's error about a request that is too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lesson {
     /// The longest request that it takes, in its tokens.

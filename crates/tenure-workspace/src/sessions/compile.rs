@@ -35,7 +35,7 @@ const RECALLED: u64 = 4;
 /// The sixths of the share that a cut leaves, where the prices of the model make a deeper one cheaper.
 const DEEPER: u64 = 5;
 
-/// How often the limits of summaries are halved at most, for passages to have their part.
+/// The most times that the limits of summaries are halved, for passages to have their part.
 const HALVED: u32 = 4;
 
 /// The share of the window, in hundredths, within which what the user said in messages that left stands whole.

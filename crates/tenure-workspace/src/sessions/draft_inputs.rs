@@ -32,7 +32,7 @@ pub(super) struct DraftInputs<'d> {
     pub(super) gated: bool,
     /// The most tokens of what the user said in messages that left, where an epoch begins with this draft.
     pub(super) words: u64,
-    /// How often the limits of summaries are halved, which leave no room otherwise.
+    /// The number of times that the limits of summaries are halved, which leave no room otherwise.
     pub(super) halved: u32,
     /// The passages that stand with the summaries, where an epoch begins with this draft.
     pub(super) recalled: &'d [Recalled],

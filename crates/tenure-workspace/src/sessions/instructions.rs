@@ -115,19 +115,18 @@ impl Instruction {
     }
 }
 
+/// The text between two marks, where it is all between them.
+fn inside<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    text.strip_prefix(open)?.strip_suffix(close)
+}
+
 /// Returns whether a text is nothing but a client's count of the tokens that are left (Claude Code sends one with each
 /// step).
 fn is_token_counter(text: &str) -> bool {
     let (open, close) = TOKEN_COUNTER;
     let bare = text.trim();
-    let within = bare
-        .strip_prefix("<system-reminder>")
-        .and_then(|rest| rest.strip_suffix("</system-reminder>"));
-    let count = within.unwrap_or(bare).trim();
-    let count = count
-        .strip_prefix(open)
-        .and_then(|rest| rest.strip_suffix(close));
-    count.is_some_and(|count| !count.contains('<'))
+    let reminder = inside(bare, "<system-reminder>", "</system-reminder>");
+    inside(reminder.unwrap_or(bare).trim(), open, close).is_some_and(|count| !count.contains('<'))
 }
 
 /// Of these instructions, in order, those whose place no newer one takes.

@@ -1,4 +1,4 @@
-//! What became of each message of a session: in which form it stands in a request, why, and where its original is.
+//! The form of each message of a session in a request, its reason, and the pointer to its original.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub struct RequestItem {
     /// Its place in the body that came: `system`, `messages[3]`; of several items that are one turn, the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_at: Option<String>,
-    /// Who speaks: a role, or `tool`.
+    /// Its speaker: a role, or `tool`.
     pub speaker: &'static str,
     /// Its tokens as it came, counted as those of the request are.
     pub came: u64,
@@ -83,7 +83,7 @@ pub struct RequestItem {
     pub why: String,
     /// The reason in words.
     pub says: String,
-    /// What its original is read by: `tenure session rehydrate SESSION POINTER`.
+    /// The pointer to its original: `tenure session rehydrate SESSION POINTER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// The beginning of its text.
@@ -94,7 +94,7 @@ pub struct RequestItem {
     pub text: String,
 }
 
-/// How a message stands: the form, the code of the reason and its words, and the tokens.
+/// The standing of a message: its form, the code of the reason and its words, and its tokens.
 struct Standing {
     form: ItemForm,
     why: &'static str,
@@ -102,7 +102,7 @@ struct Standing {
     sent: u64,
 }
 
-/// How messages came, and what is known of how they were sent.
+/// The way in which messages came, and what is known of how they were sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'s> {
     pub(crate) world: &'s World,
@@ -149,9 +149,10 @@ impl Seen<'_> {
     }
 
     fn object(&self, object: &ObjectDocument) -> u64 {
-        let calls = object.tool_calls.iter();
-        let calls =
-            calls.map(|call| self.price(&call.name) + self.price(&call.arguments.to_string()));
+        let calls = object
+            .tool_calls
+            .iter()
+            .map(|call| self.price(&call.name) + self.price(&call.arguments.to_string()));
         self.price(&object.content) + calls.sum::<u64>()
     }
 }
@@ -184,7 +185,7 @@ pub(crate) fn begins(text: &str) -> String {
     text[..text.floor_char_boundary(BEGINS)].to_owned()
 }
 
-/// What a message says and calls.
+/// The texts and calls of a message.
 fn said(objects: &[ObjectDocument]) -> String {
     let each = objects.iter().flat_map(|object| {
         let calls = object.tool_calls.iter().map(super::turn::called);
@@ -212,7 +213,7 @@ fn replaced_by(text: &str) -> Option<(&str, bool)> {
 }
 
 impl Session {
-    /// What became of each message, in the order in which they came; each summary before the first message that it stands for.
+    /// Each message with its form, in the order in which they came; each summary before the first message that it stands for.
     pub(crate) fn items(&self, seen: &Seen<'_>) -> Result<Vec<RequestItem>, Error> {
         let mut items = Vec::new();
         let key = match seen.format {
@@ -343,7 +344,7 @@ impl Session {
         }
     }
 
-    /// How a message stands in what was sent.
+    /// The standing of a message in what was sent.
     fn standing(
         &self,
         turn: &Turn,
@@ -361,9 +362,11 @@ impl Session {
             return Standing::out(why, says);
         }
         if self.unanswering.contains(&number) {
-            let results = turn.entry.objects.iter();
-            let results =
-                results.filter(|object| object.object_type == Some(ObjectType::ToolResult));
+            let results = turn
+                .entry
+                .objects
+                .iter()
+                .filter(|object| object.object_type == Some(ObjectType::ToolResult));
             let gone: u64 = results.map(|object| seen.price(&object.content)).sum();
             return Standing {
                 form: ItemForm::Condensed,
@@ -390,7 +393,7 @@ impl Session {
         self.beyond_window(number, left)
     }
 
-    /// How a message of the window stands.
+    /// The standing of a message of the window.
     fn in_window(&self, turn: &Turn, (came, is_request): (u64, bool), seen: &Seen<'_>) -> Standing {
         let forms = self
             .shortened
@@ -426,8 +429,8 @@ impl Session {
         if turn.number < self.reasons_after(seen) && turn.entry.without_reasoning().is_some() {
             whys.push("reasoning");
             says.push("the model takes no reasoning from before this epoch".to_owned());
-            let bare = turn.bare().entry.objects.as_slice();
-            let bare = as_it_came(bare).map_or(sent, |text| seen.tokens(text));
+            let bare =
+                as_it_came(&turn.bare().entry.objects).map_or(sent, |text| seen.tokens(text));
             sent = sent.min(bare);
         }
         let Some(first) = whys.first() else {
@@ -466,7 +469,7 @@ impl Session {
         if binds { first } else { 0 }
     }
 
-    /// How a message stands that left the window.
+    /// The standing of a message that left the window.
     fn beyond_window(
         &self,
         number: u64,

@@ -141,7 +141,7 @@ impl Session {
     }
 }
 
-/// What the system says before the history as a message of it, where it came among the messages and not in a field of its
+/// The system's words before the history, as a message of it, where it came among the messages and not in a field of its
 /// own.
 fn as_message(before: &Entry) -> Option<Entry> {
     match before.format {

@@ -19,8 +19,9 @@ impl Origin {
     /// The origin of these messages, which were read from `source`.
     pub fn of(source: &str, conversation: &Conversation) -> Origin {
         let mut fields = conversation.rest.iter();
-        let model = fields.find(|(name, _)| name == "model");
-        let model = model.and_then(|(_, json)| serde_json::from_str::<String>(json).ok());
+        let model = fields
+            .find(|(name, _)| name == "model")
+            .and_then(|(_, json)| serde_json::from_str::<String>(json).ok());
         Origin {
             source: source.to_owned(),
             model: model.as_deref().map(clip),

@@ -39,12 +39,12 @@ impl Session {
         }
         let all = self.searched()?;
         let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();
-        let pages = all.iter().zip(&dates).map(|(found, date)| Page {
+        let messages = all.iter().zip(&dates).map(|(found, date)| Page {
             speaker: &found.speaker,
             date,
             text: &found.text,
         });
-        let pages = Passages::of(pages.collect());
+        let pages = Passages::of(messages.collect());
         let asked = questions(query);
         let mut found = pages.about(&asked, FLOOR);
         let question = Question::of(query, &asked);
@@ -144,21 +144,22 @@ impl Question {
 
 /// The beginnings of the words of a text that may say something: of four bytes or more, or with a digit.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| {
+    let says = |word: &&str| {
         word.len() > 3 || word.bytes().any(|byte| byte.is_ascii_digit()) || !word.is_ascii()
-    });
-    words.map(|word| {
-        let word = word.to_lowercase();
-        // A number is one only whole.
-        if word.bytes().any(|byte| byte.is_ascii_digit()) {
-            return word;
-        }
-        word[..word.floor_char_boundary(STEM)].to_owned()
-    })
+    };
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(says)
+        .map(|word| {
+            let word = word.to_lowercase();
+            // A number is one only whole.
+            if word.bytes().any(|byte| byte.is_ascii_digit()) {
+                return word;
+            }
+            word[..word.floor_char_boundary(STEM)].to_owned()
+        })
 }
 
-/// What a question names word for word: phrases in quotes, and words with a digit or a sign in them.
+/// The words that an answer must hold as they are: phrases in quotes, and words with a digit or a sign in them.
 fn exact(question: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (open, close) in [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('`', '`')] {
