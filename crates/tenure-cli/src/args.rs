@@ -3,6 +3,7 @@
 mod allocate;
 mod belief;
 mod cache;
+mod call;
 mod condense;
 mod conflicts;
 mod context;
@@ -35,6 +36,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use allocate::*;
 pub(crate) use belief::*;
 pub(crate) use cache::*;
+pub(crate) use call::*;
 pub(crate) use condense::*;
 pub(crate) use conflicts::*;
 pub(crate) use context::*;

@@ -182,7 +182,7 @@ fn a_proposal_waits_for_a_person() {
         (&json!("plugh"), &json!("proposed"))
     );
     assert_eq!(answer_to(&found, 2)["result"]["isError"], true, "{found:?}");
-    let listed = || bench.json(&["outcome", "list", "--format", "json"])[0].clone();
+    let listed = || bench.json(&["outcome", "list", "--format", "json"])["outcomes"][0].clone();
     assert_eq!(listed()["proposed_by"], "tenure mcp");
     let compile = [
         hello(0).to_string(),

@@ -39,7 +39,7 @@ fn propose(bench: &Bench, more: &[&str]) -> Value {
 }
 
 fn listed(bench: &Bench) -> Value {
-    bench.json(&["outcome", "list", "--format", "json"])
+    bench.json(&["outcome", "list", "--format", "json"])["outcomes"].take()
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn pasted(bench: &Bench, line: &str) {
 
 fn waiting(bench: &Bench, place: &[&str]) -> Vec<Value> {
     let shown = bench.json(&[&["store", "proposals", "--format", "json"], place].concat());
-    shown.as_array().unwrap().clone()
+    shown["proposals"].as_array().unwrap().clone()
 }
 
 #[test]

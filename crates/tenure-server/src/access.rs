@@ -8,9 +8,9 @@ use tenure::{Digest, Error};
 use tenure_store::Store;
 use tenure_workspace::keys::{Grant, KeySet, Keys};
 
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::jwt::{Issuers, Jwt};
+use tenure_operations::Caller;
 
 /// The time between two looks at the keys: one that is revoked opens nothing after it.
 pub(crate) const KEYS_EVERY: Duration = Duration::from_secs(1);
@@ -90,17 +90,13 @@ impl Access {
         self.takes_tokens() || self.has_keys()
     }
 
-    /// Returns the user whom the key of an id speaks for, as far as the keys are known.
-    pub(crate) fn user_of(&self, id: &str) -> Option<String> {
-        self.known().user_of(id).map(str::to_owned)
-    }
-
     /// Returns whether this is a key that opens something now.
     pub(crate) fn knows(&self, shown: &str, now: Instant) -> bool {
         self.known().open(shown, now).is_some()
     }
 
-    fn known(&self) -> Arc<KeySet> {
+    /// Returns the keys, as they were last read.
+    pub(crate) fn known(&self) -> Arc<KeySet> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 

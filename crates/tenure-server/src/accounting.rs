@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use tenure::Error;
 
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::{Cause, DAMAGED, Refusal};
 use crate::gateway::{Handling, RECORD_HEADER};
 use crate::protocol::Protocol;
@@ -19,6 +18,7 @@ use crate::telemetry::audit::Line;
 use crate::telemetry::log::{LogLevel, bounded};
 use crate::telemetry::metrics::{Answered, Routed, Word};
 use crate::telemetry::spans::Context;
+use tenure_operations::Caller;
 
 /// The most bytes of a method and of a path that are written down: either may be as long as a head.
 const MAX_METHOD: usize = 32;

@@ -9,7 +9,8 @@ use tenure::catalogue::Rule;
 use tenure::object::RevisionId;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, World};
-use tenure_store::{Resident, Store, Tenant};
+use tenure_operations::{Caller, Context, Deciders};
+use tenure_store::{Resident, Store, Tenant, Writing};
 use tenure_workspace::packages::Packages;
 use tenure_workspace::relay::Relay;
 use tenure_workspace::{Reach, ReadRegistry, Reader, RegistryRef, Workspace};
@@ -104,6 +105,20 @@ impl App {
             damaged: Mutex::default(),
             is_store_damaged: AtomicBool::new(false),
         })
+    }
+
+    /// Returns the surroundings of an operation that a caller calls.
+    pub(crate) fn context<'a>(&'a self, caller: &'a Caller, writing: Writing) -> Context<'a> {
+        Context {
+            store: self.store.as_ref(),
+            caller,
+            workspace: &self.workspace,
+            writing,
+            deciders: Deciders::Reviewers {
+                keys: self.access.known(),
+                own: self.settings.own_proposals,
+            },
+        }
     }
 
     /// Returns the instant, on the workspace's clock.

@@ -14,12 +14,12 @@ use crate::access::KEYS_EVERY;
 use crate::accounting::Accounting;
 use crate::app::App;
 use crate::arriving::{Arriving, Traced};
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::failed;
 use crate::mcp::{self, resource};
 use crate::protocol::Protocol;
 use crate::work::{WHOSE, Whose};
+use tenure_operations::Caller;
 
 /// Carries the key of this server where `Authorization` is the provider's.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-tenure-key");

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::object::{
@@ -46,7 +47,7 @@ pub struct Proposal {
 }
 
 /// An outcome, and what was done with it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct OutcomeLine {
     /// The object.
     pub object_id: ObjectId,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::Error;
 use tenure::belief::GateRefusal;
@@ -23,7 +24,7 @@ use crate::tenant::Tenant;
 const DEFAULT: &str = "local";
 
 /// The kind of a proposal.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WaitingKind {
@@ -48,7 +49,7 @@ pub enum WaitingKind {
 }
 
 /// Something that waits for a person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Waiting {
     /// Its kind.
     pub kind: WaitingKind,

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use serde_json::{Map, Value};
+use tenure_operations::Names;
 
 use super::Cli;
 use super::examples::EXAMPLES;
@@ -46,7 +48,15 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Text",
-        &["text", "file", "mistake", "content_type", "from", "role"],
+        &[
+            "content",
+            "text",
+            "file",
+            "mistake",
+            "content_type",
+            "from",
+            "role",
+        ],
     ),
     (
         "Budget and model",
@@ -408,8 +418,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     (
         "outcome propose",
         &[
-            "text", "file", "mistake", "name", "user", "project", "record", "store", "format",
-            "help",
+            "content", "text", "file", "mistake", "name", "user", "project", "record", "store",
+            "format", "help",
         ],
     ),
     (
@@ -572,7 +582,7 @@ fn page(command: Command, path: &str) -> Command {
     });
     let command = match of(EXAMPLES, path).or_else(|| of(STORE_EXAMPLES, path)) {
         Some(examples) => command.after_help(shown(examples)),
-        None => command,
+        None => of_operation(command, path),
     };
     let command = match of(SHOWN, path) {
         Some(shown) => command.mut_args(|arg| {
@@ -582,6 +592,68 @@ fn page(command: Command, path: &str) -> Command {
         None => command,
     };
     grouped(command, path)
+}
+
+/// The page of an operation's command: its summary where it is the only one of the operation, and its examples.
+fn of_operation(command: Command, path: &str) -> Command {
+    let Some((entry, commands)) =
+        tenure_operations::table()
+            .iter()
+            .find_map(|entry| match entry.commands {
+                Names::Are(commands) if commands.contains(&path) => Some((entry, commands)),
+                _ => None,
+            })
+    else {
+        return command;
+    };
+    let is_alone = commands.len() == 1;
+    let verb = command.get_name().to_owned();
+    let examples: Vec<(String, &str)> = entry
+        .examples
+        .iter()
+        .filter_map(|example| {
+            let input: Map<String, Value> = serde_json::from_str(example.input).ok()?;
+            // Of several commands, each is for the inputs that say its verb.
+            let is_meant = is_alone || input.values().any(|value| *value == verb);
+            is_meant.then(|| (line_of(&command, path, &input), example.says))
+        })
+        .collect();
+    let examples: Vec<(&str, &str)> = examples
+        .iter()
+        .map(|(line, says)| (line.as_str(), *says))
+        .collect();
+    let command = command.after_help(shown(&examples));
+    if is_alone {
+        command.about(entry.summary()).long_about(entry.says())
+    } else {
+        command
+    }
+}
+
+/// The line of a command that an input is given to.
+fn line_of(command: &Command, path: &str, input: &Map<String, Value>) -> String {
+    let mut words = vec!["tenure".to_owned(), path.to_owned()];
+    for arg in command.get_arguments() {
+        let Some(value) = input.get(arg.get_id().as_str()) else {
+            continue;
+        };
+        words.extend(arg.get_long().map(|flag| format!("--{flag}")));
+        words.push(match value {
+            Value::String(text) => quoted(text),
+            value => value.to_string(),
+        });
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 /// The entry of a page.

@@ -3,41 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use tenure_operations::pending::ListProposals;
 
-use super::{CallerArgs, CatalogueArgs, Format, ReadingArgs};
-
-/// The store.
-#[derive(Debug, Args)]
-pub(crate) struct StoreUrl {
-    /// The store, sqlite://PATH or postgres://… [default: the project's]
-    ///
-    /// The project's store is `.tenure/store.db` of the nearest folder upwards that has one, else of the current folder.
-    #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true)]
-    pub(crate) store: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TenantArgs {
-    #[command(flatten)]
-    pub(crate) url: StoreUrl,
-    /// The tenant
-    #[arg(long, value_name = "T", default_value = "local")]
-    pub(crate) tenant: String,
-    /// The output format
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
-}
-
-/// Options of a write.
-#[derive(Debug, Args)]
-pub(crate) struct WritingArgs {
-    /// An idempotency key: a repeated write with it has no further effect
-    #[arg(long, value_name = "KEY")]
-    pub(crate) idempotency_key: Option<String>,
-    /// The author, for the log
-    #[arg(long, value_name = "NAME")]
-    pub(crate) author: Option<String>,
-}
+use super::{
+    Call, CallerArgs, CatalogueArgs, Format, ReadingArgs, StoreUrl, TenantArgs, WritingArgs,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
@@ -92,12 +62,7 @@ pub(crate) enum StoreCommand {
     /// Only files of the project are read that a walk of it comes upon. Who may see an object, and how far it is trusted,
     /// stays as it is.
     Refresh(RefreshArgs),
-    /// List what waits for a person
-    ///
-    /// Each with the command that decides it.
-    /// Proposed outcomes, what was inferred or is too old and awaits confirmation, entities that may be others, claims that cannot
-    /// both hold, and objects that were made from something that has changed. None of it is compiled.
-    Proposals(ProposalsArgs),
+    Proposals(Call<ListProposals>),
     /// Print every belief there ever was, as JSON Lines
     ///
     /// And what else a copy needs to compile the same: counters, entities, decisions, outcomes.
@@ -239,12 +204,6 @@ pub(crate) struct RefreshArgs {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
-    #[command(flatten)]
-    pub(crate) tenant: TenantArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProposalsArgs {
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

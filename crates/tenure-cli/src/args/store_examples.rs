@@ -276,13 +276,6 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "store proposals",
-        &[(
-            "tenure store proposals",
-            "what is not compiled until somebody decides",
-        )],
-    ),
-    (
         "outcome",
         &[
             (
@@ -291,39 +284,6 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
             ("tenure outcome accept bars --by ada", ""),
         ],
-    ),
-    (
-        "outcome propose",
-        &[
-            (
-                "tenure outcome propose --name valves --text 'List valves in bar.'",
-                "",
-            ),
-            (
-                "tenure outcome propose --text 'Ask first.' --mistake 'restarted unasked'",
-                "a correction",
-            ),
-        ],
-    ),
-    (
-        "outcome accept",
-        &[("tenure outcome accept bars --by ada", "")],
-    ),
-    (
-        "outcome reject",
-        &[("tenure outcome reject bars --by ada", "")],
-    ),
-    (
-        "outcome withdraw",
-        &[("tenure outcome withdraw psi --by ada", "")],
-    ),
-    ("outcome repeat", &[("tenure outcome repeat psi", "")]),
-    (
-        "outcome list",
-        &[(
-            "tenure outcome list --state proposed",
-            "what waits for a person",
-        )],
     ),
     (
         "store audit",

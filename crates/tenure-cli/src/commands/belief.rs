@@ -8,7 +8,8 @@ use tenure::{Candidates, ContextObject, Error, Policy, Principal};
 use tenure_store::{BeliefWithEvidence, Sees, Silence, Weakening};
 use tenure_workspace::{Clock, as_named, object_id};
 
-use super::store::{print_written, tenant, writing};
+use super::store::print_written;
+use super::stores::{tenant, writing};
 use super::{print, print_json, speak};
 use crate::args::{
     BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,

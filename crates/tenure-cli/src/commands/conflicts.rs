@@ -6,7 +6,8 @@ use tenure::object::{Decision, ObjectId};
 use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
 use tenure_workspace::{as_named, object_id};
 
-use super::store::{print_written, tenant, writing};
+use super::store::print_written;
+use super::stores::{tenant, writing};
 use super::{instant, print, print_json};
 use crate::args::{
     ConflictsArgs, ConflictsCommand, Format, ListConflictsArgs, ResolveConflictArgs,

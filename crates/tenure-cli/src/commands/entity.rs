@@ -8,7 +8,8 @@ use tenure::{Error, ErrorKind};
 use tenure_store::{Tenant, Written};
 use tenure_workspace::object_id;
 
-use super::store::{note_of, tenant, tenant_to_write, version_of, writing};
+use super::store::{note_of, version_of};
+use super::stores::{tenant, tenant_to_write, writing};
 use super::{flagged, instant, print, print_json};
 use crate::args::{
     AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,

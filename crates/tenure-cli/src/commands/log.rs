@@ -17,7 +17,7 @@ use tenure_workspace::records::{
 use tenure_workspace::sessions::{ItemForm, RequestItem, Session};
 
 use super::models::grouped;
-use super::store::tenant;
+use super::stores::tenant;
 use super::{print, print_json};
 use crate::args::{ConversationArgs, Format};
 use crate::failure::{Failure, cell};

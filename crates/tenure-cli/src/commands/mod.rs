@@ -21,6 +21,7 @@ pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod models;
+mod operation;
 pub(crate) mod outcome;
 mod prepare;
 pub(crate) mod query;

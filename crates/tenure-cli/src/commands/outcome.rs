@@ -1,102 +1,58 @@
 //! `tenure outcome`: verified outcomes and corrections, which a person accepts before they are compiled.
 
-use tenure::object::{OutcomeDecision, OutcomeKind, OutcomeState};
-use tenure::{Error, ObjectDocument};
-use tenure_store::{OutcomeLine, Proposal};
-use tenure_workspace::{as_named, object_id};
+use tenure::object::OutcomeDecision;
+use tenure_operations::outcome::{DecideOutcome, ListOutcomes, Outcomes, ProposeOutcome};
+use tenure_store::OutcomeLine;
 
-use super::store::{objects, print_written, tenant, tenant_to_write, writing};
-use super::{flagged, print, print_json, read_or_stdin};
-use crate::args::{
-    DecideArgs, Format, ListOutcomesArgs, OutcomeArgs, OutcomeCommand, ProposeArgs, RepeatArgs,
-};
+use super::store::text_of_written;
+use super::stores::tenant_store;
+use super::{operation, read_or_stdin, stores};
+use crate::args::{Call, OutcomeArgs, OutcomeCommand, ProposeArgs, Write};
 use crate::failure::{Failure, cell};
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &OutcomeArgs) -> Result<(), Failure> {
     match &args.command {
         OutcomeCommand::Propose(args) => propose(args),
-        OutcomeCommand::Accept(args) => decide(args, OutcomeDecision::Accept),
-        OutcomeCommand::Reject(args) => decide(args, OutcomeDecision::Reject),
-        OutcomeCommand::Withdraw(args) => decide(args, OutcomeDecision::Withdraw),
-        OutcomeCommand::Repeat(args) => repeat(args),
-        OutcomeCommand::List(args) => list(args),
+        OutcomeCommand::Accept(call) => decide(call, OutcomeDecision::Accept),
+        OutcomeCommand::Reject(call) => decide(call, OutcomeDecision::Reject),
+        OutcomeCommand::Withdraw(call) => decide(call, OutcomeDecision::Withdraw),
+        OutcomeCommand::Repeat(call) => {
+            let store = tenant_store(&call.tenant)?;
+            operation::write(call.form.clone(), call, store, text_of_written)
+        }
+        OutcomeCommand::List(call) => list(call),
     }
 }
 
 fn propose(args: &ProposeArgs) -> Result<(), Failure> {
-    let content = match (&args.text, &args.file) {
-        (Some(text), _) => text.clone(),
-        (None, Some(file)) => read_or_stdin(file)?,
-        (None, None) => return Err(Error::input("there is no text to propose").into()),
+    let call = &args.call;
+    let content = args.file.as_deref().map(read_or_stdin).transpose()?;
+    let form = ProposeOutcome {
+        content: content.or_else(|| call.form.content.clone()),
+        ..call.form.clone()
     };
-    if content.trim().is_empty() {
-        let flag = if args.text.is_some() {
-            "--text"
-        } else {
-            "--file"
-        };
-        return Err(Error::input("the content is empty")
-            .at(flag, None)
-            .expected("the outcome, as the model is to read it")
-            .into());
-    }
-    let tenant = tenant_to_write(&args.tenant)?;
-    let derived_from = objects(&tenant, &args.derived_from)?;
-    let document = ObjectDocument {
-        derived_from,
-        user_id: args.user.clone(),
-        project_id: args.project.clone(),
-        ..ObjectDocument::named(args.name.clone().unwrap_or_default(), content)
-    };
-    let kind = if args.mistake.is_some() {
-        OutcomeKind::Correction
-    } else {
-        OutcomeKind::Outcome
-    };
-    let proposal = Proposal {
-        document,
-        kind,
-        record: args.record.clone(),
-        mistake: args.mistake.clone(),
-    };
-    let written = tenant.propose_outcome(proposal, &writing(&args.writing))?;
-    print_written(&written, args.tenant.format)
+    let store = stores::to_write(&call.tenant.url)?;
+    operation::write(form, call, store, text_of_written)
 }
 
-fn decide(args: &DecideArgs, decision: OutcomeDecision) -> Result<(), Failure> {
-    let tenant = tenant(&args.object.tenant)?;
-    let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.decide_outcome(id, decision, &args.by, &writing(&args.writing));
-    let written = written.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
-    print_written(&written, args.object.tenant.format)
+fn decide(call: &Write<DecideOutcome>, decision: OutcomeDecision) -> Result<(), Failure> {
+    let form = DecideOutcome {
+        decision,
+        ..call.form.clone()
+    };
+    operation::write(form, call, tenant_store(&call.tenant)?, text_of_written)
 }
 
-fn repeat(args: &RepeatArgs) -> Result<(), Failure> {
-    let tenant = tenant(&args.object.tenant)?;
-    let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.repeat_mistake(id, args.record.as_deref(), &writing(&args.writing));
-    let written = written.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
-    print_written(&written, args.object.tenant.format)
-}
-
-fn list(args: &ListOutcomesArgs) -> Result<(), Failure> {
-    let state = args.state.as_deref().map(str::parse::<OutcomeState>);
-    let state = flagged("--state", state.transpose())?;
-    let mut found = tenant(&args.tenant)?.outcomes(None)?;
-    let all = found.len();
-    found.retain(|line| state.is_none_or(|state| line.state == state));
-    if args.tenant.format == Format::Json {
-        return print_json(&found);
-    }
-    if found.is_empty() {
-        return print(&if all > 0 {
-            format!("none of the {all} outcomes is in that state\n")
-        } else {
-            "no outcome was proposed\n".to_owned()
-        });
-    }
-    print(&found.iter().map(text_of).collect::<String>())
+fn list(call: &Call<ListOutcomes>) -> Result<(), Failure> {
+    let nothing = match call.form.state {
+        Some(state) => format!("no outcome is {state}\n"),
+        None => "no outcome was proposed\n".to_owned(),
+    };
+    operation::read(call, |found: &Outcomes| match found.outcomes.as_slice() {
+        [] => nothing,
+        outcomes => outcomes.iter().map(text_of).collect(),
+    })
 }
 
 /// An outcome, for people.

@@ -19,7 +19,7 @@ use tenure_workspace::{Clock, Workspace, read_bytes, read_bytes_from, text_of};
 
 use super::log::minute;
 use super::prepare::{one_payload, prepare_saying};
-use super::store::{tenant, tenant_to_write};
+use super::stores::{tenant, tenant_to_write};
 use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs,

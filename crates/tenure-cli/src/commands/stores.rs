@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use tenure::{Error, ErrorKind};
-use tenure_store::Store;
+use tenure_store::{Store, Tenant, Writing};
 use tenure_workspace::existing_store;
 use tenure_workspace::trust::{Kind, Thing, Trust, said_of_named};
 
 use super::note;
-use crate::args::StoreUrl;
+use crate::args::{StoreUrl, TenantArgs, WritingArgs};
 
 /// The store that is meant.
 enum Meant {
@@ -146,4 +146,27 @@ pub(crate) fn opened_to_keep(url: &StoreUrl) -> Result<Option<Store>, Error> {
         return to_write(url).map(Some);
     }
     opened(url)
+}
+
+/// The tenant that is meant, in a store that must be there.
+pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
+    tenant_store(args)?.tenant(&args.tenant)
+}
+
+/// The store that a tenant is of, which must be there.
+pub(crate) fn tenant_store(args: &TenantArgs) -> Result<Store, Error> {
+    existing(&args.url, "tenure store put")
+}
+
+/// The tenant that is meant, in a store that is made where there is none.
+pub(crate) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
+    to_write(&args.url)?.tenant(&args.tenant)
+}
+
+/// The options of a write.
+pub(crate) fn writing(args: &WritingArgs) -> Writing {
+    Writing {
+        idempotency_key: args.idempotency_key.clone(),
+        author: args.author.clone(),
+    }
 }

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::Error;
 use tenure::object::clip;
-use tenure_store::{BeliefWithEvidence, Sees};
+use tenure_store::BeliefWithEvidence;
 
 use super::call::{Asked, Json, Said, tenant, writing};
-use super::fields::InField;
-use super::objects::Reader;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::Reader;
+use tenure_operations::fields::InField;
 
 /// The belief that is asked for.
 #[derive(Deserialize)]
@@ -50,13 +50,12 @@ pub(super) async fn show(
     Asked(asked): Asked<Which>,
 ) -> Result<Said<Shown>, Refusal> {
     let found = crate::blocking(move || {
-        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let reader = Reader::of(&caller.grant, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let id = reader.existing(&tenant, &asked.object)?;
         let missing = || Error::not_found(format!("there is no object `{}`", clip(&asked.object)));
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let belief = tenant.belief(id.ok_or_else(missing)?, app.now(), sees)?;
+        let belief = tenant.belief(id.ok_or_else(missing)?, app.now(), sees.as_deref())?;
         Ok(shown(&belief)?)
     });
     Ok(Said(found.await?))
@@ -92,7 +91,7 @@ pub(super) async fn revise(
     let writing = writing(&headers, &caller)?;
     let done = crate::blocking(move || {
         let principal = revising.principal.as_ref().map(Value::to_string);
-        let reader = Reader::of(&caller, principal.as_deref())?;
+        let reader = Reader::of(&caller.grant, principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let id = reader
             .existing(&tenant, &revising.object)
@@ -100,8 +99,7 @@ pub(super) async fn revise(
         let missing = || Error::input(format!("there is no object `{}`", clip(&revising.object)));
         let id = id.ok_or_else(|| missing().at("object", None))?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let (belief, written) = tenant.revise_belief(id, app.now(), sees, &writing)?;
+        let (belief, written) = tenant.revise_belief(id, app.now(), sees.as_deref(), &writing)?;
         let Shown { belief } = shown(&belief)?;
         let written = json(&written)?;
         Ok(Revised { belief, written })

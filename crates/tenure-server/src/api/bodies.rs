@@ -18,10 +18,10 @@ use tenure_workspace::{HeldAnswer, RequestBody, check_answer, check_body};
 
 use super::call::{Json, Said};
 use super::compile::sources;
-use super::fields::InField;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// A body to check, or an answer.
 #[derive(Deserialize, JsonSchema)]

@@ -14,12 +14,12 @@ use tenure::time::Instant;
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, Writing};
 
-use super::fields::{self, BODY, InField, read_body};
 use crate::app::App;
 use crate::arriving::Arriving;
 use crate::body::whole_body;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::{self, BODY, InField, read_body};
 
 /// A body of JSON.
 pub(super) struct Json<T>(pub(super) T);
@@ -31,25 +31,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Json<T>, Refusal> {
-        let content_type = request.headers().get(header::CONTENT_TYPE);
-        let content_type = content_type
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
-        let media_type = content_type.split(';').next().unwrap_or_default().trim();
-        if !media_type.eq_ignore_ascii_case("application/json") {
-            return Err(Refusal::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the request is not said to be JSON",
-            )
-            .expected("`Content-Type: application/json`"));
-        }
-        let limits = &app.settings.limits;
-        let arriving = request.extensions().get::<Arriving>().cloned();
-        let arriving = arriving.unwrap_or_default();
-        arriving.note(true);
-        let (parts, body) = request.into_parts();
-        let body: Bytes = whole_body(&parts.headers, body, limits.body, limits.silence).await?;
-        arriving.note(false);
+        let body = json_body(request, app).await?;
         let small = body.len() <= SMALL;
         let read = move || {
             // An array would be taken for the fields in their order.
@@ -65,6 +47,31 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
             crate::blocking(read).await?
         }))
     }
+}
+
+/// Reads a body that is said to be JSON.
+pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refusal> {
+    let media_type = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .unwrap_or_default();
+    if !media_type.trim().eq_ignore_ascii_case("application/json") {
+        return Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the request is not said to be JSON",
+        )
+        .expected("`Content-Type: application/json`"));
+    }
+    let limits = &app.settings.limits;
+    let arriving = request.extensions().get::<Arriving>().cloned();
+    let arriving = arriving.unwrap_or_default();
+    arriving.note(true);
+    let (parts, body) = request.into_parts();
+    let body = whole_body(&parts.headers, body, limits.body, limits.silence).await?;
+    arriving.note(false);
+    Ok(body)
 }
 
 /// What a path names.

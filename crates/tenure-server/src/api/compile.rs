@@ -17,14 +17,14 @@ use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Requ
 use tenure_workspace::{Ask, Choice, Done, Job, Reach, StoreAsk};
 
 use super::call::{Json, Said, own, tenant};
-use super::fields::{InField, read_field};
 use super::packages::{Carried, candidates};
 use crate::app::App;
 use crate::arriving::Traced;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::telemetry::metrics::{What, Word};
 use crate::telemetry::quality::observe;
+use tenure_operations::Caller;
+use tenure_operations::fields::{InField, read_field};
 
 /// What is compiled.
 #[derive(Deserialize, JsonSchema)]

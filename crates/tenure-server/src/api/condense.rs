@@ -12,10 +12,10 @@ use tenure::{Digest, Error, ErrorKind, PointerId};
 use tenure_workspace::{CondensationReport, Condensing, DEFAULT_MODEL, Originals};
 
 use super::call::{Json, Named, Said, tenant};
-use super::fields::InField;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// A text to condense.
 #[derive(Deserialize, JsonSchema)]

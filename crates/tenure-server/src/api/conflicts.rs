@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::Error;
 use tenure::object::{Decision, ObjectId, clip};
-use tenure_store::{Conflict, ConflictQuery, PairMark, Sees, Written};
+use tenure_store::{Conflict, ConflictQuery, PairMark, Written};
 use tenure_workspace::as_named;
 
 use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
-use super::fields::InField;
-use super::objects::Reader;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::Reader;
+use tenure_operations::fields::InField;
 
 /// The conflicts that are asked for.
 #[derive(Deserialize)]
@@ -101,10 +101,9 @@ pub(super) async fn list(
     let after = asked.after.as_deref().map(str::parse::<PairMark>);
     let after = after.transpose().in_field("after")?;
     let found = crate::blocking(move || {
-        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let reader = Reader::of(&caller.grant, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let (Some(first), Some(second)) = (&asked.first, &asked.second) else {
             if asked.first.is_some() || asked.second.is_some() {
                 return Err(Error::input("a pair has two objects")
@@ -114,7 +113,7 @@ pub(super) async fn list(
             }
             let query = ConflictQuery {
                 known,
-                sees,
+                sees: sees.as_deref(),
                 entity: asked.entity.as_deref(),
                 slot: asked.slot.as_deref(),
                 waiting: asked.unresolved == Some(true),
@@ -131,7 +130,7 @@ pub(super) async fn list(
         ) {
             (Some(first), Some(second)) => {
                 refuse_itself(first, second)?;
-                tenant.conflict_history(first, second, sees)?
+                tenant.conflict_history(first, second, sees.as_deref())?
             }
             _ => Vec::new(),
         };
@@ -183,9 +182,8 @@ pub(super) async fn resolve(
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         // Only what one may see is decided on.
-        let reader = Reader::of(&caller, None)?;
+        let reader = Reader::of(&caller.grant, None)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let named = |named: &str, field: &str| {
             let found = reader.existing(&tenant, named).in_field(field)?;
             let missing = || Error::input(format!("there is no object `{}`", clip(named)));
@@ -195,7 +193,14 @@ pub(super) async fn resolve(
         let second = named(&deciding.second, "second")?;
         refuse_itself(first, second)?;
         let note = deciding.note.as_deref();
-        let done = tenant.resolve_conflict(first, second, deciding.stands, note, sees, &writing);
+        let done = tenant.resolve_conflict(
+            first,
+            second,
+            deciding.stands,
+            note,
+            sees.as_deref(),
+            &writing,
+        );
         let named = [(first, &*deciding.first), (second, &*deciding.second)];
         Ok(done.map_err(|error| as_named(error, &named))?)
     });

@@ -9,14 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::belief::entity::{EntityEntry, EntityOp, EntityType, PartWeights, Profile, SeenEntity};
 use tenure::object::ObjectId;
-use tenure_store::{Sees, Written};
+use tenure_store::Written;
 
 use super::call::{Asked, Json, Said, tenant, writing};
-use super::fields::InField;
-use super::objects::{Reader, existing, unknown};
+use super::objects::unknown;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
+use tenure_operations::{Reader, existing};
 
 /// On whose behalf entities are read.
 #[derive(Deserialize)]
@@ -42,11 +43,10 @@ pub(super) async fn list(
     let kind = asked.kind.as_deref().map(str::parse::<EntityType>);
     let kind = kind.transpose().in_field("kind")?;
     let found = crate::blocking(move || {
-        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let reader = Reader::of(&caller.grant, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let mut entities = tenant.entities(sees)?;
+        let mut entities = tenant.entities(sees.as_deref())?;
         entities.retain(|one| kind.is_none() || one.profile.kind == kind);
         entities.retain(|one| asked.pending.is_none_or(|pending| one.pending == pending));
         Ok(Listed { entities })
@@ -144,15 +144,14 @@ pub(super) async fn resolve(
         if let Some(weights) = &asking.weights {
             weights.check().in_field("weights")?;
         }
-        let reader = Reader::of(&caller, None)?;
+        let reader = Reader::of(&caller.grant, None)?;
         let tenant = tenant(&app, &caller)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
         let weights = match asking.weights {
             Some(weights) => weights,
             None => tenant.entity_weights()?,
         };
-        let resolved = tenant.resolve_entity(&asking.mention, &weights, sees);
+        let resolved = tenant.resolve_entity(&asking.mention, &weights, sees.as_deref());
         let resolved = resolved.in_field("mention.name")?;
         let resolved = serde_json::to_value(resolved).map_err(|error| {
             tenure::Error::assertion(format!("a resolution is written as JSON: {error}"))

@@ -14,11 +14,12 @@ use tenure_workspace::keys::Keys;
 use tenure_workspace::{Erase, Erased};
 
 use super::call::{Json, Named, Said, tenant, writing};
-use super::fields::InField;
-use super::objects::{existing, unknown};
+use super::objects::unknown;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::existing;
+use tenure_operations::fields::InField;
 
 /// What is to be erased: one of `objects`, `subject` and `session`.
 #[derive(Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use tenure::num::Score;
 
 use super::call::{Json, Named, Said, tenant};
-use super::fields::InField;
 use super::records::unknown;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::telemetry::metrics::{Metered, Word};
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// What mattered.
 #[derive(Deserialize, JsonSchema)]

@@ -13,8 +13,8 @@ use tenure_workspace::memory_files::{MemoryCommand, MemoryFiles};
 
 use super::call::{Json, Said, tenant};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
 
 /// What a command did.
 #[derive(Serialize, JsonSchema)]

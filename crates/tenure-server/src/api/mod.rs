@@ -9,12 +9,11 @@ pub(crate) mod condense;
 pub(crate) mod conflicts;
 mod entities;
 mod erase;
-pub(crate) mod fields;
 mod labels;
 mod memory;
 pub(crate) mod objects;
 mod openapi;
-pub(crate) mod outcomes;
+mod operations;
 mod packages;
 mod parameters;
 mod query;
@@ -25,6 +24,7 @@ mod shares;
 mod table;
 mod words;
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use axum::extract::{MatchedPath, Request};
@@ -34,17 +34,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use axum::{Extension, Router};
 use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use parameters::Parameter;
 use table::table;
+use tenure_operations::{Caller, Effect};
 
 #[cfg(feature = "mcp")]
 pub(crate) use call::Asked;
 pub(crate) use call::tenant;
-pub(crate) use fields::InField;
 pub(crate) use openapi::document;
 
 /// Makes the schema of a body.
@@ -56,11 +56,14 @@ struct Operation {
     path: &'static str,
     /// Its name, for clients that are generated.
     id: &'static str,
-    summary: &'static str,
+    summary: Cow<'static, str>,
     /// Whether it goes past the access lists of objects, which only an operator's key may.
     operator: bool,
-    /// What its path and query take: name, where, and what it says.
+    effect: Effect,
+    /// What its path, query and headers take.
     parameters: &'static [Parameter],
+    /// The fields of its form that its query takes, as OpenAPI describes parameters.
+    fields: Vec<Value>,
     body: Option<Shape>,
     answer: Shape,
 }
@@ -87,13 +90,7 @@ const READS: [&str; 18] = [
     "mergePackages",
 ];
 
-impl Operation {
-    fn writes(&self) -> bool {
-        self.method != "get" && !READS.contains(&self.id)
-    }
-}
-
-type Entry = (Operation, MethodRouter<Arc<App>>);
+type Routed = (Operation, MethodRouter<Arc<App>>);
 
 /// The paths of the API, for the metrics.
 pub(crate) fn paths() -> &'static [&'static str] {
@@ -109,9 +106,10 @@ pub(crate) fn paths() -> &'static [&'static str] {
 /// Whether a request of the API only reads, so that it may end with its client.
 pub(crate) fn only_reads(method: &Method, matched: Option<&MatchedPath>) -> bool {
     static POSTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-        let table = table().into_iter().map(|(operation, _)| operation);
-        table
-            .filter(|operation| READS.contains(&operation.id))
+        table()
+            .into_iter()
+            .map(|(operation, _)| operation)
+            .filter(|operation| operation.method == "post" && operation.effect == Effect::Reads)
             .map(|operation| operation.path)
             .collect()
     });
@@ -123,8 +121,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     table()
         .into_iter()
         .fold(Router::new(), |router, (operation, handler)| {
-            let taken = operation.parameters;
-            let handler = if operation.writes() {
+            let handler = if operation.effect == Effect::Writes {
+                let taken = operation.parameters;
                 handler.layer(from_fn(move |request, next| {
                     only_what_is_taken(taken, request, next)
                 }))

@@ -233,33 +233,34 @@ fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
     if operation.operator {
         described["description"] = json!("Needs an operator's key, where there are keys.");
     }
-    if !operation.parameters.is_empty() {
-        let parameters = operation.parameters.iter().map(|parameter| {
-            let Parameter {
-                name,
-                place,
-                says,
-                takes,
-            } = parameter;
-            let schema = match takes {
-                Takes::Text => json!({ "type": "string" }),
-                Takes::Count => {
-                    json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 })
-                }
-                Takes::Instant => json!({ "type": "string", "format": "date-time" }),
-                Takes::Id => json!({ "type": "string", "format": "uuid" }),
-                Takes::OneOf(words) => json!({ "enum": words }),
-                Takes::Form(form) => json!({ "type": "string", "pattern": form }),
-            };
-            json!({
-                "name": name,
-                "in": place,
-                "required": *place == "path",
-                "description": says,
-                "schema": schema,
-            })
-        });
-        described["parameters"] = parameters.collect();
+    let parameters = operation.parameters.iter().map(|parameter| {
+        let Parameter {
+            name,
+            place,
+            says,
+            takes,
+        } = parameter;
+        let schema = match takes {
+            Takes::Text => json!({ "type": "string" }),
+            Takes::Count => {
+                json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 })
+            }
+            Takes::Instant => json!({ "type": "string", "format": "date-time" }),
+            Takes::Id => json!({ "type": "string", "format": "uuid" }),
+            Takes::OneOf(words) => json!({ "enum": words }),
+            Takes::Form(form) => json!({ "type": "string", "pattern": form }),
+        };
+        json!({
+            "name": name,
+            "in": place,
+            "required": *place == "path",
+            "description": says,
+            "schema": schema,
+        })
+    });
+    let parameters: Vec<Value> = parameters.chain(operation.fields.iter().cloned()).collect();
+    if !parameters.is_empty() {
+        described["parameters"] = parameters.into();
     }
     if let Some(body) = operation.body {
         described["requestBody"] = json!({

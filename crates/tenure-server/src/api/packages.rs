@@ -17,10 +17,10 @@ use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Principal};
 use tenure_workspace::packages::{Bearing, Explained, Filtered, Sent, explain_sent};
 
 use super::call::{Json, Said};
-use super::fields::{InField, read_field};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::{InField, read_field};
 
 /// The most packages of a call.
 const MOST: usize = 32;

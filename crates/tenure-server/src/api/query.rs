@@ -13,10 +13,10 @@ use tenure_workspace::archive::{Ask, Found};
 
 use super::call::{Json, Said};
 use super::compile::{Call, prepare};
-use super::fields::InField;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// What is looked for.
 #[derive(Deserialize, JsonSchema)]

@@ -16,8 +16,8 @@ use tenure_workspace::records::{EXCHANGE_PREFIX, Listed, Records};
 
 use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
 
 /// A page of records.
 #[derive(Serialize, JsonSchema)]

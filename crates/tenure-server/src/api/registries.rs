@@ -26,10 +26,10 @@ use tenure_workspace::sources::markdown::Split;
 use super::call::{
     Json, Named, Said, conditional, expectation, names, own, tag, tenant, unless_known, writing,
 };
-use super::fields::{InField, read_field};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::{InField, read_field};
 
 /// A registry that there is.
 #[derive(Serialize, JsonSchema)]

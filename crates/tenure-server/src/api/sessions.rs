@@ -33,13 +33,13 @@ use super::call::{
     unless_known, writing,
 };
 use super::compile::{Call, policy, prepare};
-use super::fields::InField;
 use super::packages::Carried;
 use crate::app::App;
 use crate::arriving::Traced;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::telemetry::quality::observe;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// The most sessions that are looked through for a page.
 const LOOKED_THROUGH: usize = 2_000;

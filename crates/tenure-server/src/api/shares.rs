@@ -16,10 +16,10 @@ use tenure_workspace::{GateReport, Reach};
 
 use super::call::{Json, Said, tenant};
 use super::compile::{Call, policy, prepare};
-use super::fields::InField;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// The most other budgets of a call: each of them is a compile.
 const MOST_BUDGETS: usize = 16;

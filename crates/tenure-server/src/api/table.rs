@@ -12,21 +12,51 @@ use super::parameters::{
 use super::*;
 
 /// Everything that there is.
-pub(super) fn table() -> Vec<Entry> {
-    let operation = |method, path, id, summary| Operation {
+pub(super) fn table() -> Vec<Routed> {
+    let mut table = by_hand();
+    table.extend(tenure_operations::table().iter().map(operations::routed));
+    table
+}
+
+fn operation(
+    method: &'static str,
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+) -> Operation {
+    let is_read = method == "get" || READS.contains(&id);
+    Operation {
         method,
         path,
         id,
-        summary,
+        summary: summary.into(),
         operator: false,
+        effect: if is_read {
+            Effect::Reads
+        } else {
+            Effect::Writes
+        },
         parameters: &[],
+        fields: Vec::new(),
         body: None,
         answer: openapi::anything,
-    };
-    let operators = |method, path, id, summary| Operation {
+    }
+}
+
+fn operators(
+    method: &'static str,
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+) -> Operation {
+    Operation {
         operator: true,
         ..operation(method, path, id, summary)
-    };
+    }
+}
+
+/// The operations that are no entry of the table of operations.
+fn by_hand() -> Vec<Routed> {
     vec![
         (
             Operation {
@@ -408,88 +438,6 @@ pub(super) fn table() -> Vec<Entry> {
                 )
             },
             post(objects::judge),
-        ),
-        (
-            Operation {
-                parameters: &[PRINCIPAL],
-                answer: openapi::shape::<outcomes::Outcomes>,
-                ..operation(
-                    "get",
-                    "/api/v1/outcomes",
-                    "listOutcomes",
-                    "List the outcomes and corrections that the reader may see, with what was decided on each",
-                )
-            },
-            get(outcomes::list),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<outcomes::Proposing>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operators(
-                    "post",
-                    "/api/v1/outcomes",
-                    "proposeOutcome",
-                    "Propose an outcome or a correction: it is not compiled until a person accepts it",
-                )
-            },
-            post(outcomes::propose),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<outcomes::Deciding>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operation(
-                    "post",
-                    "/api/v1/outcomes/decision",
-                    "decideOutcome",
-                    "Accept, reject or withdraw an outcome, by a key of a user with the role `reviewer`",
-                )
-            },
-            post(outcomes::decide),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<outcomes::Repeating>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operators(
-                    "post",
-                    "/api/v1/outcomes/repeat",
-                    "repeatMistake",
-                    "Count that a corrected mistake was made again",
-                )
-            },
-            post(outcomes::repeat),
-        ),
-        (
-            Operation {
-                parameters: &[PRINCIPAL],
-                answer: openapi::shape::<outcomes::Proposals>,
-                ..operation(
-                    "get",
-                    "/api/v1/proposals",
-                    "listProposals",
-                    "List what waits for a person, each with the command that decides it: none of it is compiled",
-                )
-            },
-            get(outcomes::proposals),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<outcomes::Confirming>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operation(
-                    "post",
-                    "/api/v1/proposals/decision",
-                    "decideProposal",
-                    "Confirm or retract what was inferred or is too old, by a key of a user with the role `reviewer`",
-                )
-            },
-            post(outcomes::confirm),
         ),
         (
             Operation {

@@ -11,9 +11,9 @@ use tenure::{CountKind, Error, ErrorKind, Trace};
 use tenure_workspace::KnownModel;
 
 use super::call::{Json, Named, Said};
-use super::fields::InField;
 use crate::app::App;
 use crate::error::Refusal;
+use tenure_operations::fields::InField;
 
 /// Two traces.
 #[derive(Deserialize, JsonSchema)]

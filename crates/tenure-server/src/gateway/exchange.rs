@@ -38,10 +38,10 @@ use super::{
     OUTPUT_HEADER, RECORD_HEADER, RETRIED_HEADER, SAVED_HEADER, SESSION_HEADER,
 };
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::options::Mode;
 use crate::protocol::Protocol;
+use tenure_operations::Caller;
 
 /// Takes a request to its upstream, and brings its answer back as it comes.
 ///

@@ -19,9 +19,9 @@ use super::side_contexts::POLICY;
 use super::unmanaged::conversation;
 use super::{Gateway, headers};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::options::Mode;
 use crate::work::Unwanted;
+use tenure_operations::Caller;
 
 /// A header that a provider's window may depend on, besides the model.
 const VARIANT: HeaderName = HeaderName::from_static("anthropic-beta");

@@ -3,9 +3,9 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use tenure::Digest;
 
-use crate::caller::Caller;
 use crate::http::Owner;
 use crate::protocol::Protocol;
+use tenure_operations::Caller;
 
 /// Headers of one connection.
 const HOP_BY_HOP: [HeaderName; 9] = [

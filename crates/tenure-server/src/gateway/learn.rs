@@ -7,8 +7,8 @@ use tenure_workspace::relay::{Lesson, Position, said_window, stated};
 use super::fitted::Learner;
 use super::unpack::Packed;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::protocol::Protocol;
+use tenure_operations::Caller;
 
 /// The most that is read of an error, in bytes.
 const MAX_ERROR: u64 = 1 << 20;

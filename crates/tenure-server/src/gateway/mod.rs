@@ -52,10 +52,10 @@ use self::side_contexts::SideContexts;
 use self::unmanaged::Warned;
 use self::upstreams::Upstreams;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::http::Upstream;
 use crate::protocol::Protocol;
 use crate::telemetry::metrics::{What, Word};
+use tenure_operations::Caller;
 
 pub(crate) use self::handling::Handling;
 

@@ -12,10 +12,10 @@ use tenure::wire::Format;
 
 use super::{Gateway, SESSION_HEADER, headers};
 use crate::body::whole_body;
-use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::http::{Link, Owner};
 use crate::protocol::Protocol;
+use tenure_operations::Caller;
 
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;

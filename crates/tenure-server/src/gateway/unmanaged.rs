@@ -9,9 +9,9 @@ use tenure_workspace::relay::Unmanaged;
 
 use super::fitted::Fitted;
 use crate::cache::Cache;
-use crate::caller::Caller;
 use crate::telemetry::Telemetry;
 use crate::telemetry::log::{LogLevel, bounded};
+use tenure_operations::Caller;
 
 /// The most conversations that are remembered as warned of.
 const MAX_WARNED: usize = 16_384;

@@ -14,10 +14,10 @@ use tenure_inspector::Frame;
 
 use super::html;
 use crate::api::conflicts::check_decides;
-use crate::api::outcomes::reviewer;
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::reviewer;
 
 /// The cookie that shows the key.
 const COOKIE: &str = "tenure_key";
@@ -71,7 +71,7 @@ impl FromRequestParts<Arc<App>> for Visit {
                 token: secret.token(caller),
                 operator: caller.grant.operator,
                 writes: caller.grant.operator && !caller.grant.read_only,
-                reviews: reviewer(caller).is_ok() && !caller.grant.read_only,
+                reviews: reviewer(&caller.grant).is_ok() && !caller.grant.read_only,
                 resolves: check_decides(app, caller).is_ok() && !caller.grant.read_only,
             },
             caller: caller.clone(),

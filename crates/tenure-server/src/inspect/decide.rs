@@ -9,15 +9,15 @@ use tenure::belief::entity::EntityOp;
 use tenure::object::{Decision, ObjectId, OutcomeDecision, OutcomeState, clip};
 use tenure::{Digest, Error, ErrorKind};
 use tenure_inspector::{Asking, Frame, Waiting, pages};
-use tenure_store::{ConflictQuery, Expect, PairMark, Sees, Tenant, Writing};
+use tenure_store::{ConflictQuery, Expect, PairMark, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
 use crate::api::conflicts::check_decides;
-use crate::api::objects::Reader;
-use crate::api::outcomes::{self, reviewer};
 use crate::api::tenant;
 use crate::error::Refusal;
+use tenure_operations::Reader;
+use tenure_operations::{outcome, reviewer};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -32,10 +32,10 @@ pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Re
         let tenant = tenant(&visit.app, &visit.caller)?;
         let after = Some(done.after.as_str()).filter(|after| !after.is_empty());
         let after: Option<PairMark> = after.map(str::parse).transpose()?;
-        let reader = Reader::of(&visit.caller, None)?;
+        let reader = Reader::of(&visit.caller.grant, None)?;
         let sees = reader.sees();
         let query = ConflictQuery {
-            sees: sees.as_ref().map(|sees| sees as &Sees<'_>),
+            sees: sees.as_deref(),
             after,
             ..ConflictQuery::default()
         };
@@ -58,18 +58,17 @@ pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Re
 
 /// What waits but for conflicts, as far as the reader may see it.
 fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
-    let reader = Reader::of(&visit.caller, None)?;
+    let reader = Reader::of(&visit.caller.grant, None)?;
     let sees = reader.sees();
-    let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-    let mut outcomes = outcomes::seen(tenant, &reader, reviewer(&visit.caller).is_ok())?;
+    let mut outcomes = outcome::seen(tenant, &reader, reviewer(&visit.caller.grant).is_ok())?;
     outcomes.retain(|outcome| outcome.state == OutcomeState::Proposed);
-    let mut awaiting = tenant.awaiting(visit.app.now(), sees)?;
+    let mut awaiting = tenant.awaiting(visit.app.now(), sees.as_deref())?;
     awaiting.retain(|object| {
         let mut known = outcomes.iter();
         !known.any(|outcome| outcome.object_id == object.object_id)
     });
     Ok(Waiting {
-        entities: tenant.entities(sees)?,
+        entities: tenant.entities(sees.as_deref())?,
         outcomes,
         awaiting,
         ..Waiting::default()
@@ -128,10 +127,9 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);
         let (first, second) = (id(&form.first)?, id(&form.second)?);
         let stands: Decision = form.stands.parse()?;
-        let reader = Reader::of(&visit.caller, None)?;
+        let reader = Reader::of(&visit.caller.grant, None)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let judged = tenant.conflict_history(first, second, sees)?;
+        let judged = tenant.conflict_history(first, second, sees.as_deref())?;
         let now = judged.iter().find(|judged| judged.tx_end.is_none());
         let now = now.filter(|now| now.tx_start.to_string() == form.since);
         let now = now.ok_or_else(meanwhile)?;
@@ -178,7 +176,7 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         }
         let note = Some(form.note.as_str()).filter(|note| !note.is_empty());
         let writing = writing(&visit, &[&form.first, &form.second, &form.since]);
-        tenant.resolve_conflict(first, second, stands, note, sees, &writing)?;
+        tenant.resolve_conflict(first, second, stands, note, sees.as_deref(), &writing)?;
         Ok(Step::Done)
     })
     .await
@@ -261,7 +259,7 @@ impl Decided {
 
 pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    let person = reviewer(&visit.caller)?;
+    let person = reviewer(&visit.caller.grant)?;
     step(visit.frame.clone(), "outcome", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id: ObjectId = form.id.parse().map_err(Error::input)?;
@@ -271,7 +269,10 @@ pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<R
         let found = proposed
             .find(|one| one.object_id == id && one.proposed_at.to_string() == form.since)
             .ok_or_else(meanwhile)?;
-        outcomes::check_others(&visit.app, &visit.caller, Some(found))?;
+        visit
+            .app
+            .context(&visit.caller, Writing::default())
+            .check_others(found.proposed_by.as_deref())?;
         let asking = Asking {
             what: format!(
                 "{} {}: {}",
@@ -303,7 +304,7 @@ pub(super) async fn confirmation(
     Form(form): Form<Decided>,
 ) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    reviewer(&visit.caller)?;
+    reviewer(&visit.caller.grant)?;
     step(visit.frame.clone(), "confirmation", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id: ObjectId = form.id.parse().map_err(Error::input)?;
@@ -340,10 +341,9 @@ pub(super) async fn confirmation(
         }
         let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
         // Somebody may have confirmed it, or written it again, since it was read.
-        let reader = Reader::of(&visit.caller, None)?;
+        let reader = Reader::of(&visit.caller.grant, None)?;
         let sees = reader.sees();
-        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-        let expect = (Expect::Since(found.since), sees);
+        let expect = (Expect::Since(found.since), sees.as_deref());
         if holds {
             tenant.confirm_seen(id, visit.app.now(), expect, &writing)?;
         } else {

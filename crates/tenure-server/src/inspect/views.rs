@@ -8,8 +8,8 @@ use tenure_inspector::{AsOf, pages};
 
 use super::access::{Fault, Visit, nothing};
 use super::html;
-use crate::api::objects::Reader;
 use crate::api::tenant;
+use tenure_operations::Reader;
 
 /// The most beliefs of an object that a page shows.
 const BELIEFS: u32 = 200;
@@ -23,7 +23,7 @@ pub(super) async fn object(
 ) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
-        let reader = Reader::of(&visit.caller, None)?;
+        let reader = Reader::of(&visit.caller.grant, None)?;
         let id = reader.existing(&tenant, &named)?.ok_or_else(nothing)?;
         let (history, next) = reader.history(&tenant, id, None, BELIEFS)?;
         if history.is_empty() {

@@ -7,8 +7,8 @@ use tenure::object::clip;
 use tenure::time::Instant;
 
 use super::{Jwt, token};
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
 
 /// The issuers whose tokens a server accepts.
 pub(crate) struct Issuers(Vec<Jwt>);

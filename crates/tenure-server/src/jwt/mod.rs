@@ -50,9 +50,9 @@ use tenure_workspace::read_text;
 use self::key_set::Algorithm;
 use self::source::{Missing, Source};
 use self::token::{Claims, Unverified};
-use crate::caller::Caller;
 use crate::error::Refusal;
 pub(crate) use issuers::Issuers;
+use tenure_operations::Caller;
 
 /// The beginning of the id of a caller who shows a token, in logs and records.
 const PREFIX: &str = "jwt:";

@@ -6,11 +6,14 @@ use serde_json::{Map, Value, json};
 use tenure::belief::disguises;
 use tenure::num::Score;
 use tenure::object::{
-    AuthorKind, Authority, ObjectType, OutcomeKind, OutcomeState, Provenance, default_trust, is_web,
+    AuthorKind, Authority, ObjectType, OutcomeState, Provenance, default_trust, is_web,
 };
 use tenure::trace::Verdict;
 use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
-use tenure_store::{Proposal, Writing};
+use tenure_operations::Operation;
+use tenure_operations::fields::{InField, read_field};
+use tenure_operations::outcome::ProposeOutcome;
+use tenure_store::Writing;
 use tenure_workspace::archive::Ask;
 use tenure_workspace::sessions::{Original, PASSAGES, Wanted};
 use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
@@ -23,7 +26,6 @@ use super::forms::{
 use super::{Bound, McpTool, packages};
 use crate::api::compile::{Call, prepare};
 use crate::api::condense::read_original;
-use crate::api::fields::{InField, read_field};
 use crate::api::registries::{change_own, has};
 use crate::api::{sessions, tenant};
 use crate::error::Refusal;
@@ -578,33 +580,27 @@ const AUTHOR: &str = "tenure mcp";
 
 /// Proposes an outcome. Nothing here decides on one: that is for a person, by `tenure outcome` or the API.
 fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
-    let named = asked.name.unwrap_or_default();
-    let kind = match asked.mistake {
-        Some(_) => OutcomeKind::Correction,
-        None => OutcomeKind::Outcome,
-    };
-    let mut document = ObjectDocument {
+    let document = ObjectDocument {
+        // It is for whom the caller speaks for, as what they write is.
         user_id: bound.principal.user.clone(),
         project_id: bound.principal.project.clone(),
         // A model wrote it, whoever accepts it.
         author: Some(AuthorKind::Agent),
-        ..ObjectDocument::named(named, asked.content)
+        ..ObjectDocument::named(asked.name.unwrap_or_default(), asked.content)
     };
-    document.classify_within(bound.caller.grant.clears())?;
-    let proposal = Proposal {
-        // It is for whom the caller speaks for, as what they write is.
-        document,
-        kind,
-        record: None,
-        mistake: asked.mistake,
-    };
-    let key = bound.caller.key.as_ref();
     let writing = Writing {
         idempotency_key: None,
-        author: Some(key.map_or_else(|| AUTHOR.to_owned(), |key| format!("key {key}"))),
+        author: bound.caller.author().or_else(|| Some(AUTHOR.to_owned())),
     };
-    let tenant = tenant(&bound.app, &bound.caller)?;
-    let written = tenant.propose_outcome(proposal, &writing)?;
+    let context = bound.app.context(&bound.caller, writing);
+    let form = ProposeOutcome {
+        object: Some(Box::new(document)),
+        mistake: asked.mistake,
+        ..ProposeOutcome::default()
+    };
+    // Not only operators propose by a tool: what they propose is for themselves alone.
+    let written = form.run(&context)?;
+    let tenant = context.tenant()?;
     let object = written.objects.first();
     let object = object.ok_or_else(|| Error::assertion("a proposal is an object"))?;
     let mut outcomes = tenant.outcomes(None)?.into_iter();

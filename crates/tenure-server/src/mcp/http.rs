@@ -22,12 +22,13 @@ use super::messages::{Fault, LONGEST};
 use super::resource::{METADATA, PATH, address};
 use super::server::Handler;
 use super::{Bound, McpTool, Reached};
-use crate::api::{Asked, InField};
+use crate::api::Asked;
 use crate::app::App;
 use crate::arriving::Arriving;
 use crate::body::whole_body;
-use crate::caller::Caller;
 use crate::error::Refusal;
+use tenure_operations::Caller;
+use tenure_operations::fields::InField;
 
 /// The label of the working memory that an address does not name.
 const REGISTRY: &str = "agent";

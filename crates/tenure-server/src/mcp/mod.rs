@@ -47,8 +47,8 @@ use tenure_workspace::keys::Grant;
 use tenure_workspace::packages::Packages;
 
 use crate::app::App;
-use crate::caller::Caller;
 use crate::options::Options;
+use tenure_operations::Caller;
 
 #[cfg(feature = "mcp")]
 pub(crate) use http::routes;

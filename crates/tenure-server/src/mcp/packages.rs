@@ -13,7 +13,7 @@ use tenure_workspace::packages::{Bearing, Packages, Sent};
 
 use super::forms::{Activate, ActivatedForm, Pack, PackedForm};
 use super::{Bound, McpTool};
-use crate::api::InField;
+use tenure_operations::fields::InField;
 
 fn all(bound: &Bound) -> Result<&Packages, Error> {
     bound.packages.as_deref().ok_or_else(|| {

@@ -8,8 +8,8 @@ use tenure::{Error, Principal};
 use tenure_workspace::Clock;
 use tenure_workspace::memory_files::{MemoryCommand, MemoryFiles};
 
-use super::tenant_to_write;
 use crate::args::{Format, MemoryArgs};
+use crate::commands::stores::tenant_to_write;
 use crate::commands::{print, print_json, read_or_stdin, speak};
 use crate::failure::Failure;
 

@@ -12,12 +12,12 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::{Lifecycle, ObjectId};
 use tenure::time::Instant;
-use tenure_store::{FlaggedText, StoredObject, Subject, Tenant, WriteNote, Writing, Written};
+use tenure_store::{FlaggedText, StoredObject, Subject, Tenant, WriteNote, Written};
 use tenure_workspace::keys::Keys;
 use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
-use crate::args::{Format, MigrateArgs, StoreArgs, StoreCommand, TenantArgs, WritingArgs};
+use crate::args::{Format, MigrateArgs, StoreArgs, StoreCommand, TenantArgs};
 use crate::commands::stores;
 use crate::failure::{Failure, cell};
 
@@ -53,26 +53,10 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
-    stores::existing(&args.url, "tenure store put")?.tenant(&args.tenant)
-}
-
-/// The same, in a store that is made where there is none.
-pub(crate) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
-    stores::to_write(&args.url)?.tenant(&args.tenant)
-}
-
 /// A person, with the keys of the store that speak for them.
 pub(super) fn person(args: &TenantArgs, name: &str) -> Result<Subject, Error> {
     let store = stores::existing(&args.url, "tenure store put")?;
     Keys::subject(&store, &args.tenant, name)
-}
-
-pub(crate) fn writing(args: &WritingArgs) -> Writing {
-    Writing {
-        idempotency_key: args.idempotency_key.clone(),
-        author: args.author.clone(),
-    }
 }
 
 pub(crate) fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
@@ -84,6 +68,11 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
     if format == Format::Json {
         return print_json(written);
     }
+    print(&text_of_written(written))
+}
+
+/// A write, for people.
+pub(crate) fn text_of_written(written: &Written) -> String {
     let mut text = String::new();
     for object in &written.objects {
         let outcome = serde_json::to_value(object.outcome).unwrap_or_default();
@@ -99,7 +88,7 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
         }
     }
     text.push_str(&version_of(written));
-    print(&text)
+    text
 }
 
 /// The version after a write, for people, and that it changed nothing where it did not.

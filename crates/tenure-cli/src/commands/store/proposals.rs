@@ -1,24 +1,23 @@
 //! What waits for a person.
 
 use tenure::object::clip;
+use tenure_operations::pending::ListProposals;
 use tenure_store::{Tenant, Waiting, WaitingKind};
 use tenure_workspace::{Clock, object_id};
 
-use super::tenant;
-use crate::args::{Format, ProposalsArgs, StoreUrl};
-use crate::commands::{print, print_json};
+use crate::args::{Call, StoreUrl};
+use crate::commands::operation;
 use crate::failure::{Failure, cell};
 
-pub(super) fn proposals(args: &ProposalsArgs) -> Result<(), Failure> {
-    let waiting = tenant(&args.tenant)?.proposals(Clock::machine().now(), None)?;
-    let waiting = in_store(waiting, &args.tenant.url);
-    if args.tenant.format == Format::Json {
-        return print_json(&waiting);
-    }
-    if waiting.is_empty() {
-        return print("nothing waits for a person\n");
-    }
-    print(&waiting.iter().map(text_of).collect::<String>())
+pub(super) fn proposals(call: &Call<ListProposals>) -> Result<(), Failure> {
+    let mut answer = operation::asked(call)?;
+    answer.proposals = in_store(answer.proposals, &call.tenant.url);
+    operation::print_answer(&answer, call.tenant.format, |answer| {
+        if answer.proposals.is_empty() {
+            return "nothing waits for a person\n".to_owned();
+        }
+        answer.proposals.iter().map(text_of).collect()
+    })
 }
 
 /// What waits of the object of this id or name, and the conflicts that it is in; nothing where there is none, or several.

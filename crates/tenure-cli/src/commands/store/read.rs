@@ -11,10 +11,11 @@ use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Reques
 use tenure_store::{ExportLine, NotExported, Resident, SearchPage, Start, Tenant, true_at};
 use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
-use super::{objects, print_beliefs, tenant};
+use super::{objects, print_beliefs};
 use crate::args::{
     AsOfArgs, AuditArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
 };
+use crate::commands::stores::tenant;
 use crate::commands::{flagged, instant, print, print_json, query, speak};
 use crate::failure::{Failure, cell, warning};
 use crate::progress::Working;

@@ -5,8 +5,8 @@ use tenure::Error;
 use tenure_workspace::records::{EXCHANGE_PREFIX, ExchangeReplay};
 use tenure_workspace::{Workspace, default_frame_key_path, write_whole};
 
-use super::tenant;
 use crate::args::{Format, RecordForm, RecordsArgs, ReplayArgs};
+use crate::commands::stores::tenant;
 use crate::commands::{print, print_bytes, print_json, with_models};
 use crate::failure::{Failure, cell};
 

@@ -2,9 +2,10 @@
 
 use tenure_store::{Mention, Person, Place, Relation};
 
-use super::{person, tenant};
+use super::person;
 use crate::args::{Format, SubjectArgs};
 use crate::commands::registry::count;
+use crate::commands::stores::tenant;
 use crate::commands::{print, print_json};
 use crate::failure::{Failure, cell};
 

@@ -7,7 +7,7 @@ use tenure::{Error, Principal};
 use tenure_workspace::records::{ExchangeRecord, Line, Listed, Records};
 use tenure_workspace::sessions::Opened;
 
-use crate::caller::Caller;
+use crate::context::Caller;
 
 /// The most records that are looked through for a page.
 const LOOKED_THROUGH: usize = 2_000;
@@ -24,12 +24,12 @@ impl Caller {
     }
 
     /// Returns whether the caller may see a session.
-    pub(crate) fn sees_session(&self, opened: &Opened) -> bool {
+    pub fn sees_session(&self, opened: &Opened) -> bool {
         self.owns(opened.user.as_ref(), opened.project.as_ref())
     }
 
     /// Returns whether the caller may see what was done for somebody: what they could have asked for themselves.
-    pub(crate) fn sees(&self, principal: &Principal) -> bool {
+    pub fn sees(&self, principal: &Principal) -> bool {
         let grant = &self.grant;
         if principal.tenant != grant.tenant {
             return false;
@@ -41,7 +41,7 @@ impl Caller {
     }
 
     /// Returns whether the caller may see a record.
-    pub(crate) fn sees_record(&self, record: &Listed) -> bool {
+    pub fn sees_record(&self, record: &Listed) -> bool {
         match record {
             Listed::Exchange(record) => self.sees_exchange(record),
             Listed::Compile(compile) => self.sees(&compile.principal),
@@ -49,7 +49,8 @@ impl Caller {
         }
     }
 
-    pub(crate) fn sees_exchange(&self, record: &ExchangeRecord) -> bool {
+    /// Returns whether the caller may see the record of a request.
+    pub fn sees_exchange(&self, record: &ExchangeRecord) -> bool {
         let compile = record.compile.as_ref();
         let asked = compile.map(|compile| self.sees(&compile.request.principal));
         if record.user.is_none() {
@@ -64,9 +65,9 @@ impl Caller {
         is_own && (self.grant.operator || !from_store || asked == Some(true))
     }
 
-    /// The record of a request without what only operators may know: the objects from outside that stayed out, of which some
+    /// Returns the record of a request without what only operators may know: the objects from outside that stayed out, of which some
     /// may be hidden from the caller.
-    pub(crate) fn exchange_as_seen(&self, mut record: ExchangeRecord) -> ExchangeRecord {
+    pub fn exchange_as_seen(&self, mut record: ExchangeRecord) -> ExchangeRecord {
         if let Some(compile) = record.compile.as_mut().filter(|_| !self.grant.operator) {
             compile.omitted.named.retain(|chosen| !chosen.beside);
             compile.omitted.reasons.clear();
@@ -88,12 +89,12 @@ impl Caller {
         }
     }
 
-    /// The records behind a place that the caller may see and that are wanted, and where the next page begins.
+    /// Returns the records behind a place that the caller may see and that are wanted, and where the next page begins.
     ///
     /// # Errors
     ///
     /// Those of the store.
-    pub(crate) fn seen_records(
+    pub fn seen_records(
         &self,
         records: &Records<'_>,
         after: Option<(String, Instant)>,

@@ -9,10 +9,10 @@ use tenure::request::{NOT_JSON, json_error};
 use tenure::{Error, ErrorKind};
 
 /// The name of the body as a whole.
-pub(super) const BODY: &str = "body";
+pub const BODY: &str = "body";
 
 /// Names the field of which an input is wrong.
-pub(crate) trait InField {
+pub trait InField {
     /// The same, and where it fails for an input that names no place, this field.
     fn in_field(self, field: &str) -> Self;
 
@@ -48,7 +48,7 @@ fn join(field: &str, inner: &str) -> String {
 }
 
 /// Reads a body of JSON.
-pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     // A number where a word is expected is said to be no JSON: as a value it is told apart.
     let is_no_value = |error: &Error| error.what == NOT_JSON;
@@ -61,7 +61,7 @@ pub(super) fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
 }
 
 /// Reads JSON that is the field of a request.
-pub(crate) fn read_field<T: DeserializeOwned>(value: Value, field: &str) -> Result<T, Error> {
+pub fn read_field<T: DeserializeOwned>(value: Value, field: &str) -> Result<T, Error> {
     read(value, field)
 }
 
@@ -93,7 +93,7 @@ where
 }
 
 /// The field that a parser's message names, which is wrong itself.
-pub(super) fn named(message: &str) -> Option<&str> {
+pub fn named(message: &str) -> Option<&str> {
     let rest = ["unknown field `", "missing field `", "duplicate field `"]
         .into_iter()
         .find_map(|start| message.split_once(start))?

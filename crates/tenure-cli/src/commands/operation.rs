@@ -1,0 +1,81 @@
+//! The operations of the table on the command line: the owner of the store calls them.
+
+use clap::{Args, Command};
+use tenure::Error;
+use tenure_operations::{Caller, Context, Deciders, Operation, done};
+use tenure_store::{Store, Writing};
+use tenure_workspace::Workspace;
+
+use super::stores::{tenant_store, writing};
+use super::{print, print_json};
+use crate::args::{Call, Format, TenantArgs, Write};
+use crate::failure::Failure;
+
+/// Calls an operation that reads, and prints its answer for people or for programs.
+pub(crate) fn read<O: Operation + Args + Clone>(
+    call: &Call<O>,
+    show: impl FnOnce(&O::Answer) -> String,
+) -> Result<(), Failure> {
+    print_answer(&asked(call)?, call.tenant.format, show)
+}
+
+/// Returns the answer of an operation that reads.
+pub(crate) fn asked<O: Operation + Args + Clone>(call: &Call<O>) -> Result<O::Answer, Error> {
+    let store = tenant_store(&call.tenant)?;
+    answer(call.form.clone(), &store, &call.tenant, Writing::default())
+}
+
+/// Calls an operation that writes, with this form, and prints its answer for people or for programs.
+pub(crate) fn write<O: Operation + Args>(
+    form: O,
+    call: &Write<O>,
+    store: Store,
+    show: impl FnOnce(&O::Answer) -> String,
+) -> Result<(), Failure> {
+    let answer = answer(form, &store, &call.tenant, writing(&call.writing))?;
+    print_answer(&answer, call.tenant.format, show)
+}
+
+fn answer<O: Operation + Args>(
+    form: O,
+    store: &Store,
+    args: &TenantArgs,
+    writing: Writing,
+) -> Result<O::Answer, Error> {
+    let context = Context {
+        store: Some(store),
+        caller: &Caller::owner(&args.tenant),
+        workspace: &Workspace::without_key()?,
+        writing,
+        deciders: Deciders::Named,
+    };
+    done(form, &context).map_err(at_flag::<O>)
+}
+
+/// Prints an answer for people or for programs.
+pub(crate) fn print_answer<A: serde::Serialize>(
+    answer: &A,
+    format: Format,
+    show: impl FnOnce(&A) -> String,
+) -> Result<(), Failure> {
+    match format {
+        Format::Json => print_json(answer),
+        Format::Text => print(&show(answer)),
+    }
+}
+
+/// Names the flag that gives a field, where an error names the field.
+fn at_flag<O: Args>(error: Error) -> Error {
+    let Some(at) = &error.at else {
+        return error;
+    };
+    let command = O::augment_args(Command::new("operation"));
+    let flag = command
+        .get_arguments()
+        .find(|arg| arg.get_id() == at.source.as_str())
+        .and_then(|arg| arg.get_long());
+    match flag {
+        Some(flag) => error.at(format!("--{flag}"), None),
+        None => error,
+    }
+}

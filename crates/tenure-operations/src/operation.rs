@@ -1,0 +1,183 @@
+//! An operation: its form, its answer, and what each face has to know of it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tenure::{Error, ErrorKind};
+
+use crate::context::{Access, Context};
+use crate::input::Input;
+
+/// An operation. The type that has this trait is its form: the fields are those of a body or query over HTTP, the options
+/// of a command, the arguments of a tool and of a method in Python or Node; its doc comment is the summary on all of them.
+pub trait Operation: DeserializeOwned + JsonSchema {
+    /// The answer, as each face writes it in JSON.
+    type Answer: Serialize + JsonSchema;
+
+    /// The name, for clients that are generated, and for [`call`](crate::call).
+    const ID: &'static str;
+    /// Who may call it.
+    const ACCESS: Access;
+    /// Whether it changes what is stored.
+    const EFFECT: Effect;
+    /// The method and the path over HTTP.
+    const ROUTE: Route;
+    /// The commands that call it.
+    const COMMANDS: Names;
+    /// The tools that call it over MCP.
+    const TOOLS: Names;
+    /// Inputs that show how it is called.
+    const EXAMPLES: &'static [Example];
+
+    /// Does it: the only place where its rules stand.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation; each that is about a field names it.
+    fn run(self, context: &Context<'_>) -> Result<Self::Answer, Error>;
+}
+
+/// The effect of an operation on what is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// None.
+    Reads,
+    /// It writes, once for each idempotency key.
+    Writes,
+}
+
+/// The place of an operation in the API.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The method, in lower case.
+    pub method: &'static str,
+    /// The path; what stands in braces is a field of the form.
+    pub path: &'static str,
+}
+
+impl Route {
+    /// Returns the route that reads a path.
+    pub const fn get(path: &'static str) -> Route {
+        Route {
+            method: "get",
+            path,
+        }
+    }
+
+    /// Returns the route that posts to a path.
+    pub const fn post(path: &'static str) -> Route {
+        Route {
+            method: "post",
+            path,
+        }
+    }
+}
+
+/// The names by which a face calls an operation.
+#[derive(Clone, Copy, Debug)]
+pub enum Names {
+    /// These.
+    Are(&'static [&'static str]),
+    /// None, for this reason.
+    None(&'static str),
+}
+
+/// An input that shows how an operation is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The effect of the call, in a few words.
+    pub says: &'static str,
+    /// The input, as JSON.
+    pub input: &'static str,
+}
+
+/// An operation without its types, as a table holds it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The name.
+    pub id: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// Whether it changes what is stored.
+    pub effect: Effect,
+    /// The method and the path over HTTP.
+    pub route: Route,
+    /// The commands that call it.
+    pub commands: Names,
+    /// The tools that call it over MCP.
+    pub tools: Names,
+    /// Inputs that show how it is called.
+    pub examples: &'static [Example],
+    /// Makes the schema of the form.
+    pub form: fn(&mut SchemaGenerator) -> Schema,
+    /// Makes the schema of the answer.
+    pub answer: fn(&mut SchemaGenerator) -> Schema,
+    run: fn(Input<'_>, &Context<'_>) -> Result<Vec<u8>, Error>,
+}
+
+impl Entry {
+    /// Returns the entry of an operation.
+    pub const fn of<O: Operation>() -> Entry {
+        Entry {
+            id: O::ID,
+            access: O::ACCESS,
+            effect: O::EFFECT,
+            route: O::ROUTE,
+            commands: O::COMMANDS,
+            tools: O::TOOLS,
+            examples: O::EXAMPLES,
+            form: SchemaGenerator::subschema_for::<O>,
+            answer: SchemaGenerator::subschema_for::<O::Answer>,
+            run: |input, context| written(&done(input.read::<O>()?, context)?),
+        }
+    }
+
+    /// Reads the input, does it, and returns the answer as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the input is no form of the operation; otherwise as [`done`].
+    pub fn call(&self, input: Input<'_>, context: &Context<'_>) -> Result<Vec<u8>, Error> {
+        (self.run)(input, context)
+    }
+
+    /// Returns the summary: the first paragraph of the form's doc comment, without its full stop.
+    pub fn summary(&self) -> String {
+        let says = self.says();
+        let first = says.split("\n\n").next().unwrap_or_default();
+        first.trim_end_matches('.').replace('\n', " ")
+    }
+
+    /// Returns the doc comment of the form.
+    pub fn says(&self) -> String {
+        self.whole_form()
+            .get("description")
+            .and_then(|says| says.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Returns the schema of the form, with all that it refers to.
+    pub fn whole_form(&self) -> Schema {
+        let settings = schemars::generate::SchemaSettings::draft2020_12()
+            .with(|settings| settings.inline_subschemas = true);
+        (self.form)(&mut settings.into_generator())
+    }
+}
+
+/// Does an operation for a caller whom it lets in.
+///
+/// # Errors
+///
+/// [`ErrorKind::Policy`] when the caller may not call it; otherwise those of the operation.
+pub fn done<O: Operation>(form: O, context: &Context<'_>) -> Result<O::Answer, Error> {
+    context.check(O::ACCESS)?;
+    form.run(context)
+}
+
+fn written(answer: &impl Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(answer).map_err(|error| {
+        let what = format!("the answer cannot be written as JSON: {error}");
+        Error::new(ErrorKind::Internal, what)
+    })
+}

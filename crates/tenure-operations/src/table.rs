@@ -1,0 +1,53 @@
+//! The table of operations.
+
+use tenure::error::nearest;
+use tenure::object::clip;
+use tenure::{Error, ErrorKind};
+
+use crate::context::Context;
+use crate::input::Input;
+use crate::operation::Entry;
+use crate::outcome::{DecideOutcome, ListOutcomes, ProposeOutcome, RepeatMistake};
+use crate::pending::{DecideProposal, ListProposals};
+
+static TABLE: [Entry; 6] = [
+    Entry::of::<ListOutcomes>(),
+    Entry::of::<ProposeOutcome>(),
+    Entry::of::<DecideOutcome>(),
+    Entry::of::<RepeatMistake>(),
+    Entry::of::<ListProposals>(),
+    Entry::of::<DecideProposal>(),
+];
+
+/// Returns all operations, in the order in which they are described.
+pub fn table() -> &'static [Entry] {
+    &TABLE
+}
+
+/// Returns the operation of a name.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] when there is none.
+pub fn entry(id: &str) -> Result<&'static Entry, Error> {
+    TABLE.iter().find(|entry| entry.id == id).ok_or_else(|| {
+        let error = Error::new(
+            ErrorKind::Usage,
+            format!("there is no operation `{}`", clip(id)),
+        );
+        match nearest(id, TABLE.iter().map(|entry| entry.id)) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    })
+}
+
+/// Calls the operation of a name with an input of JSON, and returns its answer as JSON. An empty input is a form without
+/// fields.
+///
+/// # Errors
+///
+/// As [`entry`] and [`Entry::call`].
+pub fn call(id: &str, input: &[u8], context: &Context<'_>) -> Result<Vec<u8>, Error> {
+    entry(id)?.call(Input::json(input)?, context)
+}

@@ -1,0 +1,6 @@
+//! All tests of the operations in one program.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod rights;
+mod table;
