@@ -1,5 +1,5 @@
 //! House rules, run as a test: documents name only what exists, every module says what it is for, no file is too
-//! long, test files are run, decisions are listed.
+//! long, test files are run, decisions are listed, the changelog is short lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -207,4 +207,40 @@ fn decisions_are_listed_and_their_links_exist() {
             );
         }
     }
+}
+
+/// The headings of a release in the changelog.
+const CHANGES: [&str; 5] = ["Added", "Changed", "Fixed", "Removed", "Security"];
+
+/// The most words of one line of the changelog.
+const MOST_WORDS: usize = 20;
+
+/// A changelog is read in passing. An item of it is one line, however many it is written on.
+#[test]
+fn the_changelog_has_short_lines_under_known_headings() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let (_, releases) = text.split_once("\n## ").unwrap();
+    let mut items = 0;
+    // The first block is the rest of a heading: the name of a release.
+    for block in releases.split("\n\n").skip(1).map(str::trim) {
+        if let Some(change) = block.strip_prefix("### ") {
+            assert!(CHANGES.contains(&change), "CHANGELOG.md: `{block}`");
+        } else if let Some(list) = block.strip_prefix("- ") {
+            for item in list.split("\n- ") {
+                let words = item.split_whitespace().count();
+                assert!(
+                    words <= MOST_WORDS,
+                    "CHANGELOG.md: {words} words in `{item}`"
+                );
+                items += 1;
+            }
+        } else {
+            let is_group = block.starts_with("**") && block.ends_with("**");
+            assert!(
+                block.starts_with("## ") || is_group,
+                "CHANGELOG.md: `{block}` is neither a heading, a group nor a list"
+            );
+        }
+    }
+    assert!(items > 30, "only {items} lines were found");
 }
