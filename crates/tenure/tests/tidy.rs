@@ -1,5 +1,5 @@
 //! House rules, run as a test: documents name only what exists, every module says what it is for, no file is too
-//! long, test files are run, decisions are listed.
+//! long, test files are run, decisions are listed, the changelog is short lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -172,38 +172,75 @@ fn rooms_are_not_halls() {
     }
 }
 
+/// The most files of decisions, index included: one record for a subject, which changes with it.
+const MOST_RECORDS: usize = 60;
+
+/// The files that the links of a Markdown text name, without places in them.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let ends = text.split("](").skip(1);
+    let links = ends.filter_map(|end| end.split([')', '#']).next());
+    links.filter(|link| !link.is_empty() && !link.contains("://"))
+}
+
 #[test]
-fn decisions_are_numbered_and_listed() {
+fn decisions_are_listed_and_their_links_exist() {
     let folder = root().join("docs/decisions");
     let index = fs::read_to_string(folder.join("README.md")).unwrap();
-    let mut numbers = Vec::new();
-    for path in files(&folder, "md") {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name == "README.md" {
-            continue;
-        }
-        let number = name
-            .get(..3)
-            .and_then(|number| number.parse::<usize>().ok());
-        let number = number.unwrap_or_else(|| panic!("{name} has no number"));
-        let text = fs::read_to_string(&path).unwrap();
-        let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
-        let title = title.unwrap_or_else(|| panic!("{name} has no title"));
-        assert!(
-            title.starts_with(&format!("{number}. ")),
-            "{name}: `{title}`"
-        );
-        assert!(
-            index.contains(&format!("[{title}]({name})")),
-            "docs/decisions/README.md does not list {name} by its title"
-        );
-        numbers.push(number);
-    }
-    assert_eq!(
-        index.matches(".md)").count(),
-        numbers.len(),
-        "the index lists what is not there"
+    let records = files(&folder, "md");
+    assert!(
+        records.len() <= MOST_RECORDS,
+        "docs/decisions has {} files: fold a record into that of its subject",
+        records.len()
     );
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
+    for path in &records {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.starts_with("# "), "docs/decisions/{name} has no title");
+        assert!(
+            name == "README.md" || links(&index).any(|link| link == name),
+            "docs/decisions/README.md does not list {name}"
+        );
+        for link in links(&text) {
+            assert!(
+                folder.join(link).exists(),
+                "docs/decisions/{name} links to `{link}`, which does not exist"
+            );
+        }
+    }
+}
+
+/// The headings of a release in the changelog.
+const CHANGES: [&str; 5] = ["Added", "Changed", "Fixed", "Removed", "Security"];
+
+/// The most words of one line of the changelog.
+const MOST_WORDS: usize = 20;
+
+/// A changelog is read in passing. An item of it is one line, however many it is written on.
+#[test]
+fn the_changelog_has_short_lines_under_known_headings() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let (_, releases) = text.split_once("\n## ").unwrap();
+    let mut items = 0;
+    // The first block is the rest of a heading: the name of a release.
+    for block in releases.split("\n\n").skip(1).map(str::trim) {
+        if let Some(change) = block.strip_prefix("### ") {
+            assert!(CHANGES.contains(&change), "CHANGELOG.md: `{block}`");
+        } else if let Some(list) = block.strip_prefix("- ") {
+            for item in list.split("\n- ") {
+                let words = item.split_whitespace().count();
+                assert!(
+                    words <= MOST_WORDS,
+                    "CHANGELOG.md: {words} words in `{item}`"
+                );
+                items += 1;
+            }
+        } else {
+            let is_group = block.starts_with("**") && block.ends_with("**");
+            assert!(
+                block.starts_with("## ") || is_group,
+                "CHANGELOG.md: `{block}` is neither a heading, a group nor a list"
+            );
+        }
+    }
+    assert!(items > 30, "only {items} lines were found");
 }
