@@ -216,8 +216,8 @@ BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- 
 
 
 def write_page(root, outcomes, complaints, shortfalls, options):
-    """Puts the matrix into docs/agents.md."""
-    page = root / "docs" / "agents.md"
+    """Puts the matrix into docs/internals/agents.md."""
+    page = root / "docs" / "internals" / "agents.md"
     before, _, rest = page.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()

@@ -1,5 +1,5 @@
 //! One test for each reason, obligation, epoch cause and note, named after its code. The reference
-//! is `docs/reasons.md`; the last test holds the two and the code together.
+//! is `docs/reference/reasons.md`; the last test holds the two and the code together.
 //!
 //! Each case stands beside a neighbour, a plain rule that must come out the same with and without
 //! the objects of the case.
@@ -3285,14 +3285,17 @@ fn the_table_of_stages_is_what_the_code_says() {
     };
     let rows: String = Stage::ALL.iter().filter_map(row).collect();
     let table = format!("\n| stage | reasons |\n|---|---|\n{rows}\n");
-    let reference = include_str!("../../../docs/reasons.md");
-    assert!(reference.contains(&table), "docs/reasons.md lacks{table}");
+    let reference = include_str!("../../../docs/reference/reasons.md");
+    assert!(
+        reference.contains(&table),
+        "docs/reference/reasons.md lacks{table}"
+    );
 }
 
 #[test]
 fn every_code_has_its_entry_and_its_test() {
     let tests = include_str!("reasons.rs");
-    let reference = include_str!("../../../docs/reasons.md");
+    let reference = include_str!("../../../docs/reference/reasons.md");
     let named = |prefix: &'static str, codes: Vec<String>| {
         codes
             .into_iter()
