@@ -231,10 +231,14 @@ def brief_row(client, modes):
     changed = [modes[mode] for mode in CHANGING if mode in modes]
     price = direct.cost if direct and not direct.error else 0
     columns = [
-        [str(found.cuts) for found in changed], [str(found.facts) for found in changed], [f"{direct.share:.3f}"] if direct else [],
-        [f"{found.share:.3f}" for found in changed], [f"{found.cost / price:.3f}" if price else "–" for found in changed],
-    ]  # fmt: skip
-    return [client, str(max(found.requests for found in modes.values())), *[" · ".join(column) or "–" for column in columns]]
+        [str(found.cuts) for found in changed],
+        [str(found.facts) for found in changed],
+        [f"{direct.share:.3f}"] if direct else [],
+        [f"{found.share:.3f}" for found in changed],
+        [f"{found.cost / price:.3f}" if price else "–" for found in changed],
+    ]
+    requests = str(max(found.requests for found in modes.values()))
+    return [client, requests, *(" · ".join(column) or "–" for column in columns)]
 
 
 BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- End of the matrix. -->"
