@@ -238,7 +238,7 @@ def brief_row(client, modes):
         [f"{found.cost / price:.3f}" if price else "–" for found in changed],
     ]
     requests = str(max(found.requests for found in modes.values()))
-    return [client, requests, *(" · ".join(column) or "–" for column in columns)]
+    return [client, requests, *(", ".join(column) or "–" for column in columns)]
 
 
 BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- End of the matrix. -->"
