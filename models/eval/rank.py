@@ -1,4 +1,4 @@
-"""The whole ranker in Python (docs/ranking.md) but for dates, to choose its few numbers and to measure them.
+"""The whole ranker in Python (docs/reference/ranking.md) but for dates, to choose its few numbers and to measure them.
 
     python rank.py FILE.jsonl…
 

@@ -212,12 +212,41 @@ def table(outcomes):
     return "\n".join(lines)
 
 
+CHANGING = ["fit", "full", "full-related"]  # modes that change requests
+BRIEF = ["client", "requests", "times cut", "facts", "cached share, `direct`", "cached share", "cost"]
+
+
+def brief(outcomes):
+    """The matrix with a row for each client and its modes side by side, as Markdown."""
+    clients = {}
+    for found in outcomes:
+        clients.setdefault(found.client, {})[found.mode] = found
+    lines = ["| " + " | ".join(BRIEF) + " |", "|" + "---|" * len(BRIEF)]
+    lines += ["| " + " | ".join(brief_row(client, modes)) + " |" for client, modes in clients.items()]
+    return "\n".join(lines)
+
+
+def brief_row(client, modes):
+    direct = modes.get("direct")
+    changed = [modes[mode] for mode in CHANGING if mode in modes]
+    price = direct.cost if direct and not direct.error else 0
+    columns = [
+        [str(found.cuts) for found in changed],
+        [str(found.facts) for found in changed],
+        [f"{direct.share:.3f}"] if direct else [],
+        [f"{found.share:.3f}" for found in changed],
+        [f"{found.cost / price:.3f}" if price else "–" for found in changed],
+    ]
+    requests = str(max(found.requests for found in modes.values()))
+    return [client, requests, *(", ".join(column) or "–" for column in columns)]
+
+
 BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- End of the matrix. -->"
 
 
 def write_page(root, outcomes, complaints, shortfalls, options):
-    """Puts the matrix into docs/agents.md."""
-    page = root / "docs" / "agents.md"
+    """Puts the matrix into docs/internals/agents.md."""
+    page = root / "docs" / "internals" / "agents.md"
     before, _, rest = page.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
@@ -226,7 +255,7 @@ def write_page(root, outcomes, complaints, shortfalls, options):
     missed = "\n".join(["Not as it must be:", "", *[f"- {one.splitlines()[0]}" for one in complaints]]) if complaints else "All is as it must be."
     if shortfalls:
         missed += "\n\n" + "\n".join(["Short of the aim, which is 0.05 below `direct` over a whole task:", "", *[f"- {one}" for one in shortfalls]])
-    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{missed}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{brief(outcomes)}\n\n{missed}\n\n{END}{after}")
 
 
 def wrong(found, others):

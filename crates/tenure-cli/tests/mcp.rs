@@ -268,17 +268,17 @@ fn what_cannot_be_offered_is_refused_at_once() {
 fn the_tokens_in_the_docs_are_those_of_the_tools() {
     let bench = Bench::new();
     let listed = bench.json(&["mcp", "--list", "--format", "json"]);
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/mcp.md");
     let docs = fs::read_to_string(docs).unwrap();
     let tools = listed["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 9);
     for tool in tools {
         let name = tool["tool"]["name"].as_str().unwrap();
         let row = format!("| `{name}` | {} |", tool["tokens"]);
-        assert!(docs.contains(&row), "docs/mcp.md has no `{row}`");
+        assert!(docs.contains(&row), "docs/reference/mcp.md has no `{row}`");
     }
     let all = format!("| all | {} |", listed["tokens"]);
-    assert!(docs.contains(&all), "docs/mcp.md has no `{all}`");
+    assert!(docs.contains(&all), "docs/reference/mcp.md has no `{all}`");
     let fewer = bench.ok(&["mcp", "--list", "--tools", "rehydrate,search,search"]);
     let names: Vec<&str> = fewer
         .lines()

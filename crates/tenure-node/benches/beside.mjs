@@ -1,7 +1,7 @@
 // What the package costs, and what stands, beside context-chef: the same messages, the same counter of tokens.
 //
 // PROFILE=dist scripts/node, then npm install @context-chef/core zod beside it, and
-// TENURE=target/node/node_modules/tenure/dist/esm/index.js node crates/tenure-node/benches/beside.mjs. Figures in docs/benchmarks.md.
+// TENURE=target/node/node_modules/tenure/dist/esm/index.js node crates/tenure-node/benches/beside.mjs. Figures in docs/internals/benchmarks.md.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";

@@ -4,7 +4,7 @@
  * ```ts
  * import { wrapLanguageModel } from "ai";
  * import { tenureMiddleware } from "tenure/ai";
- * const model = wrapLanguageModel({ model: anthropic("claude-sonnet-4-5"), middleware: tenureMiddleware({ budget: 50_000 }) });
+ * const model = wrapLanguageModel({ model: anthropic("claude-sonnet-5-5"), middleware: tenureMiddleware({ budget: 50_000 }) });
  * ```
  *
  * Messages that stay are the very objects that came, with their provider options (marks for a cache among them). A result of a

@@ -619,7 +619,7 @@ export class Session {
   }
 }
 
-/** One registry: an agent's ordered working set of blocks, which it may change within limits (RAMPART). */
+/** One registry: an agent's ordered working set of blocks, which it may change within limits. */
 export class Registry {
   /** @internal */
   constructor(

@@ -1,7 +1,7 @@
 """What the package costs beside Rust, ``json.dumps``, LangChain's ``trim_messages`` and LlamaIndex's memory.
 
 ``scripts/wheel``, then in a virtual environment with the wheel, ``langchain-core`` and ``llama-index-core``:
-``python crates/tenure-python/benches/bench.py``. Figures in ``docs/benchmarks.md``.
+``python crates/tenure-python/benches/bench.py``. Figures in ``docs/internals/benchmarks.md``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 //! `cargo bench -p tenure-store` measures a fresh SQLite file in the folder for temporary files;
 //! `TENURE_BENCH_STORE=postgresql` a PostgreSQL server of its own, started for it on a Unix socket, and
 //! `TENURE_BENCH_STORE=URL` another, empty store. `-- writes|past|resident|search|bare` runs parts of it;
-//! `TENURE_BENCH_MILLION=1` reads the past among 10⁶ revisions instead of 10⁵. Figures in `docs/benchmarks.md`.
+//! `TENURE_BENCH_MILLION=1` reads the past among 10⁶ revisions instead of 10⁵. Figures in
+//! `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

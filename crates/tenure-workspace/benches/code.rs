@@ -1,6 +1,6 @@
 //! How long it takes to find the parts of a source text, and to condense it by them.
 //!
-//! `cargo bench -p tenure-workspace --bench code`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench code`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::unwrap_used)] // a benchmark stops at the first thing that is wrong
 

@@ -1,6 +1,6 @@
 //! What it costs to load blocks from files.
 //!
-//! `cargo bench -p tenure-workspace --bench collect`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench collect`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

@@ -1,6 +1,6 @@
 //! What the built-in table costs: to load, and for a query and a block of the usual length.
 //!
-//! `cargo bench -p tenure-workspace --bench embed`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench embed`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

@@ -1,7 +1,7 @@
 //! What the gate costs, the embedding of the query included, and the parts of it.
 //!
-//! `cargo bench -p tenure-workspace --bench gate`; figures in `docs/benchmarks.md`. A million blocks take minutes and
-//! some 6 GB to make: `cargo bench -p tenure-workspace --bench gate -- --ignored`.
+//! `cargo bench -p tenure-workspace --bench gate`; figures in `docs/internals/benchmarks.md`. A million blocks
+//! take minutes and some 6 GB to make: `cargo bench -p tenure-workspace --bench gate -- --ignored`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

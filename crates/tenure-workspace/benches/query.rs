@@ -1,6 +1,6 @@
 //! What `query` costs over a store that is kept in memory, and the parts of it.
 //!
-//! `cargo bench -p tenure-workspace --bench query`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench query`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

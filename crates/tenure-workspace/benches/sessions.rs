@@ -2,7 +2,7 @@
 //! can be had, how much of each request the provider has already seen; and what a turn costs as the session
 //! grows.
 //!
-//! `cargo bench -p tenure-workspace --bench sessions`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench sessions`; figures in `docs/internals/benchmarks-servers.md`.
 
 #![allow(clippy::unwrap_used, dead_code)] // a benchmark stops at the first thing that is wrong
 

@@ -22,12 +22,12 @@
 
 /// The examples of the documentation compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/registry.md")]
+#[doc = include_str!("../../../docs/reference/registry.md")]
 struct RegistryGuide;
 
 /// So do those on the store.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/store.md")]
+#[doc = include_str!("../../../docs/reference/store.md")]
 struct StoreGuide;
 
 pub mod allocate;

@@ -113,7 +113,7 @@ fn every_form_is_known_by_itself_and_by_its_name() {
 
 #[test]
 fn the_documentation_lists_the_forms() {
-    let page = include_str!("../../../docs/sessions.md");
+    let page = include_str!("../../../docs/reference/sessions.md");
     for known in FORMS {
         let row = format!(
             "| {} | `{}` | {} | {} |",
@@ -122,7 +122,10 @@ fn the_documentation_lists_the_forms() {
             known.from,
             known.sign
         );
-        assert!(page.contains(&row), "docs/sessions.md lacks the row\n{row}");
+        assert!(
+            page.contains(&row),
+            "docs/reference/sessions.md lacks the row\n{row}"
+        );
     }
 }
 

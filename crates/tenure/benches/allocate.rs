@@ -1,7 +1,7 @@
 //! What sharing a budget costs as the number of sections grows, beside the water-filling loop that
 //! gives one token at a time to the highest marginal utility.
 //!
-//! `cargo bench -p tenure --bench allocate`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure --bench allocate`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

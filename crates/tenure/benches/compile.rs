@@ -1,6 +1,6 @@
 //! What a compile costs as the work grows, beside the floor "gather the bytes and hash them".
 //!
-//! `cargo bench -p tenure --bench compile`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure --bench compile`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

@@ -1,6 +1,6 @@
 //! What condensing costs as the text grows, and how much smaller the text becomes.
 //!
-//! `cargo bench -p tenure --bench condense`; figures in `docs/benchmarks.md`. The counts of tokens
+//! `cargo bench -p tenure --bench condense`; figures in `docs/internals/benchmarks.md`. The counts of tokens
 //! are printed first, with the facts that were planted and are still there.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so

@@ -1,6 +1,6 @@
 //! What finding near-duplicates costs as the texts grow in number, beside comparing all pairs.
 //!
-//! `cargo bench -p tenure --bench duplicates`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure --bench duplicates`; figures in `docs/internals/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 

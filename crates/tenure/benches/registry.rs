@@ -1,7 +1,7 @@
 //! What the registry's primitives cost as it grows, beside what one would write without it: a vector
 //! of pairs, in which a block is searched for and moved.
 //!
-//! `cargo bench -p tenure --bench registry`; figures in `docs/benchmarks.md`. The view that a compile
+//! `cargo bench -p tenure --bench registry`; figures in `docs/internals/benchmarks.md`. The view that a compile
 //! holds is kept while the registry changes, so that every change pays for copying what it touches.
 
 #![allow(clippy::expect_used, clippy::disallowed_methods)] // a benchmark may panic, and has threads

@@ -2,7 +2,7 @@
 //! by hand and 140 by `fidelity/generate.py`, which knows the facts that it drops and alters. With
 //! these before one's eyes the measure was made; 40 more by hand in `held_out.jsonl` were written
 //! when it was done, and found four mistakes, which are mended. No label comes from the measure;
-//! `docs/testing.md` says how well it agrees with them.
+//! `docs/internals/testing.md` says how well it agrees with them.
 
 use std::collections::BTreeSet;
 use std::fs;

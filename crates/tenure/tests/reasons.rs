@@ -1,5 +1,6 @@
 //! One test for each reason, obligation, epoch cause and note, named after its code. The reference
-//! is `docs/reasons.md`; the last test holds the two and the code together.
+//! is `docs/reference/reasons.md` with `omitted.md` and `notes.md` of its folder; the last test holds the
+//! pages and the code together.
 //!
 //! Each case stands beside a neighbour, a plain rule that must come out the same with and without
 //! the objects of the case.
@@ -3221,6 +3222,13 @@ fn note_beta_needed() {
 
 // --- the reference --------------------------------------------------------------------------------
 
+/// The pages that have an entry for each code.
+const REFERENCE: &str = concat!(
+    include_str!("../../../docs/reference/reasons.md"),
+    include_str!("../../../docs/reference/omitted.md"),
+    include_str!("../../../docs/reference/notes.md"),
+);
+
 /// The codes of a tagged enum, by its schema.
 fn codes(schema: schemars::Schema) -> Vec<String> {
     let schema = schema.to_value();
@@ -3285,14 +3293,15 @@ fn the_table_of_stages_is_what_the_code_says() {
     };
     let rows: String = Stage::ALL.iter().filter_map(row).collect();
     let table = format!("\n| stage | reasons |\n|---|---|\n{rows}\n");
-    let reference = include_str!("../../../docs/reasons.md");
-    assert!(reference.contains(&table), "docs/reasons.md lacks{table}");
+    assert!(
+        REFERENCE.contains(&table),
+        "docs/reference/reasons.md lacks{table}"
+    );
 }
 
 #[test]
 fn every_code_has_its_entry_and_its_test() {
     let tests = include_str!("reasons.rs");
-    let reference = include_str!("../../../docs/reasons.md");
     let named = |prefix: &'static str, codes: Vec<String>| {
         codes
             .into_iter()
@@ -3317,11 +3326,11 @@ fn every_code_has_its_entry_and_its_test() {
             "no test `{test}`"
         );
         assert!(
-            reference.contains(&format!("\n### `{code}`\n")),
+            REFERENCE.contains(&format!("\n### `{code}`\n")),
             "no entry `{code}`"
         );
     }
-    let headings = reference
+    let headings = REFERENCE
         .lines()
         .filter_map(|line| line.strip_prefix("### "));
     let known: Vec<String> = all.iter().map(|(_, code)| format!("`{code}`")).collect();

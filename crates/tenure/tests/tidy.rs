@@ -1,5 +1,5 @@
-//! House rules, run as a test: documents name only what exists, every module says what it is for, no file is too
-//! long, test files are run, decisions are listed, the changelog is short lines.
+//! House rules, run as a test: documents name only what exists and are short enough to be read, every module says what
+//! it is for, no file is too long, test files are run, decisions are listed, the changelog is short lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -154,6 +154,159 @@ fn documents_name_only_paths_that_exist() {
         }
     }
     assert!(checked > 30, "only {checked} paths were found");
+}
+
+/// The most words of a page, of a page on concepts, of the README, of a paragraph and of a sentence.
+const PAGE: usize = 3_000;
+const CONCEPT: usize = 1_500;
+const README: usize = 900;
+const PARAGRAPH: usize = 120;
+const SENTENCE: usize = 45;
+
+/// The pages that have limits; the changelog has its own.
+fn pages() -> Vec<PathBuf> {
+    files(&root().join("docs"), "md")
+        .into_iter()
+        .chain(["README.md", "ARCHITECTURE.md", "STYLE.md"].map(|name| root().join(name)))
+        .collect()
+}
+
+/// The most words that a page may have.
+fn most_words(path: &Path) -> usize {
+    if path == root().join("README.md") {
+        README
+    } else if path.starts_with(root().join("docs/concepts")) {
+        CONCEPT
+    } else {
+        PAGE
+    }
+}
+
+fn begins_an_item(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with("- ") || line.starts_with("* ") || rest != line && rest.starts_with(". ")
+}
+
+/// The paragraphs of a page, each item of a list being one: no tables, code, headings, pictures or comments.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut in_code = false;
+    for line in text.lines() {
+        let words = line.trim();
+        let is_fence = words.starts_with("```");
+        in_code ^= is_fence;
+        let is_prose = !words.is_empty() && !words.starts_with(['|', '#', '!', '<']);
+        if is_fence || in_code || !is_prose || line.starts_with("    ") {
+            found.push(String::new());
+            continue;
+        }
+        if begins_an_item(words) {
+            found.push(String::new());
+        }
+        let last = found.last_mut().unwrap();
+        last.push_str(words);
+        last.push('\n');
+    }
+    found.retain(|paragraph| !paragraph.is_empty());
+    found
+}
+
+/// The words of a text, each span of code being one.
+fn words(text: &str) -> Vec<String> {
+    let spans = text.split('`').enumerate();
+    let plain: String = spans
+        .map(|(at, span)| if at % 2 == 0 { span } else { "code" })
+        .collect();
+    plain.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The numbers of words of the sentences of a paragraph.
+fn sentences(paragraph: &str) -> Vec<usize> {
+    let mut lengths = vec![0];
+    for word in words(paragraph) {
+        *lengths.last_mut().unwrap() += 1;
+        if word
+            .trim_end_matches(['"', '”', ')', '*', '_', ']'])
+            .ends_with(['.', '!', '?'])
+        {
+            lengths.push(0);
+        }
+    }
+    lengths
+}
+
+#[test]
+fn what_counts_as_a_paragraph_and_a_sentence() {
+    let text = "# A heading\n\n| a | table |\n\n```sh\nsome code\n```\n\nOne is. Two\nare (`a. b`).\n- An item\n  of two\n- Another\n\n    code\n";
+    assert_eq!(
+        paragraphs(text),
+        [
+            "One is. Two\nare (`a. b`).\n",
+            "- An item\nof two\n",
+            "- Another\n"
+        ]
+    );
+    assert_eq!(sentences("One is. Two are (`a. b`)."), [2, 3, 0]);
+}
+
+/// A page, a paragraph or a sentence, and how long it is.
+struct Measure {
+    what: &'static str,
+    words: usize,
+    most: usize,
+    begin: String,
+}
+
+impl Measure {
+    fn new(what: &'static str, words: usize, most: usize, text: &str) -> Measure {
+        let begin = text.chars().take(60).collect();
+        Measure {
+            what,
+            words,
+            most,
+            begin,
+        }
+    }
+}
+
+/// The page as a whole, its paragraphs and their sentences.
+fn measures(path: &Path) -> Vec<Measure> {
+    let text = fs::read_to_string(path).unwrap();
+    let whole = text.split_whitespace().count();
+    let mut found = vec![Measure::new("a page", whole, most_words(path), &text)];
+    for paragraph in paragraphs(&text) {
+        let whole = words(&paragraph).len();
+        found.push(Measure::new("a paragraph", whole, PARAGRAPH, &paragraph));
+        for length in sentences(&paragraph) {
+            found.push(Measure::new("a sentence", length, SENTENCE, &paragraph));
+        }
+    }
+    found
+}
+
+#[test]
+fn documents_are_short_enough_to_be_read() {
+    let mut faults = Vec::new();
+    let mut checked = 0;
+    for path in pages() {
+        for Measure {
+            what,
+            words,
+            most,
+            begin,
+        } in measures(&path)
+        {
+            checked += 1;
+            if words > most {
+                let path = path.display();
+                faults.push(format!(
+                    "{path}: {what} of {words} words, at most {most}: {begin}"
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(checked > 1_000, "{checked}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(crate) enum IndexCommand {
     /// Find units by a selector, or by words
     ///
     /// A selector says what a unit is: `sections[heading=Decision]`, `sections[heading~=policy] > code_blocks`.
-    /// docs/packages.md has the grammar.
+    /// docs/reference/packages.md has the grammar.
     Query(IndexQueryArgs),
     /// List the files of the index
     List(IndexListArgs),

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         count => format!("rules in {count} places"),
     };
     Err(Error::input(format!("the body breaks {times} of {format}"))
-        .hint("docs/wire.md lists the rules and where they are stated")
+        .hint("docs/reference/wire.md lists the rules and where they are stated")
         .into())
 }
 

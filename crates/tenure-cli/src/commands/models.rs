@@ -78,7 +78,7 @@ fn check(args: &ModelsCheckArgs) -> Result<(), Failure> {
         )
     };
     Err(Error::input(what)
-        .hint("compare them with their sources, and state them with their day in a file of your own: docs/guide.md")
+        .hint("compare them with their sources, and state them with their day in a file of your own: docs/reference/models.md")
         .into())
 }
 

@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
     verdict: str
     """``included``, ``omitted`` or ``quarantined``."""
     reason: str
-    """The code of the reason: ``docs/reasons.md`` has each."""
+    """The code of the reason: ``docs/reference/reasons.md`` has each."""
     section: str
     """The section of the payload where it stands or would have stood."""
     tokens: int

@@ -1,4 +1,4 @@
-"""Registries: an agent's ordered working set of blocks, which it may change within limits (RAMPART)."""
+"""Registries: an agent's ordered working set of blocks, which it may change within limits."""
 
 from __future__ import annotations
 

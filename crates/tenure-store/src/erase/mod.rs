@@ -60,7 +60,7 @@ struct Chosen {
 
 impl Tenant {
     /// Erases objects, everything that was made from them, and what records, logs and kept texts say of
-    /// them; `docs/store.md` says how far that goes. In a file their bytes are overwritten; a server keeps
+    /// them; `docs/reference/erasing.md` says how far that goes. In a file their bytes are overwritten; a server keeps
     /// them in dead rows until its next `VACUUM`, and in its archives and copies as long as these are kept.
     ///
     /// # Errors

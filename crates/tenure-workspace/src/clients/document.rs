@@ -86,7 +86,7 @@ impl Form {
             return Ok(after);
         }
         let what = "the file cannot be changed without changing more than Tenure's entries";
-        Err(Error::input(what).hint("change it by hand: docs/setup.md has the entries"))
+        Err(Error::input(what).hint("change it by hand: docs/reference/setup.md has the entries"))
     }
 }
 

@@ -359,7 +359,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     }
     if found.permissions().readonly() {
         return Err(Error::input("the file is read-only").hint(
-            "make it writable, or put the entries there where it comes from: docs/setup.md has them",
+            "make it writable, or put the entries there where it comes from: docs/reference/setup.md has them",
         ));
     }
     if found.len() > LARGEST {

@@ -85,7 +85,7 @@ vocabulary! {
     }
 }
 
-/// The reason for a candidate's verdict. One variant, one entry in `docs/reasons.md`, one test.
+/// The reason for a candidate's verdict. One variant, one entry in `docs/reference/reasons.md`, one test.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -159,7 +159,7 @@ pub enum Note {
     },
     /// The payload differs from the input, as a rule of the target wants it.
     RuleApplied {
-        /// The rule, by its name in `docs/wire.md`.
+        /// The rule, by its name in `docs/reference/wire.md`.
         rule: String,
         /// The number of times.
         times: u32,

@@ -7,7 +7,7 @@ use super::is_nothing;
 use crate::base::num::Score;
 use crate::rank::ranker::Weights;
 
-/// The weights of the built-in ranker (`docs/ranking.md`). That of a speaker's name is fixed.
+/// The weights of the built-in ranker (`docs/reference/ranking.md`). That of a speaker's name is fixed.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ranking {

@@ -52,7 +52,7 @@ pub struct Unit<'t> {
 }
 
 /// The weights of the ranker. [`Weights::default`] is what the development sets under `models/eval/` chose;
-/// `docs/ranking.md` tells how.
+/// `docs/reference/ranking.md` tells how.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
     /// The weight of a term in the name, the tags, the speaker, the date, the purpose and the text.

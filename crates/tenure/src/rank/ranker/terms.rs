@@ -186,7 +186,7 @@ fn says_nothing(word: &str) -> bool {
 /// Makes the terms of texts: what a text is found by. What was looked at once is remembered.
 pub struct Terms {
     stemmer: Stemmer,
-    /// For all that is written in Cyrillic: it serves Ukrainian, too (`docs/ranking.md`).
+    /// For all that is written in Cyrillic: it serves Ukrainian, too (`docs/reference/ranking.md`).
     cyrillic: Stemmer,
     /// The stem of each word, nothing for those that say nothing.
     stems: HashMap<Box<str>, Option<Box<str>>, BuildHasherDefault<std::hash::DefaultHasher>>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The number of times that each rule of a target was applied, by its name in `docs/wire.md`.
+/// The number of times that each rule of a target was applied, by its name in `docs/reference/wire.md`.
 pub(crate) type Applied = BTreeMap<&'static str, u32>;
 
 pub(crate) mod anthropic;
