@@ -225,12 +225,15 @@ fn is(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bool {
             .all(|(text, token)| *text == token.text)
 }
 
-/// Returns the places of what each `#[cfg(test)]` holds: from its `#` to the end of its item.
+/// Returns the places of what each `#[cfg(test)]` or `#[cfg(all(test, …))]` holds: from its `#` to the end of its item.
 fn test_items(tokens: &[Token<'_>]) -> Vec<(usize, usize)> {
     (0..tokens.len())
-        .filter(|at| is(tokens, *at, &["#", "[", "cfg", "(", "test", ")", "]"]))
+        .filter(|at| {
+            is(tokens, *at, &["#", "[", "cfg", "(", "test", ")"])
+                || is(tokens, *at, &["#", "[", "cfg", "(", "all", "(", "test"])
+        })
         .filter_map(|at| {
-            let end = outside(tokens, at + 7, &[";", "{"])?;
+            let end = outside(tokens, close(tokens, at + 1) + 1, &[";", "{"])?;
             let is_block = tokens[end].text == "{";
             Some((at, if is_block { close(tokens, end) } else { end }))
         })
