@@ -97,8 +97,11 @@ impl Sources {
         tenant: &str,
         ids: &BTreeSet<ObjectId>,
     ) -> Result<(), Error> {
-        let missing = ids.iter().filter(|id| !self.readers.contains_key(id));
-        let missing: Vec<ObjectId> = missing.copied().collect();
+        let missing: Vec<ObjectId> = ids
+            .iter()
+            .filter(|id| !self.readers.contains_key(id))
+            .copied()
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -166,8 +169,9 @@ impl EntityView for Audience<'_, '_> {
     }
 
     fn expect(&mut self, entities: &[&SeenEntity]) {
-        let sources = entities.iter();
-        let sources = sources.filter_map(|one| self.entities.source_alone(&one.id));
+        let sources = entities
+            .iter()
+            .filter_map(|one| self.entities.source_alone(&one.id));
         let read = self
             .sources
             .read(self.rows, self.tenant, &sources.collect());
@@ -224,8 +228,9 @@ impl<'k, 'r> Audience<'k, 'r> {
         self.entities
             .sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.readers);
-        Ok(answer(self.entities, &sees))
+        Ok(answer(self.entities, &|source| {
+            self.sources.is_open(source, &self.readers)
+        }))
     }
 
     /// The entity that an id means to them, where it is decided.

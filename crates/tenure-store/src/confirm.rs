@@ -104,8 +104,9 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Written, Error> {
         let asked = asked(&[id], expect);
-        let parts = self.read(|rows| Parts::of(rows, &self.name, id, sees))?;
-        let parts = parts.of_revision(expect.proposed());
+        let parts = self
+            .read(|rows| Parts::of(rows, &self.name, id, sees))?
+            .of_revision(expect.proposed());
         self.once(writing, "reject", asked, move |rows| {
             if expect.proposed().is_none() {
                 expected_to_wait(rows, id, Expect::Waiting, &parts)?;
@@ -165,8 +166,12 @@ impl Tenant {
                     return Ok(Err(found));
                 }
             }
-            let others = replaced.values().flatten().map(|one| one.object);
-            let others: BTreeSet<ObjectId> = others.filter(|id| !ids.contains(id)).collect();
+            let others: BTreeSet<ObjectId> = replaced
+                .values()
+                .flatten()
+                .map(|one| one.object)
+                .filter(|id| !ids.contains(id))
+                .collect();
             written.extend(touched(rows, &others.into_iter().collect::<Vec<_>>())?);
             Ok(Ok(written))
         })?;

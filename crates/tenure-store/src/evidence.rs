@@ -238,8 +238,9 @@ pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Opti
             continue;
         }
         let body = heads.get(&id).map_or("", String::as_str);
-        let own = read_revision(&mut sealer, standing.head, body)?;
-        let own = own.revision().confidence();
+        let own = read_revision(&mut sealer, standing.head, body)?
+            .revision()
+            .confidence();
         least = Some(least.map_or(own, |least| least.min(own)));
     }
     Ok(least)
@@ -312,8 +313,11 @@ fn evidence_of(links: &[Link]) -> Vec<Evidence> {
 fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
     let links = &found.links;
     let mut parents = own.revision().derived_from().iter();
-    let stands = |link: &Link, parent| link.object_id == parent && link.silent.is_none();
-    let verified = parents.all(|parent| links.iter().any(|link| stands(link, *parent)));
+    let verified = parents.all(|parent| {
+        links
+            .iter()
+            .any(|link| link.object_id == *parent && link.silent.is_none())
+    });
     may_persist(&evidence_of(links), needed, verified, found.any_flagged).err()
 }
 
@@ -428,8 +432,10 @@ impl Gathered {
 
     /// The instants at which any of it ends, or something that it was made from, where these objects ended then.
     pub(crate) fn ends(&self, ended: &BTreeMap<ObjectId, Instant>) -> BTreeSet<Instant> {
-        let speak = self.found.iter();
-        let speak = speak.filter(|found| found.link.direction == Direction::For);
+        let speak = self
+            .found
+            .iter()
+            .filter(|found| found.link.direction == Direction::For);
         let own = speak.map(|found| (found.link.object_id, found.until));
         let roots = self.known.until.iter().map(|(id, until)| (*id, *until));
         let all = own.chain(roots);
@@ -544,11 +550,10 @@ pub(crate) fn gather_for_all(
     at: Instant,
 ) -> Result<Gathered, Error> {
     let claim = SlotClaim::of(own);
-    let claim = claim
-        .as_ref()
-        .map(|(entities, claim)| (&entities[..], claim));
     let asked = Asked {
-        claim,
+        claim: claim
+            .as_ref()
+            .map(|(entities, claim)| (&entities[..], claim)),
         without: &BTreeSet::new(),
         fresh,
         at,
@@ -605,8 +610,10 @@ impl Source {
         let sites = stated.map(|origin| (origin, origin_site(origin)));
         if self.object_type == Some(ObjectType::InferredBelief) {
             // The file that it was put from says nothing.
-            let web = sites.filter(|(origin, site)| site != *origin);
-            let web: BTreeSet<String> = web.map(|(_, site)| site).collect();
+            let web: BTreeSet<String> = sites
+                .filter(|(origin, site)| site != *origin)
+                .map(|(_, site)| site)
+                .collect();
             return if web.is_empty() {
                 [UNFOUNDED.to_owned()].into()
             } else {
@@ -617,8 +624,10 @@ impl Source {
         if !sites.is_empty() {
             return sites;
         }
-        let found = self.provenance.as_ref();
-        let found = found.and_then(|found| found.source_id.as_deref());
+        let found = self
+            .provenance
+            .as_ref()
+            .and_then(|found| found.source_id.as_deref());
         [found.map_or_else(|| id.to_string(), origin_site)].into()
     }
 }

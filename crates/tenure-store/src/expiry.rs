@@ -217,8 +217,10 @@ impl Own {
         let revision = self.object.revision();
         let (mut most, mut ends, mut over) = (None::<Score>, None, None);
         let speaking = |links: &[Link]| -> BTreeSet<ObjectId> {
-            let speak = links.iter().filter(|link| link.silent.is_none());
-            let speak = speak.filter(|link| link.direction == Direction::For);
+            let speak = links
+                .iter()
+                .filter(|link| link.silent.is_none())
+                .filter(|link| link.direction == Direction::For);
             speak.map(|link| link.object_id).collect()
         };
         let mut before = speaking(&gathered.links(self.since, ended));
@@ -242,8 +244,9 @@ impl Own {
             before = left;
         }
         let most = most.filter(|most| *most < revision.confidence());
-        let becomes = ends.map(Weakening::Ends);
-        let becomes = becomes.or(most.map(Weakening::LoweredTo))?;
+        let becomes = ends
+            .map(Weakening::Ends)
+            .or(most.map(Weakening::LoweredTo))?;
         Some(Weakened {
             object_id: revision.object_id(),
             name: self.object.name().to_owned(),

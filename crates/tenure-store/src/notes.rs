@@ -122,11 +122,12 @@ pub(crate) fn note_on(
         flagged: withheld.flagged,
     });
     let authority = object.revision().authority_level();
-    let lowered = declared.filter(|declared| *declared < authority);
-    let lowered = lowered.map(|declared| WriteNote::AuthorityLowered {
-        declared,
-        authority,
-    });
+    let lowered = declared
+        .filter(|declared| *declared < authority)
+        .map(|declared| WriteNote::AuthorityLowered {
+            declared,
+            authority,
+        });
     waits.or_else(|| note_on_claim(object)).or(lowered)
 }
 

@@ -89,12 +89,11 @@ impl Tenant {
             waits.retain(BeliefRow::waits);
             if by_name {
                 let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
-                let goes_by = |row: &BeliefRow| {
+                waits.retain(|row| {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     let text = serde_json::from_str::<SearchedText<'_>>(body);
                     text.is_ok_and(|text| text.name == named)
-                };
-                waits.retain(goes_by);
+                });
             }
             let mut sealer = Sealer::default();
             let each = waits.into_iter().map(|row| {

@@ -119,8 +119,11 @@ impl Resident {
         place.into_iter().flat_map(|place| {
             let keys = keys_at(*place);
             let objects = self.state.objects.range(keys.clone());
-            let left = self.state.left.range(keys);
-            let left = left.map(|(key, left)| (key, &left.labels));
+            let left = self
+                .state
+                .left
+                .range(keys)
+                .map(|(key, left)| (key, &left.labels));
             let all: Vec<(&Key, &Arc<ContextObject>)> = objects.chain(left).collect();
             let is_believed = all.iter().any(|((.., waits), _)| !waits);
             let all = all.into_iter();
@@ -302,14 +305,19 @@ impl ResidentState {
             why: left.why.to_owned(),
             labels: Some(Arc::clone(&left.labels)),
         });
-        let opened = self.objects.values();
-        let opened = opened.filter_map(|object| object.status().transaction.from);
+        let opened = self
+            .objects
+            .values()
+            .filter_map(|object| object.status().transaction.from);
         self.latest = opened.max();
         for layer in std::mem::take(&mut self.changed) {
             let first = *keys_at(layer * LAYER).start();
             let last = *keys_at(layer * LAYER + (LAYER - 1)).end();
-            let objects = self.objects.range(first..=last);
-            let objects: Vec<_> = objects.map(|(_, object)| Arc::clone(object)).collect();
+            let objects: Vec<_> = self
+                .objects
+                .range(first..=last)
+                .map(|(_, object)| Arc::clone(object))
+                .collect();
             if objects.is_empty() {
                 self.layers.remove(&layer)
             } else {

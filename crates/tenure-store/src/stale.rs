@@ -115,8 +115,10 @@ impl<'s> Around<'s> {
             .iter()
             .map(|(id, standing)| (*id, standing.place))
             .collect();
-        let held = standing.into_values().flat_map(|one| one.beliefs);
-        let held = held.filter(|row| row.lifecycle == Lifecycle::Active);
+        let held = standing
+            .into_values()
+            .flat_map(|one| one.beliefs)
+            .filter(|row| row.lifecycle == Lifecycle::Active);
         // Before the bodies of what is hidden are read.
         let held = open(self.tenant, held.collect(), None, self.sees)?;
         let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;
