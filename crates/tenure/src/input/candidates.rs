@@ -166,17 +166,19 @@ impl Candidates {
         mut change: impl FnMut(usize, &Arc<ContextObject>) -> Option<Arc<ContextObject>>,
     ) -> Candidates {
         let mut at = 0;
-        let layers = self.layers().map(|layer| {
-            let objects = layer.objects().iter().filter_map(|object| {
-                at += 1;
-                change(at - 1, object)
-            });
-            Arc::new(Candidates {
-                said: layer.said,
-                ..Candidates::new(objects.collect())
+        let layers: Vec<_> = self
+            .layers()
+            .map(|layer| {
+                let objects = layer.objects().iter().filter_map(|object| {
+                    at += 1;
+                    change(at - 1, object)
+                });
+                Arc::new(Candidates {
+                    said: layer.said,
+                    ..Candidates::new(objects.collect())
+                })
             })
-        });
-        let layers: Vec<_> = layers.collect();
+            .collect();
         Candidates::layered(layers).with_unfetched(self.unfetched.clone())
     }
 

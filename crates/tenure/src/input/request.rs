@@ -412,9 +412,12 @@ impl Request {
     /// ```
     pub fn step_text(&self) -> String {
         let mut text = self.query_text();
-        let now = |subtask: &&Subtask| subtask.status == Progress::InProgress;
-        let doing = self.task.subtasks.iter().filter(now);
-        let doing = doing.map(|subtask| &subtask.title);
+        let doing = self
+            .task
+            .subtasks
+            .iter()
+            .filter(|subtask| subtask.status == Progress::InProgress)
+            .map(|subtask| &subtask.title);
         let waiting = self.task.pending.iter().map(|pending| &pending.action);
         for line in doing.chain(waiting) {
             text.push('\n');
@@ -426,8 +429,11 @@ impl Request {
     /// The texts besides the query that relevance is measured against: those of the subqueries that ask for
     /// something else, and that of the step, where tools are chosen by it.
     pub fn further_texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let subqueries = self.retrieval.iter().flat_map(|plan| &plan.subqueries);
-        let subqueries = subqueries.filter_map(|subquery| subquery.text.as_deref());
+        let subqueries = self
+            .retrieval
+            .iter()
+            .flat_map(|plan| &plan.subqueries)
+            .filter_map(|subquery| subquery.text.as_deref());
         let step = self.tools.map(|_| self.step_text());
         subqueries.map(Cow::Borrowed).chain(step.map(Cow::Owned))
     }

@@ -71,13 +71,12 @@ impl Provenance {
 
     /// Returns the parts that it says both to be unknown and what they are.
     pub(super) fn contradicted(&self) -> Option<ProvenancePart> {
-        let said = |part: &ProvenancePart| match part {
+        self.unknown.iter().copied().find(|part| match part {
             ProvenancePart::Authority => self.authority.is_some(),
             ProvenancePart::Chunk => self.chunk.is_some(),
             ProvenancePart::Lineage => self.lineage.is_some(),
             ProvenancePart::Relevance => self.relevance.is_some(),
-        };
-        self.unknown.iter().copied().find(said)
+        })
     }
 }
 
