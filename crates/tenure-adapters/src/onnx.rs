@@ -107,22 +107,28 @@ impl Model {
                 Error::input(format!("ONNX Runtime takes no such model: {error}"))
                     .expected("a model in the ONNX format, with its weights in the same file")
             }
-            let builder = Session::builder(&environment).map_err(refused)?;
-            let builder = builder.with_intra_threads(1).map_err(refused)?;
-            let builder = builder.with_inter_threads(1).map_err(refused)?;
-            let builder = builder.with_deterministic_compute(true);
+            let builder = Session::builder(&environment)
+                .map_err(refused)?
+                .with_intra_threads(1)
+                .map_err(refused)?
+                .with_inter_threads(1)
+                .map_err(refused)?
+                .with_deterministic_compute(true);
             // Weights elsewhere are in no digest: they are looked for where nothing can be, not in the folder at hand.
             let nowhere = path.to_string_lossy();
-            let builder = builder.map_err(refused)?;
-            let builder = builder.with_config_entry(EXTERNAL_WEIGHTS, nowhere);
-            let mut builder = builder.map_err(refused)?;
+            let mut builder = builder
+                .map_err(refused)?
+                .with_config_entry(EXTERNAL_WEIGHTS, nowhere)
+                .map_err(refused)?;
             builder.commit_from_memory(&bytes).map_err(refused)
         };
-        let sessions = (0..source.workers).map(|_| session());
-        let sessions: Result<Vec<Session>, Error> = sessions.collect();
-        let sessions = sessions.map_err(|error| error.or_at(&*shown, None))?;
-        let first = sessions.first();
-        let first = first.ok_or_else(|| Error::assertion("a model without a worker"))?;
+        let sessions = (0..source.workers)
+            .map(|_| session())
+            .collect::<Result<Vec<Session>, Error>>()
+            .map_err(|error| error.or_at(&*shown, None))?;
+        let first = sessions
+            .first()
+            .ok_or_else(|| Error::assertion("a model without a worker"))?;
         let inputs = inputs_of(first).map_err(|error| error.or_at(&*shown, None))?;
         let wanted = source.output.as_deref();
         let output =
@@ -166,10 +172,10 @@ impl Model {
         }
         let some = &some;
         thread::scope(|scope| {
-            let parts = texts
+            let parts: Vec<_> = texts
                 .chunks(share)
-                .map(|part| scope.spawn(move || some(part)));
-            let parts: Vec<_> = parts.collect();
+                .map(|part| scope.spawn(move || some(part)))
+                .collect();
             let mut all = Vec::with_capacity(texts.len());
             for part in parts {
                 let answers = part.join();
@@ -202,29 +208,30 @@ impl Model {
     ) -> Result<R, Error> {
         let cut = |text: &'_ str| text.floor_char_boundary(self.longest.min(text.len()));
         let first = &first[..cut(first)];
-        let encoding = match second {
+        let encoded = match second {
             None => self.tokenizer.encode(first, true),
             Some(second) => self.tokenizer.encode((first, &second[..cut(second)]), true),
         };
-        let encoding = encoding.map_err(|error| self.failed(format!("its tokenizer: {error}")))?;
+        let encoding = encoded.map_err(|error| self.failed(format!("its tokenizer: {error}")))?;
         let mut values: Vec<(Cow<'_, str>, SessionInputValue<'_>)> = Vec::new();
         for (name, input) in &self.inputs {
-            let numbers = match input {
+            let column = match input {
                 Input::Ids => encoding.get_ids(),
                 Input::Mask => encoding.get_attention_mask(),
                 Input::Types => encoding.get_type_ids(),
             };
-            let numbers: Vec<i64> = numbers.iter().map(|number| i64::from(*number)).collect();
-            let tensor = Tensor::from_array(([1, numbers.len()], numbers));
-            let tensor = tensor.map_err(|error| self.failed(error))?;
+            let numbers: Vec<i64> = column.iter().map(|number| i64::from(*number)).collect();
+            let tensor = Tensor::from_array(([1, numbers.len()], numbers))
+                .map_err(|error| self.failed(error))?;
             values.push((Cow::Borrowed(name), tensor.into()));
         }
         let outputs = session.run(values).map_err(|error| {
             self.failed(error)
                 .hint("is `tokenizer.json` this model's, and does it see `max_tokens` tokens?")
         })?;
-        let output = outputs.get(&*self.output);
-        let output = output.ok_or_else(|| self.failed("it gave no answer"))?;
+        let output = outputs
+            .get(&*self.output)
+            .ok_or_else(|| self.failed("it gave no answer"))?;
         let (shape, values) = output
             .try_extract_tensor::<f32>()
             .map_err(|error| self.failed(error))?;

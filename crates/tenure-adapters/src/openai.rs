@@ -81,9 +81,9 @@ impl Api {
         }
         let base = url.trim_end_matches('/');
         let uri = format!("{base}/{path}").parse::<Uri>().ok();
-        let known =
-            |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-        let Some(uri) = uri.filter(known) else {
+        let Some(uri) = uri.filter(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some()
+        }) else {
             let what = format!("`url = \"{}\"` cannot be asked", clip(url));
             return refused(what, "a URL such as `http://127.0.0.1:8080/v1`");
         };
@@ -229,11 +229,11 @@ impl Api {
                 .hint("is it running, and is the `url` right?")
         })?;
         let status = answer.status();
-        let body = Limited::new(answer.into_body(), most).collect().await;
-        let body = body.map_err(|error| {
-            self.failed(format!("the answer ends early or is too long: {error}"))
-        })?;
-        let body = body.to_bytes();
+        let body = Limited::new(answer.into_body(), most)
+            .collect()
+            .await
+            .map_err(|error| self.failed(format!("the answer ends early or is too long: {error}")))?
+            .to_bytes();
         if status.is_success() {
             Ok(Answer::Given(body))
         } else {
@@ -243,14 +243,19 @@ impl Api {
 
     fn refusal(&self, status: StatusCode, body: &[u8]) -> Result<Answer, Error> {
         let said = serde_json::from_slice::<serde_json::Value>(body).ok();
-        let code = said.as_ref().and_then(|body| body.pointer("/error/code"));
-        let code = code.and_then(|code| code.as_str()).unwrap_or_default();
+        let code = said
+            .as_ref()
+            .and_then(|body| body.pointer("/error/code"))
+            .and_then(|code| code.as_str())
+            .unwrap_or_default();
         let filtered = status == StatusCode::BAD_REQUEST && FILTERS.contains(&code);
-        let said = said.as_ref().and_then(|body| {
-            let message = body.pointer("/error/message").or_else(|| body.get("error"));
-            message.and_then(|message| message.as_str())
-        });
-        let said = said.map_or_else(String::new, |said| format!(": {}", clip(said)));
+        let said = said
+            .as_ref()
+            .and_then(|body| {
+                let message = body.pointer("/error/message").or_else(|| body.get("error"));
+                message.and_then(|message| message.as_str())
+            })
+            .map_or_else(String::new, |said| format!(": {}", clip(said)));
         let error = self.failed(format!("{status}{said}"));
         if filtered {
             return Ok(Answer::Filtered(error));

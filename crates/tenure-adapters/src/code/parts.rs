@@ -232,12 +232,11 @@ impl Finder<'_> {
         if text.len() < LEAST {
             return;
         }
-        let says = |line: &&str| {
+        let lines = text.lines().filter(|line| {
             !line
                 .trim_matches([' ', '\t', '\r', '*', '/', '!', '#'])
                 .is_empty()
-        };
-        let lines = text.lines().filter(says);
+        });
         let (Ok(start), Ok(end)) = (range.start.try_into(), range.end.try_into()) else {
             return;
         };
@@ -253,12 +252,13 @@ impl Finder<'_> {
     /// The name of what a body belongs to: its own, or that of what it is the value of, or what
     /// stands before it on its line.
     fn name(&self, of: Node<'_>, body: Node<'_>) -> String {
-        let parent = || of.parent().and_then(|parent| self.field_name(parent));
-        self.field_name(of).or_else(parent).unwrap_or_else(|| {
-            let before = &self.text[..body.start_byte()];
-            let line = before.rfind('\n').map_or(0, |at| at + 1);
-            excerpt(before[line..].trim())
-        })
+        self.field_name(of)
+            .or_else(|| of.parent().and_then(|parent| self.field_name(parent)))
+            .unwrap_or_else(|| {
+                let before = &self.text[..body.start_byte()];
+                let line = before.rfind('\n').map_or(0, |at| at + 1);
+                excerpt(before[line..].trim())
+            })
     }
 
     fn field_name(&self, node: Node<'_>) -> Option<String> {

@@ -172,12 +172,13 @@ mod tests {
     fn works() { … 8 lines left out }
 }
 ";
-    let text = filled(text, "f(1, 2);").replace("    f(1, 2);\n];", "    1, 2, 34,\n];");
-    let text = text.replace("[u32; 9] = [\n    f(1, 2);", "[u32; 9] = [\n    1, 2, 34,");
-    let text = text.replace(
-        "    1, 2, 34,\n    f(1, 2);\n",
-        &"    1, 2, 34,\n".repeat(2),
-    );
+    let text = filled(text, "f(1, 2);")
+        .replace("    f(1, 2);\n];", "    1, 2, 34,\n];")
+        .replace("[u32; 9] = [\n    f(1, 2);", "[u32; 9] = [\n    1, 2, 34,")
+        .replace(
+            "    1, 2, 34,\n    f(1, 2);\n",
+            &"    1, 2, 34,\n".repeat(2),
+        );
     let array = text.find("[u32; 9]").unwrap();
     let end = array + text[array..].find("];").unwrap();
     let text = format!(

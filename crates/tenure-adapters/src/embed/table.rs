@@ -239,8 +239,12 @@ impl Sums {
     /// The largest component becomes 127 or −127 and the others follow, rounded to the nearest.
     fn vector(mut self) -> Vector {
         self.empty();
-        let largest = self.far.iter().map(|sum| sum.unsigned_abs()).max();
-        let largest = largest.unwrap_or(0);
+        let largest = self
+            .far
+            .iter()
+            .map(|sum| sum.unsigned_abs())
+            .max()
+            .unwrap_or(0);
         let mut components = [0; DIMENSIONS];
         if largest > 0 {
             let scale = 127.0 / largest as f64;

@@ -224,8 +224,9 @@ mod tests {
             ("500 Oops", filtered),
             ("200 OK", "<html>"),
         ] {
-            let error = answering(status, body).relevance("q", &["mean"]);
-            let error = error.unwrap_err();
+            let error = answering(status, body)
+                .relevance("q", &["mean"])
+                .unwrap_err();
             assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
         }
     }
@@ -234,8 +235,8 @@ mod tests {
     fn each_text_has_its_own_answer_and_none_is_asked_about_nothing() {
         let said = r#"{"choices":[{"message":{"content":"{\"relevance\": 40}"}}]}"#;
         let judge = answering("200 OK", said);
-        let some: Vec<String> = (0..10).map(|at| at.to_string()).collect();
-        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        let numbers: Vec<String> = (0..10).map(|at| at.to_string()).collect();
+        let some: Vec<&str> = numbers.iter().map(String::as_str).collect();
         let scores = judge.relevance("q", &some).unwrap();
         assert_eq!(scores, [Some(Score::from_millionths(400_000)); 10]);
         assert!(judge.relevance("q", &[]).unwrap().is_empty());
