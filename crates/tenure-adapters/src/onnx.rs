@@ -22,7 +22,7 @@ use crate::read::{read_bytes, read_up_to};
 
 /// The largest model: more does not fit in one file of this format.
 const MAX_MODEL: u64 = 2 << 30;
-/// What is behind so many bytes for each token that a model sees is not even cut into tokens.
+/// Most bytes for each token that a model sees that are cut into tokens at all.
 const BYTES_A_TOKEN: usize = 64;
 /// The most copies of a model.
 pub(crate) const MAX_WORKERS: usize = 64;
@@ -35,7 +35,7 @@ const EXTERNAL_WEIGHTS: &str = "session.model_external_initializers_file_folder_
 /// The library, of which a process has one.
 static RUNTIME: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
-/// Where a model is, and how it is run.
+/// Place of a model, and the way it is run.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The folder of `tokenizer.json` and the model.
@@ -46,13 +46,13 @@ pub(crate) struct Source {
     pub(crate) library: Option<PathBuf>,
     /// The output that is read, unless it has one of the usual names or is the first.
     pub(crate) output: Option<String>,
-    /// How many tokens of a text it sees.
+    /// Most tokens of a text that it sees.
     pub(crate) max_tokens: u32,
-    /// How many copies of it work at the same time.
+    /// Number of copies of it that work at the same time.
     pub(crate) workers: usize,
 }
 
-/// What a model may ask for, in its order.
+/// Inputs that a model may ask for, in its order.
 #[derive(Clone, Copy)]
 enum Input {
     Ids,
@@ -71,9 +71,9 @@ pub(crate) struct Model {
     digest: Digest,
 }
 
-/// What a model gives for one text: one row, or one for each token.
+/// Output of a model for one text: one row, or one for each token.
 pub(crate) struct Output<'o> {
-    /// How many there are of each dimension; the first is the batch, of one.
+    /// Size of each dimension; the first is the batch, of one.
     pub(crate) shape: &'o [i64],
     /// The numbers.
     pub(crate) values: &'o [f32],
@@ -155,7 +155,7 @@ impl Model {
         Error::new(ErrorKind::Unavailable, what)
     }
 
-    /// What `read` makes of the model's answer to each text, or pair of texts, in their order.
+    /// Returns what `read` makes of the model's answer to each text, or pair of texts, in their order.
     pub(crate) fn each<R: Send>(
         &self,
         texts: &[(&str, Option<&str>)],

@@ -1,4 +1,4 @@
-//! What OpenAI-compatible endpoints have in common: where they are, the key, and how they are asked.
+//! OpenAI-compatible endpoints: where they are, the key, and how they are asked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,13 +21,13 @@ use tokio::task::JoinSet;
 #[derive(Clone)]
 pub(crate) struct Api {
     uri: Uri,
-    /// What it gives, as an error names it.
+    /// Name in errors of what it gives.
     gives: &'static str,
     key: Option<HeaderValue>,
     timeout: Duration,
 }
 
-/// What an endpoint answers to one body.
+/// An endpoint's answer to one body.
 pub(crate) enum Answer {
     /// This.
     Given(Bytes),
@@ -38,7 +38,7 @@ pub(crate) enum Answer {
 /// The codes by which providers say that a filter of contents refused a request.
 const FILTERS: [&str; 2] = ["content_filter", "content_policy_violation"];
 
-/// What stands in a fence of Markdown, where all of the text is one.
+/// Returns the inside of a fence of Markdown, where all of the text is one.
 pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text
@@ -47,14 +47,14 @@ pub(crate) fn unfenced(text: &str) -> &str {
     inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
-/// How many seconds an endpoint has to answer, unless the settings say otherwise.
+/// Seconds that an endpoint has to answer, unless the settings say otherwise.
 pub(crate) fn timeout() -> u64 {
     30
 }
 
 impl Api {
-    /// What `path` below `url` gives; `key_env` names the variable that holds the key, of which `variable` gives
-    /// the value.
+    /// Makes the endpoint of `path` below `url`; `key_env` names the variable that holds the key, of which `variable`
+    /// gives the value.
     pub(crate) fn new(
         url: &str,
         path: &str,
@@ -118,9 +118,9 @@ impl Api {
         Error::new(ErrorKind::Unavailable, format!("{gives} `{shown}`: {what}"))
     }
 
-    /// What `read` makes of the answers to these bodies, in their order: it is called with each answer as it comes, and
-    /// the place of its body. So many are asked for at the same time, and none may have more bytes than is said
-    /// with it. A body is made when it is asked.
+    /// Returns what `read` makes of the answers to these bodies, in their order: it is called with each answer as it
+    /// comes, and the place of its body. So many are asked for at the same time, and none may have more bytes than is
+    /// said with it. A body is made when it is asked.
     pub(crate) fn ask<R: Send>(
         &self,
         bodies: impl Iterator<Item = Result<(Vec<u8>, usize), Error>> + Send,

@@ -554,7 +554,7 @@ pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> M
     }
 }
 
-/// What the weights of a payload say, where there are some.
+/// Tells what the weights of a payload say, where there are some.
 pub(crate) fn attended(
     compile: &Compile<'_>,
     envelope: &Envelope,

@@ -32,7 +32,7 @@ pub struct Then {
     pub valid: Option<Instant>,
     /// The instant at which it was known; now without one.
     pub known: Option<Instant>,
-    /// What is wrong with what was asked.
+    /// Fault of what was asked.
     pub fault: Option<String>,
 }
 

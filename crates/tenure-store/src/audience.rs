@@ -1,4 +1,4 @@
-//! Who knows what of the registry: an object adds to it what everyone knows who may see the object.
+//! Knowledge of the registry, reader by reader: an object adds to it what everyone knows who may see the object.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -52,14 +52,14 @@ impl Readers {
     }
 }
 
-/// Who may see the objects that the registry came from, as far as it was asked for.
+/// Readers of the objects that the registry came from, as far as they were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     /// The tenant's version that this is of.
     version: u64,
     /// The readers of each belief that is held of an object; none where nothing is believed of it.
     readers: HashMap<ObjectId, Vec<Arc<Readers>>>,
-    /// The same readers by the labels: few are shared by many.
+    /// Readers by the labels: few are shared by many.
     known: HashMap<Arc<str>, Arc<Readers>>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Audience<'k, 'r> {
     rows: &'r mut dyn Read,
     tenant: &'k str,
     readers: Readers,
-    /// What each entity is to them, as far as it was asked for.
+    /// Entities as they see them, as far as they were asked for.
     seen: &'r mut SeenEntities,
     /// The first failure to read.
     failed: Option<Error>,

@@ -294,7 +294,7 @@ fn revise(
     Ok(written)
 }
 
-/// What waits of an object is believed from now on, as another revision.
+/// Believes from now on what waits of an object, as another revision.
 fn believe(
     change: &mut Change,
     (id, name): (ObjectId, String),

@@ -247,7 +247,7 @@ pub(crate) fn unbound(
     Ok(found)
 }
 
-/// What is believed of an object, of these; all of them where all of them wait for a person.
+/// Keeps of these the beliefs of an object; all of them where all of them wait for a person.
 pub fn believed_first(mut beliefs: Vec<StoredObject>) -> Vec<StoredObject> {
     let waits = |one: &StoredObject| one.lifecycle == Lifecycle::AwaitingConfirmation;
     if !beliefs.iter().all(waits) {

@@ -58,7 +58,7 @@ impl Kept {
 /// The claims of one object that hold in the view of all, each with its entity.
 pub(crate) type Claims = Vec<(String, SlotClaim)>;
 
-/// What a write has at hand of the revisions that it stores, so that it reads none of them back.
+/// Revisions that a write stores and so has at hand: it reads none of them back.
 pub(crate) type AtHand = BTreeMap<RevisionId, Arc<ContextObject>>;
 
 /// The claims of these objects that take part in settlement: those of beliefs that are active and clean.
@@ -201,7 +201,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
     settle_written(rows, touched, &AtHand::new())
 }
 
-/// The same, of a write that has at hand what it stores.
+/// Like `settle_claims`, of a write that has at hand what it stores.
 pub(crate) fn settle_written(
     rows: &mut dyn Write,
     touched: &[ObjectId],
@@ -210,7 +210,8 @@ pub(crate) fn settle_written(
     settle_against(rows, touched, at_hand, Crowd::Strongest)
 }
 
-/// The same, of objects that came with the judgements that were made on them elsewhere: those stay that their claims give.
+/// Like `settle_written`, of objects that came with the judgements that were made on them elsewhere: those stay that
+/// their claims give.
 pub(crate) fn settle_judged(rows: &mut dyn Write, touched: &[ObjectId]) -> Result<(), Error> {
     settle_against(rows, touched, &AtHand::new(), Crowd::AsJudged)
 }

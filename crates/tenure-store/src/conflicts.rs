@@ -155,7 +155,7 @@ impl Serialize for PairMark {
 pub struct ConflictQuery<'q> {
     /// The instant at which they were held.
     pub known: Option<Instant>,
-    /// Who asks.
+    /// The caller.
     pub sees: Option<&'q Sees<'q>>,
     /// The id of the entity, or of one that is merged with it.
     pub entity: Option<&'q str>,
@@ -399,19 +399,19 @@ pub(crate) fn told_of<K>(
     Ok(told)
 }
 
-/// What a caller is told of conflicts.
+/// Conflicts as a caller is told of them.
 struct Told<'v> {
     tenant: &'v str,
     merges: Option<Merges>,
     sees: Option<&'v Sees<'v>>,
     /// The objects that were looked at, and whether they may be seen.
     seen: BTreeMap<ObjectId, bool>,
-    /// What objects say at `known`, or now: of the many pairs of a slot, each object is read once.
+    /// Claims of objects at `known`, or now: of the many pairs of a slot, each object is read once.
     speakers: BTreeMap<ObjectId, Speaker>,
     known: Option<Instant>,
 }
 
-/// What an object says at an instant.
+/// Claims of an object at an instant.
 #[derive(Default)]
 struct Speaker {
     name: String,

@@ -108,12 +108,12 @@ pub struct BeliefWithEvidence {
     /// The texts in disguise, of the object and of what it was made from: something inferred must not persist on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flagged: Vec<FlaggedText>,
-    /// What the next sweep makes of it, where evidence is over that spoke for it when it was written.
+    /// Fate of it at the next sweep, where evidence is over that spoke for it when it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weakened: Option<Weakening>,
 }
 
-/// What is left of a belief once evidence for it is over.
+/// Remains of a belief once evidence for it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakening {
@@ -141,7 +141,7 @@ pub(crate) fn no_belief(id: ObjectId) -> Error {
         .hint("`tenure store history` shows what was believed of it")
 }
 
-/// The same of an object as it is believed, or as it waits.
+/// Weighs an object as it is believed, or as it waits.
 pub(crate) fn weigh_own(
     rows: &mut dyn Read,
     own: Arc<ContextObject>,
@@ -152,7 +152,7 @@ pub(crate) fn weigh_own(
     weigh_with(rows, own, without, &Fresh::default(), at, view)
 }
 
-/// The same, with what the write makes besides.
+/// Like `weigh_own`, with what the write makes besides.
 pub(crate) fn weigh_with(
     rows: &mut dyn Read,
     own: Arc<ContextObject>,
@@ -359,7 +359,7 @@ fn is_open(object: &ContextObject, own: &ContextObject, view: View<'_>) -> bool 
     }
 }
 
-/// What speaks for an object and against it, and the texts in disguise of the object and of what it was made from.
+/// Evidence for an object and against it, and the texts in disguise of the object and of what it was made from.
 struct Spoken {
     links: Vec<Link>,
     any_flagged: bool,
@@ -367,7 +367,7 @@ struct Spoken {
     flagged: Vec<FlaggedText>,
 }
 
-/// What speaks for an object and against it, but for what was made from the object itself.
+/// Finds what speaks for an object and against it, but for what was made from the object itself.
 fn links(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Spoken, Error> {
     Ok(gather(rows, own, asked)?.spoken(asked.at))
 }
@@ -381,7 +381,7 @@ struct Found {
     link: Link,
 }
 
-/// What may speak for an object and against it, at any instant.
+/// Evidence that may speak for an object and against it, at any instant.
 pub(crate) struct Gathered {
     /// The end of the time of the object itself.
     end: Option<Instant>,
@@ -392,7 +392,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// What speaks at an instant.
+    /// Returns the evidence that speaks at an instant.
     fn spoken(self, at: Instant) -> Spoken {
         Spoken {
             links: self.links(at, &BTreeMap::new()),

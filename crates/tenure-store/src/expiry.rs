@@ -41,7 +41,7 @@ pub struct Weakened {
     pub over: ObjectId,
     /// The confidence that it has.
     pub stated: Score,
-    /// What is left of it.
+    /// Remains of it.
     #[serde(flatten)]
     pub becomes: Weakening,
     /// The revision that was weighed, and the most that its confidence may be.
@@ -105,7 +105,7 @@ pub(crate) fn weakened(rows: &mut dyn Read, now: Instant) -> Result<Vec<Weakened
     weakened_by(rows, over, now)
 }
 
-/// What is left of one belief, where evidence of it is over; what is over elsewhere is not looked at.
+/// Finds what is left of one belief, where evidence of it is over; what is over elsewhere is not looked at.
 pub(crate) fn weakening_of(
     rows: &mut dyn Read,
     id: ObjectId,
@@ -207,7 +207,7 @@ impl Own {
         self.is_confirmed && !parents.any(|parent| fell.contains(parent))
     }
 
-    /// What has become of it, where that is not what it was.
+    /// Returns what has become of it, where that is not what it was.
     fn weakened(
         &self,
         gathered: &Gathered,
@@ -258,8 +258,8 @@ impl Own {
     }
 }
 
-/// What was inferred, and was believed as it is before any of these ended that it leans on: those that it was made from, one way or
-/// another, and those that claim something of its slot.
+/// Finds what was inferred, and was believed as it is before any of these ended that it leans on: those that it was
+/// made from, one way or another, and those that claim something of its slot.
 fn leaning(
     rows: &mut dyn Read,
     over: &BTreeMap<ObjectId, Instant>,

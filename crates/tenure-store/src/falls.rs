@@ -1,4 +1,4 @@
-//! What becomes of beliefs when evidence for them falls: what stood on it alone falls, too, and the rest is lowered.
+//! Fall of beliefs when evidence for them falls: what stood on it alone falls, too, and the rest is lowered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is believed now, or begins to be in this write: what a write looks at to judge what is inferred.
+//! Beliefs of now, and those that begin in this write: a write looks at them to judge what is inferred.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn held(
     held_where(rows, ids, Err)
 }
 
-/// The same of those that are whole: what is damaged is reported by the check.
+/// Finds those that are whole: what is damaged is reported by the check.
 pub(crate) fn held_whole(
     rows: &mut dyn Read,
     ids: &[ObjectId],

@@ -109,7 +109,7 @@ impl Tenant {
         self.import_with_texts(lines, Vec::new(), writing)
     }
 
-    /// The same with the texts of an export, which are kept under their digests; what is kept already stays.
+    /// Imports with the texts of an export, which are kept under their digests; what is kept already stays.
     /// All of it, or nothing.
     ///
     /// # Errors

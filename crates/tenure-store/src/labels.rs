@@ -126,7 +126,7 @@ pub(crate) fn document_of(tenant: &str, id: ObjectId, labels: &str) -> Option<Ob
     })
 }
 
-/// The same, where labels that cannot be read hide what they are of: it is seen in no list.
+/// Like `document_of`, where labels that cannot be read hide what they are of: it is seen in no list.
 pub(crate) fn labelled_or_hidden(
     sealer: &mut Sealer,
     tenant: &str,

@@ -45,7 +45,7 @@ type Texts = BTreeMap<(ObjectId, Digest), Arc<[String]>>;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentioned {
     last: u64,
-    /// What was read long ago, and what was read since: the second is what is copied as the log grows.
+    /// Texts that were read long ago, beside those that were read since: these are what is copied as the log grows.
     older: Arc<Texts>,
     newer: Texts,
 }

@@ -50,7 +50,8 @@ pub enum WriteNote {
         /// The authority of the other.
         by: Authority,
     },
-    /// What it was made from leads back to it, at once or by way of others: what becomes of one of them becomes of all.
+    /// A circle: what it was made from leads back to it, at once or by way of others, and what becomes of one of them
+    /// becomes of all.
     MadeFromItself,
     /// It did not wait for a person: it counts as confirmed now.
     Renewed,

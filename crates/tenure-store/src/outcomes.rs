@@ -103,7 +103,7 @@ enum Does {
     Repeat,
 }
 
-/// What the log says of one outcome.
+/// State of one outcome by the log.
 #[derive(Clone, Debug)]
 struct Folded {
     state: OutcomeState,
@@ -428,7 +428,7 @@ impl Tenant {
         self.decide_proposal(id, None, decision, by, writing)
     }
 
-    /// The same on the proposal that was made at an instant, where the person saw that one: it may have been made
+    /// Decides on the proposal that was made at an instant, where the person saw that one: it may have been made
     /// anew, in other words.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What waits for a person, of all kinds, each with the command that decides it.
+//! Work that waits for a person, of all kinds, each with the command that decides it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +113,7 @@ impl Waiting {
         }
     }
 
-    /// The same, with an option at the end of each command, such as `--store` where another store is meant.
+    /// Adds an option at the end of each command, such as `--store` where another store is meant.
     #[must_use]
     pub fn with_option(mut self, option: &str, value: &str) -> Waiting {
         for command in self.otherwise.iter_mut().chain([&mut self.decide]) {
@@ -293,7 +293,7 @@ impl Tenant {
     }
 }
 
-/// What is stale, as a proposal to make it anew.
+/// Proposes to make anew what is stale.
 fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
     let document = object.to_document()?;
     let id = object.revision().object_id();

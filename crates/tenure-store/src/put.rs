@@ -50,7 +50,7 @@ impl Tenant {
         self.put_with(puts, Blobs::default(), writing)
     }
 
-    /// The same, and keeps texts in the same write.
+    /// Like `put`, and keeps texts in the same write.
     pub(crate) fn put_with(
         &self,
         puts: Vec<Put>,

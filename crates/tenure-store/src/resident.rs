@@ -40,7 +40,7 @@ const LAYER: u64 = 1_024;
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
     version: u64,
-    /// The same at each version at which no belief changed: most writes are of logs and records.
+    /// State, shared by each version at which no belief changed: most writes are of logs and records.
     state: Arc<ResidentState>,
     registry: Arc<Registry>,
     mentioned: Mentioned,
@@ -48,14 +48,14 @@ pub struct Resident {
 
 #[derive(Clone, Default, Debug)]
 struct ResidentState {
-    /// Whether archived and demoted objects are candidates, too.
+    /// True if archived and demoted objects are candidates, too.
     whole: bool,
     latest: Option<Instant>,
     objects: BTreeMap<Key, Arc<ContextObject>>,
     places: BTreeMap<ObjectId, u64>,
     /// Kept and not compiled.
     left: BTreeMap<Key, Uncompiled>,
-    /// What waits, among the candidates of what is archived.
+    /// Rows that wait, among the candidates of what is archived.
     waiting: BTreeMap<Key, BeliefRow>,
     /// Objects with the labels of those, by their labels: many have the same.
     labels: BTreeMap<Arc<str>, Arc<ContextObject>>,
@@ -112,8 +112,8 @@ impl Resident {
             .of(revision.object_id(), revision.content_digest())
     }
 
-    /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the
-    /// labels alone. None where nothing is. What waits counts where nothing is believed.
+    /// Returns what is held of an object, each with its labels: one for each time that it is held for, of what is not
+    /// compiled the labels alone. None where nothing is. What waits counts where nothing is believed.
     pub fn held(&self, id: ObjectId) -> impl Iterator<Item = &Arc<ContextObject>> {
         let place = self.state.places.get(&id);
         place.into_iter().flat_map(|place| {
@@ -443,7 +443,7 @@ impl Tenant {
         self.load_past(known, None, false)
     }
 
-    /// The same with what was archived or demoted then: what could be found by asking for it.
+    /// Like `load_as_of`, with what was archived or demoted then: what could be found by asking for it.
     ///
     /// # Errors
     ///

@@ -147,7 +147,7 @@ fn question(name: &str, metadata: &Metadata) -> String {
     }
 }
 
-/// What those who may see the same know of the registry, as far as this write has asked for it.
+/// Registry as those know it who may see the same, as far as this write has asked for it.
 #[derive(Default)]
 struct Seen<'k> {
     entities: SeenEntities,
@@ -251,12 +251,12 @@ pub(crate) enum Occasion<'a> {
     Write,
     /// Somebody asks for it, of objects that were written before: what was said then is not said again.
     Again {
-        /// Who does.
+        /// Author.
         by: Option<&'a str>,
     },
 }
 
-/// What the mentions of objects came to.
+/// Outcome of the mentions of objects.
 #[derive(Default)]
 pub(crate) struct Named {
     /// A note on each object with a mention that waits, or with more than are resolved.
@@ -277,7 +277,7 @@ pub(crate) fn resolve_written(
     Ok(resolve_on(Occasion::Write, rows, (tenant, known), objects)?.notes)
 }
 
-/// The same on any occasion.
+/// Resolves on any occasion.
 pub(crate) fn resolve_on(
     occasion: Occasion<'_>,
     rows: &mut dyn Write,

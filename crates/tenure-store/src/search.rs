@@ -67,7 +67,7 @@ impl Tenant {
         self.search_page(query, &SearchPage::ALL)
     }
 
-    /// The same for a part of what matches, which is all that is read.
+    /// Searches for a part of what matches, which is all that is read.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Tenant {
         })
     }
 
-    /// The same, where damaged rows are left to a check: the next search says so.
+    /// Like `make_index`, where damaged rows are left to a check: the next search says so.
     pub(crate) fn make_index_unless_damaged(&self) -> Result<(), Error> {
         match self.make_index() {
             Err(error) if error.kind == ErrorKind::Damaged => Ok(()),

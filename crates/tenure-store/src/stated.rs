@@ -1,4 +1,4 @@
-//! What was inferred, and says otherwise than a preference that somebody stated: it waits, and takes its place once a person
+//! Inferences that say otherwise than a preference that somebody stated: they wait, and take its place once a person
 //! confirms it.
 
 use std::collections::BTreeSet;

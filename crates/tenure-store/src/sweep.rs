@@ -186,7 +186,7 @@ impl Tenant {
         self.sweep_with(now, retention, HardDelete::Proposed, dry_run, writing)
     }
 
-    /// The same, and says what becomes of those whose rule is to be erased.
+    /// Like `sweep`, and says what becomes of those whose rule is to be erased.
     ///
     /// # Errors
     ///
@@ -338,7 +338,7 @@ impl Tenant {
         self.too_old_of(None, now, hard_delete)
     }
 
-    /// The same, of these objects, or of all.
+    /// Like `too_old`, of these objects, or of all.
     pub(crate) fn too_old_of(
         &self,
         of: Option<&[ObjectId]>,

@@ -1,4 +1,4 @@
-//! What an import takes over besides beliefs and texts: checked line by line, and written as it was elsewhere.
+//! Lines that an import takes over besides beliefs and texts: checked line by line, and written as they were elsewhere.
 //!
 //! It is about objects of the same import, as they are new: what the tenant has, no line changes. The registry of entities is
 //! added to where the tenant knows nothing of the same entities, or the very same.
@@ -26,7 +26,7 @@ use crate::stored::unwritable;
 /// Lines with their numbers.
 type Numbered<T> = Vec<(usize, T)>;
 
-/// What an import takes over besides beliefs and texts, as far as it could be checked without the tenant.
+/// Lines that an import takes over besides beliefs and texts, as far as they could be checked without the tenant.
 pub(crate) struct Taken {
     usage: Vec<(ObjectId, Usage)>,
     entities: Numbered<EntityEntry>,

@@ -136,7 +136,7 @@ pub struct Written {
     pub nothing_changed: bool,
 }
 
-/// What a write comes to.
+/// Effect of a write.
 pub(crate) struct Effect {
     pub(crate) objects: Vec<WrittenObject>,
     /// True where all of it was so already.
@@ -154,7 +154,7 @@ impl Effect {
 }
 
 impl From<Vec<WrittenObject>> for Effect {
-    /// The same of a write that also changes something that is no object.
+    /// Makes the effect of a write that also changes something that is no object.
     fn from(objects: Vec<WrittenObject>) -> Effect {
         Effect {
             objects,

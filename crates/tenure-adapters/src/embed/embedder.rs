@@ -15,7 +15,7 @@ use crate::encoder::Encoder;
 /// A sentence encoder of one's own: a model, an endpoint, any function. It is asked only for texts that
 /// the caller may see, and for each once.
 pub trait Embedder: Send + Sync {
-    /// What makes the vectors. Another digest is another model: its vectors are never compared with these.
+    /// The model that makes the vectors. Another digest is another model: its vectors are never compared with these.
     fn model(&self) -> VectorModel;
 
     /// The vector of each text, in their order.
@@ -49,14 +49,14 @@ impl<E: Embedder + ?Sized> Embedder for Box<E> {
     }
 }
 
-/// What texts are to each other: some models put them in different places.
+/// Roles of texts: some models put them in different places.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Passage,
     Query,
 }
 
-/// How many layers of candidates are remembered besides those that were used last: of some sessions, and of
+/// Most layers of candidates that are remembered besides those that were used last: of some sessions, and of
 /// what stands beside them.
 const REMEMBERED: usize = 512;
 /// The most texts in them: some 400 bytes each.
@@ -67,7 +67,7 @@ const SAME: usize = 12;
 /// Below this many texts, threads cost more than they save.
 const WORTH_THREADS: usize = 512;
 
-/// Where vectors come from, and those that were made for what was compiled last.
+/// The source of vectors, and those that were made for what was compiled last.
 #[derive(Default)]
 pub struct Vectorizer {
     source: Source,
@@ -109,7 +109,7 @@ impl Vectorizer {
         }
     }
 
-    /// Whether it must be told which texts the caller may see: the built-in table keeps to itself what it
+    /// Returns whether it must be told which texts the caller may see: the built-in table keeps to itself what it
     /// is asked about.
     pub fn asks_outside(&self) -> bool {
         matches!(self.source, Source::Own(_))
@@ -256,7 +256,7 @@ impl Vectorizer {
         Ok(question)
     }
 
-    /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;
+    /// The similarity of each of these texts to the query, nought where it is less than unrelated texts are;
     /// none where there are no vectors.
     ///
     /// # Errors
@@ -509,7 +509,7 @@ fn texts_of(layer: &Candidates) -> Vec<(Digest, &str)> {
         .collect()
 }
 
-/// What the vectors of the built-in table are known as, with the thresholds that were found for it.
+/// The name of the vectors of the built-in table, with the thresholds that were found for it.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ struct Settings {
     url: String,
     model: String,
     dimensions: u32,
-    /// Whether the endpoint is told how many dimensions are wanted. Default: it is not.
+    /// True if the endpoint is told how many dimensions are wanted. Default: it is not.
     #[serde(default)]
     ask_dimensions: bool,
     key_env: Option<String>,
@@ -61,9 +61,9 @@ struct Settings {
     timeout_s: u64,
     #[serde(default = "sixty_four")]
     batch: usize,
-    /// What is behind so many bytes of a text is not embedded. Default: nothing is cut.
+    /// Most bytes of a text that are embedded. Default: nothing is cut.
     max_bytes: Option<usize>,
-    /// What the model expects before a query, and before what is searched. Default: the catalogue's, where it
+    /// Prefix of a query, and of what is searched, that the model expects. Default: the catalogue's, where it
     /// knows the model.
     query_prefix: Option<String>,
     passage_prefix: Option<String>,

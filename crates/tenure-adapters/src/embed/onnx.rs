@@ -22,7 +22,7 @@ const OUTPUTS: [&str; 3] = [
     "last_hidden_state",
     "token_embeddings",
 ];
-/// What encoders see that nothing is known of.
+/// Tokens that encoders see of which nothing is known.
 const MAX_TOKENS: u32 = 512;
 
 /// A sentence encoder in a folder: `model.onnx`, `tokenizer.json`, and what else sentence-transformers keeps there.
@@ -63,7 +63,7 @@ fn one() -> usize {
     1
 }
 
-/// What the folder's own files say of the model.
+/// Settings of the model in the folder's own files.
 #[derive(Default)]
 struct Own {
     pooling: Option<Pooling>,
@@ -311,7 +311,7 @@ impl Embedder for OnnxEncoder {
 
 #[derive(Deserialize)]
 struct PoolingFile {
-    /// How newer versions write it.
+    /// Name of the pooling as newer versions write it.
     pooling_mode: Option<String>,
     #[serde(default)]
     pooling_mode_cls_token: bool,

@@ -153,7 +153,7 @@ pub(super) enum Field {
     Name,
     /// A text that may be JSON, and must stay so.
     Json,
-    /// The same, with fields of its own, each of which is a text: the arguments of a call.
+    /// An object with fields of its own, each of which is a text: the arguments of a call.
     Arguments,
 }
 

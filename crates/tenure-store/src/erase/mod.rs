@@ -38,7 +38,7 @@ enum Wanted {
     Objects(Vec<ObjectId>),
     /// The objects about this person.
     Subject(Subject),
-    /// The same, and what is theirs: their objects, sessions and records.
+    /// A person, and what is theirs: their objects, sessions and records.
     Person(Subject),
     /// A log, and the objects in it.
     Log(String),
@@ -243,7 +243,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         .collect())
 }
 
-/// What only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
+/// Adds what only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
 fn with_proposed_from(
     rows: &mut dyn Read,
     mut proposed: Proposed,

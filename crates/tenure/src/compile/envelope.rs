@@ -307,7 +307,7 @@ impl Outcome {
         one.into_iter().chain(many)
     }
 
-    /// The same, to be changed.
+    /// Like `compiled`, to be changed.
     pub fn compiled_mut(&mut self) -> impl Iterator<Item = &mut Compiled> {
         let (one, many): (Option<&mut Compiled>, &mut [Compiled]) = match self {
             Outcome::Complete(compiled) => (Some(compiled), &mut []),

@@ -24,7 +24,7 @@ pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
     Some(keep_which(kept, goal)?.0)
 }
 
-/// The same, and which parts they are.
+/// Like `keep`, and which parts they are.
 pub(super) fn keep_which(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<(Draft, Vec<bool>)> {
     let mut which = Vec::new();
     let fixed = price(kept.head, goal);

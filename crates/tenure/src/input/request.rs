@@ -97,7 +97,7 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// The same instant on both axes.
+    /// Returns one instant on both axes.
     pub fn both(instant: Instant) -> AsOf {
         AsOf {
             valid: Some(instant),
@@ -311,7 +311,7 @@ impl Request {
         }
     }
 
-    /// The same request with a query: what is asked now, where it differs from the objective.
+    /// Returns the request with a query: what is asked now, where it differs from the objective.
     #[must_use]
     pub fn with_query(self, query: impl Into<String>) -> Request {
         Request {
@@ -320,7 +320,7 @@ impl Request {
         }
     }
 
-    /// The same request on behalf of this principal, who sees no more than their labels allow.
+    /// Returns the request on behalf of this principal, who sees no more than their labels allow.
     ///
     /// ```
     /// use tenure::{AsOf, Budget, Principal, Request, Target};
@@ -343,13 +343,13 @@ impl Request {
         Request { principal, ..self }
     }
 
-    /// The same request in this form of the payload.
+    /// Returns the request in this form of the payload.
     #[must_use]
     pub fn with_target(self, target: Target) -> Request {
         Request { target, ..self }
     }
 
-    /// The same request as seen from these instants.
+    /// Returns the request as seen from these instants.
     #[must_use]
     pub fn with_as_of(self, as_of: AsOf) -> Request {
         Request { as_of, ..self }

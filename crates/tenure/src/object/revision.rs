@@ -696,7 +696,7 @@ impl ContextObject {
         }
     }
 
-    /// The same revision with another judgement and other counters.
+    /// Returns the revision with another judgement and other counters.
     #[must_use]
     pub fn judged(&self, status: Status, usage: Usage) -> ContextObject {
         let overrides = self.overrides().clone();
@@ -754,7 +754,7 @@ impl ContextObject {
         &self.record().overrides
     }
 
-    /// The same revision with these overrides, which replace all earlier ones.
+    /// Returns the revision with these overrides, which replace all earlier ones.
     #[must_use]
     pub fn with_overrides(&self, overrides: Overrides) -> ContextObject {
         let record = Record {

@@ -56,9 +56,9 @@ vocabulary! {
 vocabulary! {
     /// The state of an item's source beside the item.
     Standing ("standing") {
-        /// The same text at the same place.
+        /// Equal text at the same place.
         Same = "same",
-        /// The same text at another place.
+        /// Equal text at another place.
         Moved = "moved",
         /// Another text.
         Changed = "changed",
@@ -542,7 +542,7 @@ impl PackageEnvelope {
         read.map_err(|error| crate::base::error::json_error(&error, source))
     }
 
-    /// The same, once all of it was checked.
+    /// Like `check_outline`, once all of it was checked.
     ///
     /// # Errors
     ///

@@ -138,7 +138,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The same catalogue with the entries of this text laid over its own. Messages call the text
+    /// Returns the catalogue with the entries of this text laid over its own. Messages call the text
     /// `shown`.
     ///
     /// # Errors

@@ -196,7 +196,7 @@ impl<'c> Problem<'c> {
         })
     }
 
-    /// The same problem where a token costs `sensitivity` (μ) times its section's cost.
+    /// Returns the problem where a token costs `sensitivity` (μ) times its section's cost.
     ///
     /// # Errors
     ///

@@ -257,7 +257,7 @@ impl Told {
         }
     }
 
-    /// The same in this year, if it is told without one.
+    /// Returns it in this year, if it is told without one.
     fn of(self, year: Option<i16>) -> Told {
         match (self, year) {
             (Told::Yearly(month, None), Some(year)) => Told::Month(year, month),

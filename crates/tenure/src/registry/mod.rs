@@ -99,7 +99,7 @@ impl Registries {
         }
     }
 
-    /// The same registries, which from now on log what is done to them. Whoever asks for a log takes
+    /// Returns the registries, which from now on log what is done to them. Whoever asks for a log takes
     /// it ([`Registries::take_log`]) before it grows beyond memory.
     #[must_use]
     pub fn with_log(self) -> Registries {

@@ -188,7 +188,7 @@ impl Checkpoint {
         Some(merged.within(how.policy.most, how))
     }
 
-    /// The same checkpoint with the best of what was said in `aim` tokens, and of what is kept no more
+    /// Returns the checkpoint with the best of what was said in `aim` tokens, and of what is kept no more
     /// than the policy allows.
     fn within(mut self, aim: u32, how: &Summarizing<'_>) -> Checkpoint {
         let cost = |statement: &Statement| (how.count)(&statement.line()) as u64 + 1;
@@ -213,7 +213,7 @@ impl Checkpoint {
         self
     }
 
-    /// The same checkpoint with what this later correction speaks of marked as corrected; none where it
+    /// Returns the checkpoint with what this later correction speaks of marked as corrected; none where it
     /// speaks of nothing here. A statement is spoken of when at least half of the words of the shorter
     /// of the two, and two of them, are in both.
     pub fn corrected(&self, correction: &Said<'_>) -> Option<Checkpoint> {

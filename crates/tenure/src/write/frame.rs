@@ -268,7 +268,7 @@ pub(crate) fn guided(world: &World, object: &ContextObject, place: Placement, te
     without_marks(world, piece, "", authority, place.target)
 }
 
-/// The same piece as a message of its own in a provider's body.
+/// Returns the piece as a message of its own in a provider's body.
 pub(crate) fn alone(world: &World, piece: Piece) -> Piece {
     let around = world.model().chat.per_message.saturating_add(1);
     Piece {

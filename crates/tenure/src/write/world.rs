@@ -190,14 +190,14 @@ impl World {
         }
     }
 
-    /// The same world with its tokenizer within another, which counts the same under the same name.
+    /// Returns the world with its tokenizer within another, which counts the same under the same name.
     #[must_use]
     pub fn counted_by(self, wrap: impl FnOnce(Arc<dyn Tokenizer>) -> Arc<dyn Tokenizer>) -> World {
         let tokenizer = wrap(Arc::clone(&self.tokenizer));
         World { tokenizer, ..self }
     }
 
-    /// The same world for the target [`Target::ChatTemplate`], and for no other: what stands around a
+    /// Returns the world for the target [`Target::ChatTemplate`], and for no other: what stands around a
     /// message is what this template adds.
     ///
     /// ```

@@ -420,8 +420,8 @@ impl Resolver {
         self.text_in(text, around, weights, (&mut whole, &mut Looked::default()))
     }
 
-    /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing. `looked` is of
-    /// this view, and of these weights.
+    /// Like `text`, as somebody resolves them who knows the entities of a view. What they do not know changes nothing.
+    /// `looked` is of this view, and of these weights.
     pub fn text_in<'r>(
         &'r self,
         text: &str,

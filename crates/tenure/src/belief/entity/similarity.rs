@@ -583,7 +583,7 @@ pub fn resolve<'e>(
     resolve_known(mention, candidates, weights)
 }
 
-/// The same among candidates whose names are ready to be compared.
+/// Resolves among candidates whose names are ready to be compared.
 pub(super) fn resolve_known<'e>(
     mention: &Profile,
     candidates: impl IntoIterator<Item = (&'e str, &'e Profile, Arc<KnownNames>)>,

@@ -54,7 +54,7 @@ pub(crate) fn digest_of<'a>(
     digest_of_leaves(leaves.iter().map(Vec::as_slice), unfetched)
 }
 
-/// The same, from what [`leaves_of`] gave for runs of the objects.
+/// Like `digest_of`, from what [`leaves_of`] gave for runs of the objects.
 pub(crate) fn digest_of_leaves<'l>(
     runs: impl IntoIterator<Item = &'l [u8]>,
     unfetched: &[Unfetched],

@@ -55,7 +55,7 @@ impl SchemaFault {
         }
     }
 
-    /// The same of a part of the value.
+    /// Returns the fault as one of a part of the value.
     fn within(mut self, step: impl FnOnce() -> String) -> SchemaFault {
         self.at.push(step());
         self

@@ -442,7 +442,7 @@ fn is_another(part: &str, changes: &DeTable<'_>) -> bool {
     }
 }
 
-/// The same keys and values, standing where the entry that takes them stands.
+/// Returns the keys and values, standing where the entry that takes them stands.
 fn moved<'t>(table: &DeTable<'t>, span: &Range<usize>) -> DeTable<'t> {
     fn value<'t>(old: &DeValue<'t>, span: &Range<usize>) -> DeValue<'t> {
         match old {

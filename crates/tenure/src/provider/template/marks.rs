@@ -157,7 +157,7 @@ impl Marks {
         (Cow::Owned(out), times)
     }
 
-    /// The same for each text of a value, its keys included.
+    /// Escapes each text of a value, its keys included.
     pub(crate) fn escape_value(&self, value: &Value) -> (Value, u16) {
         let mut times = 0u16;
         let escaped = map_texts(value, &mut |text| {
@@ -215,7 +215,7 @@ pub(crate) fn tag(text: &str) -> Option<&str> {
     tag_around(text, |_| false)
 }
 
-/// The same with characters in it that no tag has otherwise.
+/// Returns a tag with characters in it that no tag has otherwise.
 fn tag_around(text: &str, may: impl Fn(char) -> bool) -> Option<&str> {
     let (close, doubled) = match text.as_bytes() {
         [b'<', b'<', ..] => ('>', true),

@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The same object with other values under these keys; what has none gets it at the end. Every other byte
+/// Returns the object with other values under these keys; what has none gets it at the end. Every other byte
 /// stays.
 ///
 /// # Errors

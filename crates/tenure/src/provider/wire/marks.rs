@@ -11,7 +11,7 @@ const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 /// The depth of blocks: in a message's content, and in a result's there.
 const DEPTH: u32 = 3;
 
-/// The same JSON without marks in it or its blocks; all else byte for byte.
+/// Returns the JSON without marks in it or its blocks; all else byte for byte.
 pub(super) fn without(json: &str) -> String {
     let list = format!("[{json}]");
     let values: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();

@@ -121,8 +121,8 @@ impl Question {
         }
     }
 
-    /// The same question, with words that say nearly what its own do. What holds one of its terms counts for a little more
-    /// if it holds some of these, too ([`Weights::near_words`]); alone they find nothing.
+    /// Returns the question with words that say nearly what its own do. What holds one of its terms counts for a little
+    /// more if it holds some of these, too ([`Weights::near_words`]); alone they find nothing.
     #[must_use]
     pub fn with_near<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Question {
         let mut terms = Terms::default();

@@ -77,7 +77,7 @@ pub struct Weights {
     pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
-    /// The same of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
+    /// Weight of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
     /// counts for nothing then.
     pub encoder: f64,
     /// The share of the table's similarity beside such an encoder.
@@ -104,7 +104,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The same weights for units that have no order. Who says a unit stays one of its fields.
+    /// Returns the weights for units that have no order. Who says a unit stays one of its fields.
     #[must_use]
     pub fn alone(self) -> Weights {
         Weights {
@@ -176,7 +176,7 @@ impl Ranker {
         self.rank_by(&Question::of(query), similar)
     }
 
-    /// The same for a question that was read already, with the similarities of an encoder of one's own and of the built-in
+    /// Ranks for a question that was read already, with the similarities of an encoder of one's own and of the built-in
     /// table.
     pub fn rank_by(&self, asked: &Question, similar: Option<Similar<'_>>) -> Vec<(usize, f64)> {
         let scores = self.scores_by(asked, similar);

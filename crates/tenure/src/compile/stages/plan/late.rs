@@ -59,8 +59,8 @@ impl Channels {
         }
     }
 
-    /// The same for what stands in this floor. Where it offers no tool, one that is added changes the beginning of what
-    /// the provider reads (Anthropic, Mid-conversation tool changes).
+    /// Returns the channels beside what stands in this floor. Where it offers no tool, one that is added changes the
+    /// beginning of what the provider reads (Anthropic, Mid-conversation tool changes).
     pub(super) fn beside(
         self,
         live: &Live<'_>,

@@ -97,7 +97,7 @@ impl<'a> Slots<'a> {
         defeated
     }
 
-    /// The same, on one slot.
+    /// Like `defeated`, on one slot.
     pub(super) fn defeated_on(
         &self,
         slot: usize,
