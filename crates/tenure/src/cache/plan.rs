@@ -69,7 +69,7 @@ vocabulary! {
 pub struct Breakpoint {
     /// The block that it stands behind: `messages[3].content[0]`.
     pub at: String,
-    /// Position in numbers.
+    /// The place of the block in numbers.
     #[serde(flatten)]
     pub position: Position,
     /// The most changeable zone in the prefix.

@@ -77,7 +77,7 @@ pub struct Weights {
     pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
-    /// Weight of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
+    /// The share of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
     /// counts for nothing then.
     pub encoder: f64,
     /// The share of the table's similarity beside such an encoder.

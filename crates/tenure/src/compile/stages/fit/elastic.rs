@@ -183,7 +183,7 @@ impl<'p> Elastic<'p> {
         self.demands[section.index()] > 0
     }
 
-    /// Returns the wants without a section, and what waited in it.
+    /// Returns it without a section, and what waited in it.
     pub(super) fn without(
         mut self,
         account: &Account<'_, '_>,
