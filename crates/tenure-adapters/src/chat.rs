@@ -11,7 +11,7 @@ use crate::openai::Api;
 
 /// The most bytes of an answer; what a model thinks before it speaks may be in it.
 const MAX_ANSWER: usize = 1 << 20;
-/// What a request's body has anyway.
+/// Keys that a request's body has anyway.
 const OWN_KEYS: [&str; 3] = ["model", "messages", "stream"];
 
 /// A model, what it is told, and what else stands in a request.

@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 /// The name of the built-in table.
 const BUILTIN: &str = "tenure-static-256";
 
-/// How the vectors of a text's tokens become the text's.
+/// Ways to make a text's vector of those of its tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pooling {
@@ -27,15 +27,15 @@ pub enum Pooling {
 pub struct Encoder {
     /// Its name.
     pub name: String,
-    /// How many tokens of a text it sees.
+    /// Most tokens of a text that it sees.
     pub max_tokens: u32,
-    /// How many components its vectors have.
+    /// Number of components of its vectors.
     pub dimensions: u32,
-    /// How the vectors of the tokens become one.
+    /// Way in which the vectors of the tokens become one.
     pub pooling: Pooling,
-    /// What it expects before a query.
+    /// Text that it expects before a query.
     pub query_prefix: String,
-    /// What it expects before what is searched.
+    /// Text that it expects before what is searched.
     pub passage_prefix: String,
     /// The similarity that texts may have which have nothing to do with each other. Nought: not known.
     pub unrelated: Score,
@@ -119,7 +119,7 @@ impl Encoder {
         Ok(READ.get_or_init(|| encoder).clone())
     }
 
-    /// Whether a text is longer than the encoder sees, and about how many tokens it has.
+    /// Returns about how many tokens a text has that is longer than the encoder sees; none for others.
     pub fn overrun(&self, text: &str) -> Option<usize> {
         let tokens = estimate(text);
         (tokens > self.max_tokens as usize).then_some(tokens)
@@ -147,7 +147,7 @@ fn estimate(text: &str) -> usize {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// When the figures were gathered.
+    /// Day on which the figures were gathered.
     #[serde(rename = "dated")]
     _dated: String,
     encoders: BTreeMap<String, Row>,

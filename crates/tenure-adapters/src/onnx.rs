@@ -22,7 +22,7 @@ use crate::read::{read_bytes, read_up_to};
 
 /// The largest model: more does not fit in one file of this format.
 const MAX_MODEL: u64 = 2 << 30;
-/// What is behind so many bytes for each token that a model sees is not even cut into tokens.
+/// Most bytes for each token that a model sees that are cut into tokens at all.
 const BYTES_A_TOKEN: usize = 64;
 /// The most copies of a model.
 pub(crate) const MAX_WORKERS: usize = 64;
@@ -35,7 +35,7 @@ const EXTERNAL_WEIGHTS: &str = "session.model_external_initializers_file_folder_
 /// The library, of which a process has one.
 static RUNTIME: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
-/// Where a model is, and how it is run.
+/// Place of a model, and the way it is run.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The folder of `tokenizer.json` and the model.
@@ -46,13 +46,13 @@ pub(crate) struct Source {
     pub(crate) library: Option<PathBuf>,
     /// The output that is read, unless it has one of the usual names or is the first.
     pub(crate) output: Option<String>,
-    /// How many tokens of a text it sees.
+    /// Most tokens of a text that it sees.
     pub(crate) max_tokens: u32,
-    /// How many copies of it work at the same time.
+    /// Number of copies of it that work at the same time.
     pub(crate) workers: usize,
 }
 
-/// What a model may ask for, in its order.
+/// Inputs that a model may ask for, in its order.
 #[derive(Clone, Copy)]
 enum Input {
     Ids,
@@ -71,9 +71,9 @@ pub(crate) struct Model {
     digest: Digest,
 }
 
-/// What a model gives for one text: one row, or one for each token.
+/// Output of a model for one text: one row, or one for each token.
 pub(crate) struct Output<'o> {
-    /// How many there are of each dimension; the first is the batch, of one.
+    /// Size of each dimension; the first is the batch, of one.
     pub(crate) shape: &'o [i64],
     /// The numbers.
     pub(crate) values: &'o [f32],
@@ -107,22 +107,28 @@ impl Model {
                 Error::input(format!("ONNX Runtime takes no such model: {error}"))
                     .expected("a model in the ONNX format, with its weights in the same file")
             }
-            let builder = Session::builder(&environment).map_err(refused)?;
-            let builder = builder.with_intra_threads(1).map_err(refused)?;
-            let builder = builder.with_inter_threads(1).map_err(refused)?;
-            let builder = builder.with_deterministic_compute(true);
+            let builder = Session::builder(&environment)
+                .map_err(refused)?
+                .with_intra_threads(1)
+                .map_err(refused)?
+                .with_inter_threads(1)
+                .map_err(refused)?
+                .with_deterministic_compute(true);
             // Weights elsewhere are in no digest: they are looked for where nothing can be, not in the folder at hand.
             let nowhere = path.to_string_lossy();
-            let builder = builder.map_err(refused)?;
-            let builder = builder.with_config_entry(EXTERNAL_WEIGHTS, nowhere);
-            let mut builder = builder.map_err(refused)?;
+            let mut builder = builder
+                .map_err(refused)?
+                .with_config_entry(EXTERNAL_WEIGHTS, nowhere)
+                .map_err(refused)?;
             builder.commit_from_memory(&bytes).map_err(refused)
         };
-        let sessions = (0..source.workers).map(|_| session());
-        let sessions: Result<Vec<Session>, Error> = sessions.collect();
-        let sessions = sessions.map_err(|error| error.or_at(&*shown, None))?;
-        let first = sessions.first();
-        let first = first.ok_or_else(|| Error::assertion("a model without a worker"))?;
+        let sessions = (0..source.workers)
+            .map(|_| session())
+            .collect::<Result<Vec<Session>, Error>>()
+            .map_err(|error| error.or_at(&*shown, None))?;
+        let first = sessions
+            .first()
+            .ok_or_else(|| Error::assertion("a model without a worker"))?;
         let inputs = inputs_of(first).map_err(|error| error.or_at(&*shown, None))?;
         let wanted = source.output.as_deref();
         let output =
@@ -149,7 +155,7 @@ impl Model {
         Error::new(ErrorKind::Unavailable, what)
     }
 
-    /// What `read` makes of the model's answer to each text, or pair of texts, in their order.
+    /// Returns what `read` makes of the model's answer to each text, or pair of texts, in their order.
     pub(crate) fn each<R: Send>(
         &self,
         texts: &[(&str, Option<&str>)],
@@ -166,10 +172,10 @@ impl Model {
         }
         let some = &some;
         thread::scope(|scope| {
-            let parts = texts
+            let parts: Vec<_> = texts
                 .chunks(share)
-                .map(|part| scope.spawn(move || some(part)));
-            let parts: Vec<_> = parts.collect();
+                .map(|part| scope.spawn(move || some(part)))
+                .collect();
             let mut all = Vec::with_capacity(texts.len());
             for part in parts {
                 let answers = part.join();
@@ -202,29 +208,30 @@ impl Model {
     ) -> Result<R, Error> {
         let cut = |text: &'_ str| text.floor_char_boundary(self.longest.min(text.len()));
         let first = &first[..cut(first)];
-        let encoding = match second {
+        let encoded = match second {
             None => self.tokenizer.encode(first, true),
             Some(second) => self.tokenizer.encode((first, &second[..cut(second)]), true),
         };
-        let encoding = encoding.map_err(|error| self.failed(format!("its tokenizer: {error}")))?;
+        let encoding = encoded.map_err(|error| self.failed(format!("its tokenizer: {error}")))?;
         let mut values: Vec<(Cow<'_, str>, SessionInputValue<'_>)> = Vec::new();
         for (name, input) in &self.inputs {
-            let numbers = match input {
+            let column = match input {
                 Input::Ids => encoding.get_ids(),
                 Input::Mask => encoding.get_attention_mask(),
                 Input::Types => encoding.get_type_ids(),
             };
-            let numbers: Vec<i64> = numbers.iter().map(|number| i64::from(*number)).collect();
-            let tensor = Tensor::from_array(([1, numbers.len()], numbers));
-            let tensor = tensor.map_err(|error| self.failed(error))?;
+            let numbers: Vec<i64> = column.iter().map(|number| i64::from(*number)).collect();
+            let tensor = Tensor::from_array(([1, numbers.len()], numbers))
+                .map_err(|error| self.failed(error))?;
             values.push((Cow::Borrowed(name), tensor.into()));
         }
         let outputs = session.run(values).map_err(|error| {
             self.failed(error)
                 .hint("is `tokenizer.json` this model's, and does it see `max_tokens` tokens?")
         })?;
-        let output = outputs.get(&*self.output);
-        let output = output.ok_or_else(|| self.failed("it gave no answer"))?;
+        let output = outputs
+            .get(&*self.output)
+            .ok_or_else(|| self.failed("it gave no answer"))?;
         let (shape, values) = output
             .try_extract_tensor::<f32>()
             .map_err(|error| self.failed(error))?;

@@ -1,4 +1,4 @@
-//! What OpenAI-compatible endpoints have in common: where they are, the key, and how they are asked.
+//! OpenAI-compatible endpoints: where they are, the key, and how they are asked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,13 +21,13 @@ use tokio::task::JoinSet;
 #[derive(Clone)]
 pub(crate) struct Api {
     uri: Uri,
-    /// What it gives, as an error names it.
+    /// Name in errors of what it gives.
     gives: &'static str,
     key: Option<HeaderValue>,
     timeout: Duration,
 }
 
-/// What an endpoint answers to one body.
+/// An endpoint's answer to one body.
 pub(crate) enum Answer {
     /// This.
     Given(Bytes),
@@ -38,7 +38,7 @@ pub(crate) enum Answer {
 /// The codes by which providers say that a filter of contents refused a request.
 const FILTERS: [&str; 2] = ["content_filter", "content_policy_violation"];
 
-/// What stands in a fence of Markdown, where all of the text is one.
+/// Returns the inside of a fence of Markdown, where all of the text is one.
 pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text
@@ -47,14 +47,14 @@ pub(crate) fn unfenced(text: &str) -> &str {
     inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
-/// How many seconds an endpoint has to answer, unless the settings say otherwise.
+/// Seconds that an endpoint has to answer, unless the settings say otherwise.
 pub(crate) fn timeout() -> u64 {
     30
 }
 
 impl Api {
-    /// What `path` below `url` gives; `key_env` names the variable that holds the key, of which `variable` gives
-    /// the value.
+    /// Makes the endpoint of `path` below `url`; `key_env` names the variable that holds the key, of which `variable`
+    /// gives the value.
     pub(crate) fn new(
         url: &str,
         path: &str,
@@ -81,9 +81,9 @@ impl Api {
         }
         let base = url.trim_end_matches('/');
         let uri = format!("{base}/{path}").parse::<Uri>().ok();
-        let known =
-            |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-        let Some(uri) = uri.filter(known) else {
+        let Some(uri) = uri.filter(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some()
+        }) else {
             let what = format!("`url = \"{}\"` cannot be asked", clip(url));
             return refused(what, "a URL such as `http://127.0.0.1:8080/v1`");
         };
@@ -118,9 +118,9 @@ impl Api {
         Error::new(ErrorKind::Unavailable, format!("{gives} `{shown}`: {what}"))
     }
 
-    /// What `read` makes of the answers to these bodies, in their order: it is called with each answer as it comes, and
-    /// the place of its body. So many are asked for at the same time, and none may have more bytes than is said
-    /// with it. A body is made when it is asked.
+    /// Returns what `read` makes of the answers to these bodies, in their order: it is called with each answer as it
+    /// comes, and the place of its body. So many are asked for at the same time, and none may have more bytes than is
+    /// said with it. A body is made when it is asked.
     pub(crate) fn ask<R: Send>(
         &self,
         bodies: impl Iterator<Item = Result<(Vec<u8>, usize), Error>> + Send,
@@ -229,11 +229,11 @@ impl Api {
                 .hint("is it running, and is the `url` right?")
         })?;
         let status = answer.status();
-        let body = Limited::new(answer.into_body(), most).collect().await;
-        let body = body.map_err(|error| {
-            self.failed(format!("the answer ends early or is too long: {error}"))
-        })?;
-        let body = body.to_bytes();
+        let body = Limited::new(answer.into_body(), most)
+            .collect()
+            .await
+            .map_err(|error| self.failed(format!("the answer ends early or is too long: {error}")))?
+            .to_bytes();
         if status.is_success() {
             Ok(Answer::Given(body))
         } else {
@@ -243,14 +243,19 @@ impl Api {
 
     fn refusal(&self, status: StatusCode, body: &[u8]) -> Result<Answer, Error> {
         let said = serde_json::from_slice::<serde_json::Value>(body).ok();
-        let code = said.as_ref().and_then(|body| body.pointer("/error/code"));
-        let code = code.and_then(|code| code.as_str()).unwrap_or_default();
+        let code = said
+            .as_ref()
+            .and_then(|body| body.pointer("/error/code"))
+            .and_then(|code| code.as_str())
+            .unwrap_or_default();
         let filtered = status == StatusCode::BAD_REQUEST && FILTERS.contains(&code);
-        let said = said.as_ref().and_then(|body| {
-            let message = body.pointer("/error/message").or_else(|| body.get("error"));
-            message.and_then(|message| message.as_str())
-        });
-        let said = said.map_or_else(String::new, |said| format!(": {}", clip(said)));
+        let said = said
+            .as_ref()
+            .and_then(|body| {
+                let message = body.pointer("/error/message").or_else(|| body.get("error"));
+                message.and_then(|message| message.as_str())
+            })
+            .map_or_else(String::new, |said| format!(": {}", clip(said)));
         let error = self.failed(format!("{status}{said}"));
         if filtered {
             return Ok(Answer::Filtered(error));

@@ -24,7 +24,7 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
     read_text_up_to(path, MAX_FILE)
 }
 
-/// The same of a file that may have `most` bytes.
+/// Reads a file that may have `most` bytes.
 ///
 /// # Errors
 ///

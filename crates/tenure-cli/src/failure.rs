@@ -94,8 +94,8 @@ pub(crate) fn warning(text: &str) {
 /// Reports what the argument parser refused, as JSON where the output would be. Help and version are no failures.
 pub(crate) fn usage(error: &clap::Error, is_json: bool) -> ExitCode {
     if is_json && error.use_stderr() {
-        let said = error.to_string();
-        let said = said.strip_prefix("error: ").unwrap_or(&said);
+        let message = error.to_string();
+        let said = message.strip_prefix("error: ").unwrap_or(&message);
         // What follows the message is the usage, which `--help` prints.
         let (what, rest) = said.split_once("\n\n").unwrap_or((said, ""));
         let tip = rest
@@ -110,7 +110,7 @@ pub(crate) fn usage(error: &clap::Error, is_json: bool) -> ExitCode {
     ExitCode::from(u8::from(error.use_stderr() || shown.is_err()))
 }
 
-/// The same in one line: for cells of a table, which a line of its own would forge.
+/// Writes it in one line: for cells of a table, which a line of its own would forge.
 pub(crate) fn cell(text: &str) -> String {
     printable(text).replace('\n', "\\n").replace('\t', "\\t")
 }

@@ -18,8 +18,9 @@ use clap::{ArgMatches, FromArgMatches};
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let read = args::command().try_get_matches();
-    let read = read.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, asks_json(&matches))));
+    let read = args::command()
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, asks_json(&matches))));
     let (cli, is_json) = match read {
         Ok(read) => read,
         Err(error) => return failure::usage(&error, says_json(std::env::args_os())),
@@ -73,8 +74,9 @@ fn main() -> ExitCode {
 /// Returns whether arguments that are wrong ask for JSON.
 fn says_json(args: impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.collect();
-    let pair = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
-    args.windows(2).any(pair) || args.iter().any(|arg| arg == "--format=json")
+    args.windows(2)
+        .any(|pair| pair[0] == "--format" && pair[1] == "json")
+        || args.iter().any(|arg| arg == "--format=json")
 }
 
 /// Returns whether the output is asked for as JSON: a failure is JSON, too.

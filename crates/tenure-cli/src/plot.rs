@@ -28,9 +28,11 @@ pub(crate) fn stacked(series: &[Series], rows: &[Row], columns: usize) -> String
     let label = |row: &Row| row.label.chars().count();
     let width = rows.iter().map(label).max().unwrap_or(0);
     let room = columns.saturating_sub(width + 1);
-    let sum = |parts: &[u32]| parts.iter().map(|part| u64::from(*part)).sum::<u64>();
     let drawn = || rows.iter().filter_map(|row| row.parts.as_deref().ok());
-    let whole = drawn().map(sum).max().unwrap_or(0);
+    let whole = drawn()
+        .map(|parts| parts.iter().map(|part| u64::from(*part)).sum::<u64>())
+        .max()
+        .unwrap_or(0);
     let mut out = String::new();
     for row in rows {
         let bar = match &row.parts {
@@ -110,11 +112,14 @@ mod tests {
     use super::*;
 
     fn series(names: &[&str]) -> Vec<Series> {
-        let named = |(name, fill): (&&str, char)| Series {
-            name: (*name).to_owned(),
-            fill,
-        };
-        names.iter().zip(FILLS).map(named).collect()
+        names
+            .iter()
+            .zip(FILLS)
+            .map(|(name, fill)| Series {
+                name: (*name).to_owned(),
+                fill,
+            })
+            .collect()
     }
 
     fn row(label: &str, parts: &[u32]) -> Row {

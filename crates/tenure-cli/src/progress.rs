@@ -1,4 +1,4 @@
-//! What takes long, said on a terminal: one line on standard error, which goes when the work is done. Where standard error
+//! Long work, said on a terminal: one line on standard error, which goes when the work is done. Where standard error
 //! is none, nothing is said.
 
 use std::io::{IsTerminal, Write};

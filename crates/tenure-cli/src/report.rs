@@ -296,8 +296,12 @@ fn retrieval(text: &mut String, trace: &Trace) {
         "SUBQUERY", "STRATEGY", "MATCHED", "OF"
     );
     for subquery in &report.subqueries {
-        let names = subquery.brought.iter().take(LISTED);
-        let mut names: Vec<_> = names.map(|one| printable(&one.name).to_string()).collect();
+        let mut names: Vec<_> = subquery
+            .brought
+            .iter()
+            .take(LISTED)
+            .map(|one| printable(&one.name).to_string())
+            .collect();
         let more = subquery.brought.len() - names.len();
         names.extend((more > 0).then(|| format!("… and {more} more")));
         let fell_back = subquery

@@ -134,8 +134,11 @@ pub(crate) fn head(compile: &Compile<'_>) -> Markup {
     let count = |ruling: Ruling| {
         let verdicts = trace.verdicts.iter();
         let here = verdicts.filter(|verdict| verdict.verdict == ruling).count() as u64;
-        let rest = trace.rest.iter().flat_map(|rest| rest.reasons.values());
-        let rest = rest.filter(|left| left.verdict == ruling);
+        let rest = trace
+            .rest
+            .iter()
+            .flat_map(|rest| rest.reasons.values())
+            .filter(|left| left.verdict == ruling);
         here + rest.map(|left| u64::from(left.candidates)).sum::<u64>()
     };
     let missed = trace
@@ -199,8 +202,10 @@ pub(crate) fn budget(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<Stri
         th.n scope="col" { "Used" } th.n scope="col" { "Flowed back" }
     };
     let standing: BTreeSet<Section> = areas.iter().map(|area| area.section).collect();
-    let others = trace.allocations.iter().map(|share| share.section);
-    let others: BTreeSet<Section> = others
+    let others: BTreeSet<Section> = trace
+        .allocations
+        .iter()
+        .map(|share| share.section)
         .filter(|section| !standing.contains(section))
         .collect();
     let found = |section: Section| areas.iter().find(|area| area.section == section);
@@ -401,12 +406,11 @@ fn wants_room(verdict: &Verdict) -> bool {
 /// From an object to its source, its subquery, its layer and its parents.
 fn lineage(compile: &Compile<'_>, at: usize, object: &ContextObject, links: Links) -> Markup {
     let revision = object.revision();
-    let found_by = compile
+    let found_by: Vec<&str> = compile
         .trace
         .retrieval
         .iter()
-        .flat_map(|retrieval| &retrieval.subqueries);
-    let found_by: Vec<&str> = found_by
+        .flat_map(|retrieval| &retrieval.subqueries)
         .filter(|subquery| {
             subquery
                 .brought
@@ -550,7 +554,7 @@ pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> M
     }
 }
 
-/// What the weights of a payload say, where there are some.
+/// Tells what the weights of a payload say, where there are some.
 pub(crate) fn attended(
     compile: &Compile<'_>,
     envelope: &Envelope,

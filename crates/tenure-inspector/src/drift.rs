@@ -20,7 +20,7 @@ const STILL: f64 = 0.005;
 #[derive(Default)]
 pub(crate) struct Versions(BTreeMap<Digest, Measures>);
 
-/// What was measured under one version.
+/// Measures under one version.
 struct Measures {
     version: String,
     first: Instant,
@@ -62,7 +62,7 @@ impl Versions {
     }
 }
 
-/// What better means for a measure.
+/// Directions in which a measure gets better.
 #[derive(Clone, Copy)]
 enum Better {
     More,

@@ -86,8 +86,10 @@ pub(crate) fn done(
             .flat_map(|older| older.included.beside())
             .map(|chosen| chosen.name.as_str())
             .collect();
-        let new = compile.included.beside().map(|chosen| chosen.name.as_str());
-        let new: Vec<String> = new
+        let new: Vec<String> = compile
+            .included
+            .beside()
+            .map(|chosen| chosen.name.as_str())
             .filter(|name| !stood.contains(name))
             .map(str::to_owned)
             .collect();
@@ -99,10 +101,10 @@ pub(crate) fn done(
             let price = match compile.rewritten {
                 0 => String::new(),
                 tokens => {
-                    let cost = money::rewritten(catalogue, record, tokens);
-                    let cost = cost.map_or_else(String::new, |cost| {
-                        format!(", ${cost} more than from the cache")
-                    });
+                    let cost = money::rewritten(catalogue, record, tokens)
+                        .map_or_else(String::new, |cost| {
+                            format!(", ${cost} more than from the cache")
+                        });
                     format!(
                         "; {} tokens that were sent before are sent again{cost}",
                         record.in_its_unit(tokens)

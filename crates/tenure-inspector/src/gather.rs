@@ -230,17 +230,22 @@ pub fn report_text(
     let found = read(text)?;
     let first = found.first().and_then(|found| found.envelope.as_ref());
     let attention = attended(weights, first)?;
-    let plans = found.iter().map(|Found { trace, envelope }| {
-        let world = workspace.world(&trace.model).ok()?;
-        plan(&world, envelope.as_ref()?, trace)
-    });
-    let plans: Vec<Option<CachePlan>> = plans.collect();
-    let compiles = found.iter().zip(&plans).map(|(found, plan)| Compile {
-        envelope: found.envelope.as_ref(),
-        cache: plan.as_ref(),
-        ..Compile::of(named, &found.trace)
-    });
-    let mut compiles: Vec<Compile<'_>> = compiles.collect();
+    let plans: Vec<Option<CachePlan>> = found
+        .iter()
+        .map(|Found { trace, envelope }| {
+            let world = workspace.world(&trace.model).ok()?;
+            plan(&world, envelope.as_ref()?, trace)
+        })
+        .collect();
+    let mut compiles: Vec<Compile<'_>> = found
+        .iter()
+        .zip(&plans)
+        .map(|(found, plan)| Compile {
+            envelope: found.envelope.as_ref(),
+            cache: plan.as_ref(),
+            ..Compile::of(named, &found.trace)
+        })
+        .collect();
     if let Some(first) = compiles.first_mut() {
         first.attention = attention.as_ref();
     }

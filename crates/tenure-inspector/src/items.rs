@@ -54,8 +54,10 @@ impl Filter {
                 && (wanted.is_empty() || verdict.name.to_lowercase().contains(&wanted))
         };
         let verdicts = trace.verdicts.iter().enumerate();
-        let found = verdicts.filter(|(_, verdict)| is_wanted(verdict));
-        let mut found: Vec<usize> = found.map(|(at, _)| at).collect();
+        let mut found: Vec<usize> = verdicts
+            .filter(|(_, verdict)| is_wanted(verdict))
+            .map(|(at, _)| at)
+            .collect();
         let verdict = |at: &usize| &trace.verdicts[*at];
         match self.sort.as_str() {
             "tokens" => found.sort_by_key(|at| std::cmp::Reverse(verdict(at).tokens)),
@@ -88,8 +90,9 @@ impl Filter {
             ("page", &page),
             ("whole", &self.whole),
         ];
-        let set = fields.iter().filter(|(_, value)| !value.is_empty());
-        let set: Vec<String> = set
+        let set: Vec<String> = fields
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
             .map(|(field, value)| format!("{field}={}", encode(value)))
             .collect();
         format!("?{}", set.join("&"))

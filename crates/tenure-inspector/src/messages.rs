@@ -30,13 +30,16 @@ pub struct MessageFilter {
 impl MessageFilter {
     fn of<'i>(&self, items: &'i RequestItems) -> Vec<&'i RequestItem> {
         let wanted = self.q.to_lowercase();
-        let takes = |item: &&RequestItem| {
-            (self.form.is_empty() || item.form.term() == self.form)
-                && (wanted.is_empty()
-                    || item.id.to_lowercase().contains(&wanted)
-                    || item.text.to_lowercase().contains(&wanted))
-        };
-        items.items.iter().filter(takes).collect()
+        items
+            .items
+            .iter()
+            .filter(|item| {
+                (self.form.is_empty() || item.form.term() == self.form)
+                    && (wanted.is_empty()
+                        || item.id.to_lowercase().contains(&wanted)
+                        || item.text.to_lowercase().contains(&wanted))
+            })
+            .collect()
     }
 
     fn query(&self, page: usize) -> String {
@@ -109,8 +112,7 @@ fn rows(items: &[&RequestItem], href: &impl Fn(&RequestItem) -> Option<String>) 
 pub(crate) fn all(items: &RequestItems, most: usize) -> Markup {
     let mut shown: Vec<(usize, &RequestItem)> = items.items.iter().enumerate().collect();
     if shown.len() > most {
-        let is_whole = |item: &RequestItem| item.form == ItemForm::Whole && item.id != "system";
-        shown.sort_by_key(|(at, item)| (is_whole(item), *at));
+        shown.sort_by_key(|(at, item)| (item.form == ItemForm::Whole && item.id != "system", *at));
         shown.truncate(most);
         shown.sort_by_key(|(at, _)| *at);
     }

@@ -32,7 +32,7 @@ pub struct Then {
     pub valid: Option<Instant>,
     /// The instant at which it was known; now without one.
     pub known: Option<Instant>,
-    /// What is wrong with what was asked.
+    /// Fault of what was asked.
     pub fault: Option<String>,
 }
 
@@ -88,8 +88,7 @@ fn slider(title: &str, field: &str, steps: &[Instant], at: Option<Instant>, open
     let place = at.map_or(steps.len(), |at| {
         steps.partition_point(|step| *step <= at).saturating_sub(1)
     });
-    let names = steps.iter().map(second).chain([open.to_owned()]);
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = steps.iter().map(second).chain([open.to_owned()]).collect();
     let now = at.map_or_else(|| open.to_owned(), second);
     html! {
         label { (title)

@@ -133,8 +133,8 @@ impl ListFilter {
     /// Returns whether a record is of the time that is asked for: a day includes all of it.
     fn is_in_time(&self, line: &Line) -> bool {
         let at = line.at.to_string();
-        let is_until = |until: &str| at.as_str() <= until || at.starts_with(until);
-        at.as_str() >= self.since.as_str() && (self.until.is_empty() || is_until(&self.until))
+        at.as_str() >= self.since.as_str()
+            && (self.until.is_empty() || at <= self.until || at.starts_with(&self.until))
     }
 
     fn is_named(&self, line: &Line) -> bool {
@@ -172,8 +172,9 @@ impl ListFilter {
             ("text", self.text.as_str()),
             ("after", after),
         ];
-        let set = fields.iter().filter(|(_, value)| !value.is_empty());
-        let set: Vec<String> = set
+        let set: Vec<String> = fields
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
             .map(|(field, value)| format!("{field}={}", encode(value)))
             .collect();
         format!("?{}", set.join("&"))

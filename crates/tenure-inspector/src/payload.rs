@@ -35,10 +35,9 @@ pub(crate) struct Piece {
 
 /// The items of an envelope, in order, each with its section.
 pub(crate) fn items(envelope: &Envelope) -> Vec<(Section, &Item)> {
-    let of = |section: &'_ tenure::SectionReport| section.name;
     let sections = envelope.sections.iter();
     sections
-        .flat_map(|section| section.items.iter().map(move |item| (of(section), item)))
+        .flat_map(|section| section.items.iter().map(move |item| (section.name, item)))
         .collect()
 }
 
@@ -352,12 +351,14 @@ fn text_of(block: &Value) -> String {
 /// The texts of a body on a page, no more than `most` bytes of them.
 pub(crate) fn of_body(body: &[u8], most: usize) -> Markup {
     let all = texts(&serde_json::from_slice(body).unwrap_or(Value::Null));
-    let shown = all.iter().scan(most, |left, text| {
-        let shown = text.text.len().min(PIECE).min(*left);
-        *left -= shown;
-        (shown > 0 || text.text.is_empty()).then_some((text, shown))
-    });
-    let shown: Vec<(&Text, usize)> = shown.collect();
+    let shown: Vec<(&Text, usize)> = all
+        .iter()
+        .scan(most, |left, text| {
+            let shown = text.text.len().min(PIECE).min(*left);
+            *left -= shown;
+            (shown > 0 || text.text.is_empty()).then_some((text, shown))
+        })
+        .collect();
     html! {
         p.lead { (grouped(body.len() as u64)) " bytes, of which texts stand in " (grouped(all.len() as u64)) " places." }
         @for (text, shown) in &shown {

@@ -55,15 +55,15 @@ pub(crate) fn bar(areas: &[Area], overhead: u64, budget: u64) -> Markup {
         grouped(free),
     );
     let mut x = 0.0;
-    let placed = parts
+    let placed: Vec<_> = parts
         .iter()
         .filter(|(_, _, tokens)| *tokens > 0)
         .map(|part| {
             let at = x;
             x += width(part.2);
             (part, at)
-        });
-    let placed: Vec<_> = placed.collect();
+        })
+        .collect();
     html! {
         svg.bar viewBox=(format!("0 0 {} 40", SIZE.0)) role="img" aria-label=(label) preserveAspectRatio="none" {
             rect.free x="0" y="0" width=(SIZE.0) height="40" {}

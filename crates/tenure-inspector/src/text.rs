@@ -15,7 +15,7 @@ pub(crate) fn said(text: &str) -> Markup {
     html! { bdi { (shown(text)) } }
 }
 
-/// The same, no longer than `most` bytes; what is left out is counted.
+/// Like `said`, no longer than `most` bytes; what is left out is counted.
 pub(crate) fn clipped(text: &str, most: usize) -> Markup {
     if text.len() <= most {
         return said(text);

@@ -160,14 +160,18 @@ fn by_model(tenant: &str, models: &BTreeMap<String, Model>) -> Markup {
 }
 
 fn alerts(lines: &[Line]) -> Markup {
-    let told = lines.iter().filter_map(|line| match &line.what {
-        Listed::Exchange(record) => exchange::fault(record).map(|fault| (line, fault.to_owned())),
-        Listed::Compile(compile) => {
-            (compile.missed > 0).then(|| (line, overview::missed(compile.missed)))
-        }
-        Listed::Unreadable(_) => Some((line, "the record cannot be read".to_owned())),
-    });
-    let told: Vec<_> = told.collect();
+    let told: Vec<_> = lines
+        .iter()
+        .filter_map(|line| match &line.what {
+            Listed::Exchange(record) => {
+                exchange::fault(record).map(|fault| (line, fault.to_owned()))
+            }
+            Listed::Compile(compile) => {
+                (compile.missed > 0).then(|| (line, overview::missed(compile.missed)))
+            }
+            Listed::Unreadable(_) => Some((line, "the record cannot be read".to_owned())),
+        })
+        .collect();
     html! {
         @if told.is_empty() { p.none { "There are none." } }
         ul { @for (line, what) in told.iter().take(ALERTS) { li { (second(line.at)) " " a.mono href=[Links::Server.to(View::Record(&line.id))] { (name(&line.id)) } ": " (what) } } }

@@ -21,7 +21,7 @@ const TEXTS: usize = 4;
 /// The longest note, in bytes.
 const NOTE: usize = 4_000;
 
-/// What waits, as far as the reader may see it.
+/// Parts that wait, as far as the reader may see them.
 #[derive(Debug, Default)]
 pub struct Waiting {
     /// The claims that cannot both hold: a page of them.
@@ -48,7 +48,7 @@ impl Waiting {
 pub struct Asking<'a> {
     /// The decision, in words.
     pub what: String,
-    /// What it comes to.
+    /// Outcome of the rule.
     pub then: &'static str,
     /// The path of its form.
     pub action: &'static str,

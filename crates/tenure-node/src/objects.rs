@@ -41,7 +41,7 @@ impl Store {
         })
     }
 
-    /// What is believed of the objects of a name or an id, now or at an instant.
+    /// Returns what is believed of the objects of a name or an id, now or at an instant.
     #[napi]
     pub fn get(
         &self,
@@ -160,10 +160,13 @@ impl Registries {
         scores: Option<String>,
     ) -> napi::Result<String> {
         let evict = || {
-            let scores = scores.as_deref().map(|json| parsed(json, "scores"));
-            let scores: Option<BTreeMap<String, f64>> = scores.transpose()?;
-            let score = |name: &str| scores.as_ref()?.get(name).copied();
-            written(&self.0.evict_until(&label, u64::from(bytes), score)?)
+            let scores: Option<BTreeMap<String, f64>> = scores
+                .as_deref()
+                .map(|json| parsed(json, "scores"))
+                .transpose()?;
+            written(&self.0.evict_until(&label, u64::from(bytes), |name| {
+                scores.as_ref()?.get(name).copied()
+            })?)
         };
         evict().throw()
     }
@@ -189,7 +192,7 @@ impl Registries {
         summary().throw()
     }
 
-    /// Where each block comes from, and what became of it.
+    /// Tells where each block comes from, and what became of it.
     #[napi]
     pub fn provenance(&self, label: String) -> napi::Result<String> {
         let provenance = || written(&self.0.provenance(&label)?);

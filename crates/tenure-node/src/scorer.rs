@@ -22,16 +22,16 @@ use crate::errors::Throw;
 
 /// The time between two looks whether there is still somebody who answers.
 const LOOK: Duration = Duration::from_millis(200);
-/// What a scorer gives.
+/// Answer that is expected of a scorer.
 const EXPECTED: &str = "a number from 0 to 1, or null, for each text";
 
 /// The threads of Node's pool, which reads their number as C's `atoi` does.
 static POOL: LazyLock<usize> = LazyLock::new(|| {
-    let Some(said) = env::var_os("UV_THREADPOOL_SIZE") else {
+    let Some(set) = env::var_os("UV_THREADPOOL_SIZE") else {
         return 4;
     };
-    let said = said.to_string_lossy();
-    let said = said.trim_start();
+    let text = set.to_string_lossy();
+    let said = text.trim_start();
     if said.starts_with('-') {
         return 1024;
     }
@@ -56,8 +56,9 @@ impl Turn {
     #[napi]
     pub fn begin() -> Option<Turn> {
         let most = POOL.saturating_sub(2).max(1);
-        let more = |taken: usize| (taken < most).then_some(taken + 1);
-        let begun = TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        let begun = TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
+            (taken < most).then_some(taken + 1)
+        });
         begun.ok().map(|_| Turn(AtomicBool::new(true)))
     }
 
@@ -154,7 +155,7 @@ impl RelevanceScorer for FunctionScorer {
             return Err(gone());
         }
         let until = Instant::now() + self.limit;
-        let scores = loop {
+        let answered = loop {
             match answer.recv_timeout(LOOK.min(self.limit)) {
                 Ok(answer) => break answer,
                 Err(RecvTimeoutError::Timeout) if self.asked.aborted() => return Err(gone()),
@@ -173,7 +174,7 @@ impl RelevanceScorer for FunctionScorer {
                 }
             }
         };
-        let scores = scores.map_err(|what| failed(format!("the scorer failed: {what}")))?;
+        let scores = answered.map_err(|what| failed(format!("the scorer failed: {what}")))?;
         if scores.len() != count {
             let gave = scores.len();
             return Err(failed(format!(

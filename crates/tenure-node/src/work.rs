@@ -6,7 +6,7 @@ use tenure::Error;
 
 use crate::errors::thrown;
 
-/// What is to be done.
+/// Work that is to be done.
 type Todo<T> = Box<dyn FnOnce() -> Result<T, Error> + Send>;
 
 /// Something to be done once, away from Node's own thread.

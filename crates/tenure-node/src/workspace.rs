@@ -40,7 +40,7 @@ impl Objects {
     }
 }
 
-/// What a compile gave, and what it was made of.
+/// Result of a compile, and what it was made of.
 #[napi]
 pub struct Compiled {
     embedded: Arc<Embedded>,
@@ -91,14 +91,14 @@ impl Compiled {
         places().throw()
     }
 
-    /// What the provider's prompt cache does with a payload.
+    /// Plans what the provider's prompt cache does with a payload.
     #[napi]
     pub fn cache_plan(&self, page: u32) -> napi::Result<String> {
         let plan = || written(&self.ran.cache_plan(page as usize)?);
         plan().throw()
     }
 
-    /// Why an object is in or out, and what would have let it in.
+    /// Tells why an object is in or out, and what would have let it in.
     #[napi]
     pub fn why(&self, name: String, page: u32) -> AsyncTask<Work<String>> {
         let (embedded, ran) = (Arc::clone(&self.embedded), Arc::clone(&self.ran));
@@ -237,7 +237,7 @@ impl Workspace {
         count().throw()
     }
 
-    /// What is wrong with a request's messages.
+    /// Checks a request's messages, and tells what is wrong with them.
     #[napi]
     pub fn check(&self, body: String, format: Option<String>) -> napi::Result<String> {
         let check = || {
@@ -346,7 +346,7 @@ impl Workspace {
 pub struct Session {
     embedded: Arc<Embedded>,
     id: String,
-    /// Whether a compile of it may wait for the thread that its verbs are called on.
+    /// True if a compile of it may wait for the thread that its verbs are called on.
     is_scored: bool,
     inner: Arc<Mutex<Kept>>,
 }

@@ -1,4 +1,4 @@
-//! What a caller may see of what was kept for somebody: sessions, and records of compiles and requests. An operator sees all
+//! A caller's view of what was kept for somebody: sessions, and records of compiles and requests. An operator sees all
 //! of the tenant; a key of a user, what came under keys of that user; a key of a project, what is of that project. What is
 //! nobody's is for operators.
 

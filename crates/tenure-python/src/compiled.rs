@@ -9,7 +9,7 @@ use tenure_workspace::embedded::{Embedded, Ran};
 use crate::errors::Raise;
 use crate::values::written;
 
-/// What a compile gave, and what it was made of.
+/// Result of a compile, and what it was made of.
 #[pyclass(frozen)]
 pub(crate) struct Compiled {
     embedded: Arc<Embedded>,
@@ -84,13 +84,13 @@ impl Compiled {
         self.ran.places(page).raise(py)
     }
 
-    /// What the provider's prompt cache does with a payload.
+    /// Plans what the provider's prompt cache does with a payload.
     fn cache_plan(&self, py: Python<'_>, page: usize) -> PyResult<String> {
         let plan = py.detach(|| self.ran.cache_plan(page)).raise(py)?;
         written(py, &plan)
     }
 
-    /// Why an object is in or out, and what would have let it in.
+    /// Tells why an object is in or out, and what would have let it in.
     fn why(&self, py: Python<'_>, name: &str, page: usize) -> PyResult<String> {
         let why = || {
             let trace = &self.page(page)?.trace;

@@ -30,8 +30,7 @@ impl Registries {
     /// Makes a registry of an agent, or of an orchestrator.
     #[pyo3(signature = (label, kind="agent"))]
     fn create(&self, py: Python<'_>, label: &str, kind: &str) -> PyResult<()> {
-        let create = || self.0.create(label, kind.parse()?);
-        py.detach(create).raise(py)
+        py.detach(|| self.0.create(label, kind.parse()?)).raise(py)
     }
 
     /// The labels.
@@ -84,9 +83,11 @@ impl Registries {
         bytes: u64,
         scores: Option<BTreeMap<String, f64>>,
     ) -> PyResult<(Vec<String>, u64)> {
-        let score = |name: &str| scores.as_ref()?.get(name).copied();
-        py.detach(|| self.0.evict_until(label, bytes, score))
-            .raise(py)
+        py.detach(|| {
+            self.0
+                .evict_until(label, bytes, |name| scores.as_ref()?.get(name).copied())
+        })
+        .raise(py)
     }
 
     /// The blocks as objects that can be compiled.
@@ -106,7 +107,7 @@ impl Registries {
         written(py, &self.0.summary(label).raise(py)?)
     }
 
-    /// Where each block comes from, and what became of it.
+    /// Tells where each block comes from, and what became of it.
     fn provenance(&self, py: Python<'_>, label: &str) -> PyResult<String> {
         written(py, &self.0.provenance(label).raise(py)?)
     }

@@ -8,7 +8,7 @@ use tenure::{Error, ErrorKind};
 use tenure_workspace::RelevanceScorer;
 
 thread_local! {
-    /// Whether this thread is within a callable.
+    /// True if this thread is within a callable.
     static IS_WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -55,11 +55,11 @@ impl Session {
     /// Adds messages: the JSON of some, or of a whole request. Returns their numbers.
     #[pyo3(signature = (messages, format=None))]
     fn append(&self, py: Python<'_>, messages: &str, format: Option<&str>) -> PyResult<Vec<u64>> {
-        let append = || {
+        py.detach(|| {
             let format = format_of(format)?;
             self.embedded.append(&mut *self.inner()?, messages, format)
-        };
-        py.detach(append).raise(py)
+        })
+        .raise(py)
     }
 
     /// Compiles the next request, with what the call brings beside the messages.
@@ -74,12 +74,13 @@ impl Session {
         let call: Call = read(py, call, "call")?;
         let kept = kept.map(|kept| Arc::clone(&kept.0));
         let store = store.map(|store| &store.0);
-        let run = || {
-            let mut session = self.inner()?;
-            self.embedded
-                .compile_session(&mut session, call, kept, store)
-        };
-        let ran = py.detach(run).raise(py)?;
+        let ran = py
+            .detach(|| {
+                let mut session = self.inner()?;
+                self.embedded
+                    .compile_session(&mut session, call, kept, store)
+            })
+            .raise(py)?;
         Ok(Compiled::new(Arc::clone(&self.embedded), ran))
     }
 
@@ -100,11 +101,12 @@ impl Session {
                 tokens,
             },
         };
-        let find = || {
-            let world = self.embedded.world(model)?;
-            self.inner()?.rehydrate(&wanted, world.tokenizer())
-        };
-        let found = py.detach(find).raise(py)?;
+        let found = py
+            .detach(|| {
+                let world = self.embedded.world(model)?;
+                self.inner()?.rehydrate(&wanted, world.tokenizer())
+            })
+            .raise(py)?;
         written(py, &found)
     }
 
@@ -121,10 +123,10 @@ impl Session {
     /// All messages in a provider's format, as the JSON of an array.
     #[pyo3(signature = (format="openai-chat"))]
     fn export(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        let export = || -> Result<String, Error> {
+        py.detach(|| -> Result<String, Error> {
             let format: Format = format.parse()?;
             Ok(self.inner()?.export(format)?.messages)
-        };
-        py.detach(export).raise(py)
+        })
+        .raise(py)
     }
 }

@@ -29,12 +29,13 @@ impl Store {
             idempotency_key: key,
             author,
         };
-        let put = || store::put(&self.0, wanted, tenant, &writing);
-        let done = py.detach(put).raise(py)?;
+        let done = py
+            .detach(|| store::put(&self.0, wanted, tenant, &writing))
+            .raise(py)?;
         written(py, &done)
     }
 
-    /// What is believed of the objects of a name or an id, now or at an instant.
+    /// Returns what is believed of the objects of a name or an id, now or at an instant.
     #[pyo3(signature = (name, tenant=LOCAL_TENANT, known_at=None))]
     fn get(
         &self,
@@ -43,8 +44,9 @@ impl Store {
         tenant: &str,
         known_at: Option<&str>,
     ) -> PyResult<String> {
-        let get = || store::get(&self.0, name, tenant, known_at);
-        let found = py.detach(get).raise(py)?;
+        let found = py
+            .detach(|| store::get(&self.0, name, tenant, known_at))
+            .raise(py)?;
         written(py, &found)
     }
 
@@ -60,8 +62,9 @@ impl Store {
     /// The objects with words of a query that the owner sees.
     #[pyo3(signature = (query, most=20, tenant=LOCAL_TENANT))]
     fn search(&self, py: Python<'_>, query: &str, most: usize, tenant: &str) -> PyResult<String> {
-        let search = || store::search(&self.0, query, most, tenant);
-        let found = py.detach(search).raise(py)?;
+        let found = py
+            .detach(|| store::search(&self.0, query, most, tenant))
+            .raise(py)?;
         written(py, &found)
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn written(
 
 /// The term of a value that is published as a text.
 pub(crate) fn term(value: &impl serde::Serialize) -> String {
-    let term = serde_json::to_value(value).ok();
-    let term = term.as_ref().and_then(Value::as_str);
+    let json = serde_json::to_value(value).ok();
+    let term = json.as_ref().and_then(Value::as_str);
     term.unwrap_or_default().to_owned()
 }

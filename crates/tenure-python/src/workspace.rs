@@ -1,4 +1,4 @@
-//! What everything else is opened from: models, the frame key, files.
+//! The workspace that everything else is opened from: models, the frame key, files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,12 +84,13 @@ impl Workspace {
         let call: Call = read(py, call, "call")?;
         let kept = kept.map(|kept| Arc::clone(&kept.0));
         let store = store.map(|store| &store.0);
-        let run = || -> Result<_, Error> {
-            let format = format_of(format)?;
-            let messages = messages.map(|json| (json, format));
-            self.0.compile(call, kept, messages, store)
-        };
-        let ran = py.detach(run).raise(py)?;
+        let ran = py
+            .detach(|| -> Result<_, Error> {
+                let format = format_of(format)?;
+                let messages = messages.map(|json| (json, format));
+                self.0.compile(call, kept, messages, store)
+            })
+            .raise(py)?;
         Ok(Compiled::new(Arc::clone(&self.0), ran))
     }
 
@@ -110,20 +111,21 @@ impl Workspace {
 
     /// The tokens of a text for a model: the count, the name of the tokenizer, and whether the count is exact.
     fn tokens(&self, py: Python<'_>, text: &str, model: &str) -> PyResult<(usize, String, String)> {
-        let count = || -> Result<_, Error> {
+        py.detach(|| -> Result<_, Error> {
             let world = self.0.world(model)?;
             let tokenizer = world.tokenizer();
             let kind = term(&tokenizer.kind_of(text));
             Ok((tokenizer.count(text), tokenizer.name().to_owned(), kind))
-        };
-        py.detach(count).raise(py)
+        })
+        .raise(py)
     }
 
-    /// What is wrong with a request's messages.
+    /// Checks a request's messages, and tells what is wrong with them.
     #[pyo3(signature = (body, format=None))]
     fn check(&self, py: Python<'_>, body: &str, format: Option<&str>) -> PyResult<String> {
-        let check = || check_body(body, "body", format_of(format)?, None);
-        let checked = py.detach(check).raise(py)?;
+        let checked = py
+            .detach(|| check_body(body, "body", format_of(format)?, None))
+            .raise(py)?;
         written(py, &checked.doubts())
     }
 
@@ -197,15 +199,16 @@ impl Workspace {
         project: Option<String>,
     ) -> PyResult<Session> {
         let (store, scope) = (&store.0, (user, project));
-        let open = || self.0.session(store, id, format_of(format)?, scope);
-        let session = py.detach(open).raise(py)?;
+        let session = py
+            .detach(|| self.0.session(store, id, format_of(format)?, scope))
+            .raise(py)?;
         Ok(Session::new(Arc::clone(&self.0), session))
     }
 
     /// New registries, or those of a snapshot.
     #[pyo3(signature = (snapshot=None))]
     fn registries(&self, py: Python<'_>, snapshot: Option<PathBuf>) -> PyResult<Registries> {
-        let open = || Registries::open(self.0.workspace(), snapshot.as_deref());
-        py.detach(open).raise(py)
+        py.detach(|| Registries::open(self.0.workspace(), snapshot.as_deref()))
+            .raise(py)
     }
 }

@@ -1,4 +1,4 @@
-//! Who may ask: the keys of the store, the tokens of issuers, and the owner while there is neither.
+//! Callers who may ask: the keys of the store, the tokens of issuers, and the owner while there is neither.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

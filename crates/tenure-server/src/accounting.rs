@@ -35,7 +35,7 @@ pub(crate) struct Accounting {
     /// The provider whose client asks, where one does.
     pub(crate) client: Option<Protocol>,
     route: &'static str,
-    /// Whether it needs no key, so that it is counted and no more.
+    /// True if it needs no key, so that it is counted and no more.
     pub(crate) is_open: bool,
     /// The context of its span.
     pub(crate) context: Option<Context>,
@@ -100,8 +100,10 @@ impl Accounting {
         if self.is_open {
             return Ok(());
         }
-        let record = response.headers().get(RECORD_HEADER);
-        let record = record.and_then(|record| record.to_str().ok());
+        let record = response
+            .headers()
+            .get(RECORD_HEADER)
+            .and_then(|record| record.to_str().ok());
         let tenant = self.caller.as_ref().map(|caller| &*caller.tenant);
         let key = self
             .caller

@@ -47,7 +47,7 @@ pub(crate) struct App {
     is_stopping: AtomicBool,
     /// The damaged revisions that were logged.
     damaged: Mutex<BTreeSet<RevisionId>>,
-    /// Whether the store was damaged as a whole when it was last probed.
+    /// True if the store was damaged as a whole when it was last probed.
     is_store_damaged: AtomicBool,
 }
 
@@ -221,7 +221,7 @@ impl App {
     }
 }
 
-/// What compiles read is kept from one request to the next.
+/// Reads for compiles; what is read is kept from one request to the next.
 impl Reader for App {
     fn world(&self, model: &str) -> Result<Arc<World>, Error> {
         App::world(self, model).map_err(|error| error.or_at("request.model", None))

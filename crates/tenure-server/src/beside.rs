@@ -17,7 +17,7 @@ use crate::telemetry::tally::Tally;
 pub struct Ended {
     /// The status of the client's process.
     pub status: ExitStatus,
-    /// What went through.
+    /// Tally of what went through.
     pub tally: Tally,
 }
 
@@ -53,8 +53,11 @@ impl Server {
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
         let status = status?;
-        let tally = telemetry.tally.lock();
-        let tally = tally.unwrap_or_else(PoisonError::into_inner).clone();
+        let tally = telemetry
+            .tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         Ok(Ended { status, tally })
     }
 }

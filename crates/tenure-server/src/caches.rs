@@ -1,4 +1,4 @@
-//! What requests share in memory: worlds of models, objects and registries of tenants.
+//! Memory that requests share: worlds of models, objects and registries of tenants.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -115,8 +115,11 @@ impl Caches {
             versions.collect()
         };
         let (residents, archives) = (versions(&self.residents), versions(&self.archives));
-        let registries = self.registries.versions().into_iter();
-        let registries = registries.map(|((tenant, _), version)| (tenant, version));
+        let registries = self
+            .registries
+            .versions()
+            .into_iter()
+            .map(|((tenant, _), version)| (tenant, version));
         for (tenant, version) in residents.into_iter().chain(archives).chain(registries) {
             let since = held.entry(tenant.to_string()).or_insert(u64::MAX);
             *since = version.min(*since);

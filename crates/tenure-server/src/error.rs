@@ -52,7 +52,7 @@ impl Refusal {
         }
     }
 
-    /// The same with the field, parameter or header that is wrong.
+    /// Names the field, parameter or header that is wrong.
     #[must_use]
     pub(crate) fn at_field(self, field: impl Into<String>) -> Refusal {
         Refusal {
@@ -77,7 +77,7 @@ impl Refusal {
         }
     }
 
-    /// The same with the time after which it is worth trying again.
+    /// Adds the time after which it is worth trying again.
     #[must_use]
     pub(crate) fn retry_after(self, wait: Duration) -> Refusal {
         let retry_after = Some(wait.as_millis().div_ceil(1_000) as u64);

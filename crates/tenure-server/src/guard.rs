@@ -109,8 +109,10 @@ async fn answer(
         }
         #[cfg(feature = "inspector")]
         Err(refusal) if is_page(&accounting.path) => {
-            let path = request.uri().path_and_query();
-            let path = path.map_or(accounting.path.as_str(), |path| path.as_str());
+            let path = request
+                .uri()
+                .path_and_query()
+                .map_or(accounting.path.as_str(), |path| path.as_str());
             crate::inspect::refused((request.method(), path), refusal)
         }
         Err(refusal) => refusal.at(accounting.client),
@@ -205,8 +207,10 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
     let Some(matched) = matched else {
         return "none";
     };
-    let known = crate::status::PATHS.iter().chain(mcp::PATHS);
-    let known = known.chain(crate::api::paths());
+    let known = crate::status::PATHS
+        .iter()
+        .chain(mcp::PATHS)
+        .chain(crate::api::paths());
     let mut found = known.filter(|known| **known == matched.as_str());
     found.next().copied().unwrap_or("other")
 }
@@ -269,8 +273,11 @@ async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, 
 
 /// Returns the host that the client believes it talks to.
 fn host(request: &Request) -> Result<String, Refusal> {
-    let named = request.headers().get_all(header::HOST);
-    let mut named = named.iter().map(|value| value.to_str().unwrap_or_default());
+    let mut named = request
+        .headers()
+        .get_all(header::HOST)
+        .iter()
+        .map(|value| value.to_str().unwrap_or_default());
     let (first, second) = (named.next(), named.next());
     let whole = request
         .uri()

@@ -80,7 +80,7 @@ pub(crate) fn failed() -> error::Refusal {
         .into()
 }
 
-/// Whether this build serves tools over MCP.
+/// True if this build serves tools over MCP.
 pub const SERVES_MCP: bool = cfg!(feature = "mcp");
 
 /// The description of the API: OpenAPI 3.1, as the server has it at `/openapi.json`.

@@ -29,7 +29,7 @@ pub use self::mode::Mode;
 pub struct Sweeping {
     /// The time from one to the next, at least a second.
     pub every: Duration,
-    /// What becomes of objects whose rule is to be erased.
+    /// Fate of objects whose rule is to be erased.
     pub hard_delete: HardDelete,
 }
 
@@ -49,14 +49,14 @@ pub struct Options {
     pub jwt: Vec<Jwt>,
     /// The mode of the gateway.
     pub mode: Mode,
-    /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
+    /// True if a request that cannot be made to fit is refused, instead of going on as it came.
     pub fail_closed: bool,
     /// Answers with these faults do not go to the client, where they are not streamed and the gateway compiles.
     pub rejects: Vec<OutputFault>,
     /// The roles whose users decide between claims that cannot both hold, as far as they may see both; without any, operators
     /// alone do.
     pub resolvers: Vec<String>,
-    /// Whether reviewers decide on what they proposed themselves.
+    /// True if reviewers decide on what they proposed themselves.
     pub own_proposals: bool,
     /// The names that the server is called by, besides addresses and `localhost`.
     pub hosts: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Options {
     /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
     /// that a compile reads keeps them, or else the user's own folder.
     pub originals: Option<PathBuf>,
-    /// Whether what the first query of each tenant would wait for is read when the server starts.
+    /// True if what the first query of each tenant would wait for is read when the server starts.
     pub warm: bool,
     /// The meaning of the labels of packages, for every caller: it narrows what a package says of itself.
     pub labels: LabelTable,
@@ -79,7 +79,7 @@ pub struct Options {
     pub thresholds: Vec<Threshold>,
     /// The schedule by which what has become too old in the store is retired; none for no such sweeps.
     pub sweeps: Option<Sweeping>,
-    /// How long records of compiles and requests are kept; none for as long as the store is.
+    /// Time for which records of compiles and requests are kept; none for as long as the store is.
     pub keep_records: Option<Duration>,
     /// The handle by which the tools of the agent beside it find the conversation that the gateway is at.
     pub conversation: Option<Handle>,

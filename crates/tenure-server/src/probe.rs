@@ -1,4 +1,4 @@
-//! Whether something answers at an address.
+//! A probe of an address: does something answer there?
 
 use std::time::Duration;
 
@@ -32,8 +32,10 @@ pub fn probe(to: &Upstream, path: &str, patience: Duration) -> Result<(u16, Byte
     let mut request = hyper::Request::new(Full::new(Bytes::new()));
     *request.uri_mut() = uri;
     let asked = async {
-        let answer = link.request(Owner::server(), request).await;
-        let answer = answer.map_err(|error| silent(deepest(&error)))?;
+        let answer = link
+            .request(Owner::server(), request)
+            .await
+            .map_err(|error| silent(deepest(&error)))?;
         let status = answer.status().as_u16();
         let body = Limited::new(answer.into_body(), MOST).collect().await;
         // What answers at all is there.

@@ -55,7 +55,7 @@ pub struct Server {
     pub(crate) gateway: Arc<Gateway>,
     /// The schedule of sweeps, and the tenant while there are no keys.
     sweeps: Option<(Sweeping, String)>,
-    /// How long records are kept, and the tenant while there are no keys.
+    /// Time for which records are kept, and the tenant while there are no keys.
     keep_records: Option<(Duration, String)>,
 }
 
@@ -78,10 +78,14 @@ impl Server {
             .expected("ADDRESS:PORT, such as 127.0.0.1:7878 or [::1]:0")
         })?;
         let upstreams = std::mem::take(&mut options.upstreams);
-        let sweeps = options.sweeps.filter(|_| options.store.is_some());
-        let sweeps = sweeps.map(|schedule| (schedule, options.tenant.clone()));
-        let keep_records = options.keep_records.filter(|_| options.store.is_some());
-        let keep_records = keep_records.map(|time| (time, options.tenant.clone()));
+        let sweeps = options
+            .sweeps
+            .filter(|_| options.store.is_some())
+            .map(|schedule| (schedule, options.tenant.clone()));
+        let keep_records = options
+            .keep_records
+            .filter(|_| options.store.is_some())
+            .map(|time| (time, options.tenant.clone()));
         let app = Arc::new(App::new(options)?);
         let gateway = Arc::new(Gateway::new(Arc::clone(&app), upstreams)?);
         if !address.ip().is_loopback() && !app.access.is_locked() {
@@ -174,8 +178,12 @@ impl Server {
             let dropped = sweeps::keep_records(Arc::clone(&app), time, tenant, stopped);
             tokio::spawn(dropped)
         });
-        let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
-        let exporter = exporter.map(Exporter::run).map(tokio::spawn);
+        let exporter = telemetry
+            .spans
+            .as_ref()
+            .and_then(Spans::take_exporter)
+            .map(Exporter::run)
+            .map(tokio::spawn);
         let started =
             json!({ "address": self.address.to_string(), "mode": app.settings.mode.term() });
         telemetry.log.note(LogLevel::Info, "started", started);

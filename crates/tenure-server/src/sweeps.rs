@@ -128,8 +128,9 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
                     && sweep.weakened.is_empty()) =>
             {
                 let weakened = sweep.weakened.iter();
-                let ended = weakened.filter(|one| matches!(one.becomes, Weakening::Ends(_)));
-                let ended = ended.count();
+                let ended = weakened
+                    .filter(|one| matches!(one.becomes, Weakening::Ends(_)))
+                    .count();
                 let of = |rule: RetirementRule| {
                     let of = sweep.retired.iter().filter(|one| one.rule == rule);
                     of.count()

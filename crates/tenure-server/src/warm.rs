@@ -1,4 +1,4 @@
-//! What the first query of a tenant would wait for, read and made before it comes: its objects, their passages, the vectors
+//! Preparation of what the first query of a tenant would wait for: its objects, their passages, the vectors
 //! and the index of these.
 
 use serde_json::json;
@@ -82,14 +82,13 @@ mod tests {
     fn what_the_first_query_would_make_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
-        let put = |tenant: &str| {
+        let [own, other] = ["local", "other"].map(|tenant| {
             let tenant = store.tenant(tenant).unwrap();
             let document = ObjectDocument::named("units", "Report pressure in pascal.");
             let written = tenant.put(vec![Put::new(document)], &Writing::default());
             written.unwrap();
             tenant
-        };
-        let [own, other] = ["local", "other"].map(put);
+        });
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         let options = Options {
             store: Some(store),

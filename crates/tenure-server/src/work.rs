@@ -46,8 +46,10 @@ impl Turns {
             if of.len() >= MAX_TENANTS {
                 of.retain(|_, turns| turns.available_permits() < self.each);
             }
-            let turns = || Arc::new(Semaphore::new(self.each));
-            Arc::clone(of.entry(Arc::clone(tenant)).or_insert_with(turns))
+            Arc::clone(
+                of.entry(Arc::clone(tenant))
+                    .or_insert_with(|| Arc::new(Semaphore::new(self.each))),
+            )
         };
         turns.acquire_owned().await.ok()
     }
@@ -58,7 +60,7 @@ impl Turns {
 pub(crate) struct Whose {
     pub(crate) turns: Arc<Turns>,
     pub(crate) tenant: Arc<str>,
-    /// Whether the work only reads, so that it may end anywhere.
+    /// True if the work only reads, so that it may end anywhere.
     pub(crate) reads: bool,
 }
 
@@ -205,14 +207,16 @@ mod tests {
         let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
         let start = |tenant: &str| {
             let (began, name, release) = (began.clone(), tenant.to_owned(), Arc::clone(&release));
-            let job = move || {
-                let _ = began.send(name);
-                while !release.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                Ok(())
-            };
-            tokio::spawn(WHOSE.scope(whose(&turns, tenant, false), blocking(job)))
+            tokio::spawn(WHOSE.scope(
+                whose(&turns, tenant, false),
+                blocking(move || {
+                    let _ = began.send(name);
+                    while !release.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    Ok(())
+                }),
+            ))
         };
         let mut all: Vec<_> = (0..6).map(|_| start("much")).collect();
         assert_eq!(

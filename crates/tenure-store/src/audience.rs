@@ -1,4 +1,4 @@
-//! Who knows what of the registry: an object adds to it what everyone knows who may see the object.
+//! Knowledge of the registry, reader by reader: an object adds to it what everyone knows who may see the object.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -52,14 +52,14 @@ impl Readers {
     }
 }
 
-/// Who may see the objects that the registry came from, as far as it was asked for.
+/// Readers of the objects that the registry came from, as far as they were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     /// The tenant's version that this is of.
     version: u64,
     /// The readers of each belief that is held of an object; none where nothing is believed of it.
     readers: HashMap<ObjectId, Vec<Arc<Readers>>>,
-    /// The same readers by the labels: few are shared by many.
+    /// Readers by the labels: few are shared by many.
     known: HashMap<Arc<str>, Arc<Readers>>,
 }
 
@@ -97,8 +97,11 @@ impl Sources {
         tenant: &str,
         ids: &BTreeSet<ObjectId>,
     ) -> Result<(), Error> {
-        let missing = ids.iter().filter(|id| !self.readers.contains_key(id));
-        let missing: Vec<ObjectId> = missing.copied().collect();
+        let missing: Vec<ObjectId> = ids
+            .iter()
+            .filter(|id| !self.readers.contains_key(id))
+            .copied()
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -138,7 +141,7 @@ pub(crate) struct Audience<'k, 'r> {
     rows: &'r mut dyn Read,
     tenant: &'k str,
     readers: Readers,
-    /// What each entity is to them, as far as it was asked for.
+    /// Entities as they see them, as far as they were asked for.
     seen: &'r mut SeenEntities,
     /// The first failure to read.
     failed: Option<Error>,
@@ -166,8 +169,9 @@ impl EntityView for Audience<'_, '_> {
     }
 
     fn expect(&mut self, entities: &[&SeenEntity]) {
-        let sources = entities.iter();
-        let sources = sources.filter_map(|one| self.entities.source_alone(&one.id));
+        let sources = entities
+            .iter()
+            .filter_map(|one| self.entities.source_alone(&one.id));
         let read = self
             .sources
             .read(self.rows, self.tenant, &sources.collect());
@@ -224,8 +228,9 @@ impl<'k, 'r> Audience<'k, 'r> {
         self.entities
             .sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
-        let sees = |source| self.sources.is_open(source, &self.readers);
-        Ok(answer(self.entities, &sees))
+        Ok(answer(self.entities, &|source| {
+            self.sources.is_open(source, &self.readers)
+        }))
     }
 
     /// The entity that an id means to them, where it is decided.

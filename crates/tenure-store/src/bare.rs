@@ -56,8 +56,9 @@ impl OnSlot {
         }
         // As in a compile: what needs no merge goes before what does, and what was decided last before the rest.
         decided.sort_by_key(|(row, kept)| (kept.merged.is_none(), row.opened));
-        let decisions = decided.into_iter();
-        let decisions = decisions.map(|(row, kept)| ((row.first, row.second), kept.loser));
+        let decisions = decided
+            .into_iter()
+            .map(|(row, kept)| ((row.first, row.second), kept.loser));
         Ok(OnSlot {
             ids,
             claims,
@@ -73,10 +74,13 @@ impl OnSlot {
     /// [`MOST_INSTANTS`] of them.
     pub(crate) fn instants(&self, objects: &[ObjectId]) -> Vec<Instant> {
         let of = |id: &ObjectId| {
-            let own = self.ids.iter().zip(&self.claims);
-            let own = own.filter(|(of, _)| *of == id);
-            let own = own.map(|(_, claim)| claim.standing.valid);
-            let mut own: Vec<Interval> = own.collect();
+            let mut own: Vec<Interval> = self
+                .ids
+                .iter()
+                .zip(&self.claims)
+                .filter(|(of, _)| *of == id)
+                .map(|(_, claim)| claim.standing.valid)
+                .collect();
             own.sort_unstable_by_key(|valid| valid.from);
             own
         };
@@ -129,10 +133,10 @@ impl OnSlot {
 
 /// Returns whether of `held` claims none stands and none waits for a decision.
 pub(crate) fn is_bare(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
-    let waits = |defeat: &Defeat| {
-        defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
-    };
-    lost.len() == held && !lost.values().any(waits)
+    lost.len() == held
+        && !lost.values().any(|defeat| {
+            defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
+        })
 }
 
 /// The refusal of a `decision` or a `confirmation` after which nothing would stand, where some of it is hidden. One sentence for
@@ -153,8 +157,9 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<BTreeMap<ObjectId, String>, Error> {
         self.read(|rows| {
-            let open = open_whole(rows, &self.name, ids, sees)?;
-            let open: Vec<ObjectId> = open.into_iter().collect();
+            let open: Vec<ObjectId> = open_whole(rows, &self.name, ids, sees)?
+                .into_iter()
+                .collect();
             let standing = rows.standing(&open)?.into_iter();
             let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
             Ok(names.collect())

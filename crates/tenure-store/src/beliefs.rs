@@ -86,10 +86,9 @@ impl Tenant {
                 let seen: BTreeSet<ObjectId> =
                     theirs.evidence.iter().map(|link| link.object_id).collect();
                 shown.evidence.retain(|link| seen.contains(&link.object_id));
-                let is_shown = |of: ObjectId| seen.contains(&of);
                 shown
                     .flagged
-                    .retain(|text| text.object_id.is_none_or(is_shown));
+                    .retain(|text| text.object_id.is_none_or(|of| seen.contains(&of)));
             }
             let waits = waits(rows, &belief)?;
             let version = rows.version()?;
@@ -118,8 +117,8 @@ impl Tenant {
         };
         let is_same = !waits && !all.values().any(Revised::is_changed);
         if is_same || note == Some(WriteNote::NothingSpeaks) {
-            let missing = || Error::not_found(format!("there is no belief about `{id}` now"));
-            let last = last.ok_or_else(missing)?;
+            let last = last
+                .ok_or_else(|| Error::not_found(format!("there is no belief about `{id}` now")))?;
             let written = Written {
                 version: last.version,
                 at: last.at,
@@ -295,7 +294,7 @@ fn revise(
     Ok(written)
 }
 
-/// What waits of an object is believed from now on, as another revision.
+/// Believes from now on what waits of an object, as another revision.
 fn believe(
     change: &mut Change,
     (id, name): (ObjectId, String),

@@ -24,8 +24,10 @@ pub(crate) fn any_believed<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>) ->
 
 /// Returns whether this is a proposal for a time at which something is believed.
 pub(crate) fn is_beside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
-    let over = |other: &BeliefRow| !other.waits() && overlap(other.valid, row.valid);
-    row.waits() && rows.iter().any(over)
+    row.waits()
+        && rows
+            .iter()
+            .any(|other| !other.waits() && overlap(other.valid, row.valid))
 }
 
 /// The beliefs by which a search finds an object: all but proposals for a time at which something is believed.
@@ -50,8 +52,10 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
         all.any(|row| row.waits() && row.revision == revision)
     };
     // What waited and is believed from now on is written now.
-    let confirmed = settlement.open.iter();
-    let mut confirmed = confirmed.filter(|row| !row.waits() && waited(row.revision));
+    let mut confirmed = settlement
+        .open
+        .iter()
+        .filter(|row| !row.waits() && waited(row.revision));
     if let Some(new) = confirmed.next() {
         return new.revision;
     }
@@ -81,15 +85,16 @@ pub(crate) fn head_of(history: &[BeliefRow]) -> Option<RevisionId> {
         before.retain(|row| row.closed.is_none_or(|closed| at <= closed.at));
         let held = before.iter().chain(opened).copied();
         let is_believed = any_believed(held.filter(|row| row.held_at(at)));
-        let new = opened.iter().copied();
-        let new = new.filter(|row| !before.iter().any(|old| goes_on(old, row)));
-        let new: Vec<&BeliefRow> = new.collect();
+        let new: Vec<&BeliefRow> = opened
+            .iter()
+            .copied()
+            .filter(|row| !before.iter().any(|old| goes_on(old, row)))
+            .collect();
         // Of several that waited, the last written counts; of several that got another confidence, that of the head.
         let rank = |row: &&&BeliefRow| {
             let own = before.iter().filter(|old| old.valid == row.valid);
             let was_head = own.clone().any(|old| Some(old.revision) == head);
-            let waited = own.filter(|old| old.waits());
-            let waited = waited.map(|old| {
+            let waited = own.filter(|old| old.waits()).map(|old| {
                 let since = old.opened.at;
                 (since, written.contains(&(since, old.revision)))
             });
@@ -242,7 +247,7 @@ pub(crate) fn unbound(
     Ok(found)
 }
 
-/// What is believed of an object, of these; all of them where all of them wait for a person.
+/// Keeps of these the beliefs of an object; all of them where all of them wait for a person.
 pub fn believed_first(mut beliefs: Vec<StoredObject>) -> Vec<StoredObject> {
     let waits = |one: &StoredObject| one.lifecycle == Lifecycle::AwaitingConfirmation;
     if !beliefs.iter().all(waits) {

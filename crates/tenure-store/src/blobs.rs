@@ -39,12 +39,12 @@ impl TextLine {
     /// The bytes, which have the digest that the line says.
     fn bytes(self) -> Result<Vec<u8>, Error> {
         let digest = self.text_digest;
-        let bytes = match (self.text, self.base64) {
+        let decoded = match (self.text, self.base64) {
             (Some(text), None) => Some(text.into_bytes()),
             (None, Some(coded)) => STANDARD.decode(coded).ok(),
             _ => None,
         };
-        let bytes = bytes.ok_or_else(|| {
+        let bytes = decoded.ok_or_else(|| {
             Error::input(format!("the text {digest} cannot be read"))
                 .expected("`text`, or `base64` if its bytes are not UTF-8")
         })?;
@@ -63,10 +63,9 @@ pub(crate) struct Blobs(Vec<(Digest, Vec<u8>)>);
 
 impl Blobs {
     pub(crate) fn read(lines: Vec<TextLine>) -> Result<Blobs, Error> {
-        let read = |line: TextLine| Ok((line.text_digest, line.bytes()?));
         lines
             .into_iter()
-            .map(read)
+            .map(|line| Ok((line.text_digest, line.bytes()?)))
             .collect::<Result<_, _>>()
             .map(Blobs)
     }

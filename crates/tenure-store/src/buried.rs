@@ -69,11 +69,14 @@ pub(crate) fn refuse_buried_blobs(
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    let buried = digests.map(|digest| (blob_buried_as(&key, digest), digest));
-    let buried: BTreeMap<Digest, Digest> = buried.collect();
+    let buried: BTreeMap<Digest, Digest> = digests
+        .map(|digest| (blob_buried_as(&key, digest), digest))
+        .collect();
     let labels: Vec<Digest> = buried.keys().copied().collect();
-    let found = rows.tombstones(&labels)?;
-    let found = found.iter().find_map(|found| buried.get(&found.digest));
+    let found = rows
+        .tombstones(&labels)?
+        .iter()
+        .find_map(|found| buried.get(&found.digest));
     found.map_or(Ok(()), |digest| {
         let what = format!("the text {digest} was erased");
         Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))

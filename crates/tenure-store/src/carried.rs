@@ -1,4 +1,4 @@
-//! What an export carries besides beliefs and texts, line by line: counters, the registry of entities, what texts mention and
+//! Lines of an export besides beliefs and texts: counters, the registry of entities, what texts mention and
 //! sessions spoke of, the judgements on pairs of claims, and what was done with outcomes.
 
 use std::collections::BTreeSet;

@@ -390,8 +390,10 @@ fn heads<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), 
             let Ok(object) = read_revision(&mut sealer, head, &body.unwrap_or_default()) else {
                 continue;
             };
-            let labels = rows.head_labels(Ok(id))?.pop();
-            let labels = labels.map_or_else(|| "".into(), |(_, labels)| labels);
+            let labels = rows
+                .head_labels(Ok(id))?
+                .pop()
+                .map_or_else(|| "".into(), |(_, labels)| labels);
             let labels = labelled(&mut sealer, &tenant, id, &labels, None);
             if head != standing.head
                 || object.name() != standing.name

@@ -58,7 +58,7 @@ impl Kept {
 /// The claims of one object that hold in the view of all, each with its entity.
 pub(crate) type Claims = Vec<(String, SlotClaim)>;
 
-/// What a write has at hand of the revisions that it stores, so that it reads none of them back.
+/// Revisions that a write stores and so has at hand: it reads none of them back.
 pub(crate) type AtHand = BTreeMap<RevisionId, Arc<ContextObject>>;
 
 /// The claims of these objects that take part in settlement: those of beliefs that are active and clean.
@@ -119,8 +119,10 @@ fn claiming(
     at_hand: &AtHand,
 ) -> Result<Vec<Placed>, Error> {
     let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(|row| row.speaks()).collect();
-    let stored = beliefs.iter().copied();
-    let stored = stored.filter(|row| !at_hand.contains_key(&row.revision));
+    let stored = beliefs
+        .iter()
+        .copied()
+        .filter(|row| !at_hand.contains_key(&row.revision));
     let bodies = rows.bodies(&stored.collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();
     // What is damaged claims nothing; a compile says of it that it is.
@@ -158,10 +160,11 @@ pub(crate) fn by_object(held: Vec<Placed>) -> BTreeMap<ObjectId, Claims> {
 
 /// The words of an object's claims on one slot of one entity: each with the time for which it is claimed without a gap.
 fn words<'c>(claims: &'c Claims, entity: &str, slot: &str) -> Vec<(&'c Claim, bool, Interval)> {
-    let own = claims.iter();
-    let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
-    let own = own.map(|(_, one)| (&one.claim, one.multiple, one.standing.valid));
-    let mut own: Vec<(&Claim, bool, Interval)> = own.collect();
+    let mut own: Vec<(&Claim, bool, Interval)> = claims
+        .iter()
+        .filter(|(of, claim)| of == entity && claim.claim.slot() == slot)
+        .map(|(_, one)| (&one.claim, one.multiple, one.standing.valid))
+        .collect();
     own.sort_by_key(|(_, _, valid)| valid.from);
     // A revision of a part of the time, in the same words, parts what is one.
     own.dedup_by(|(claim, multiple, valid), (before, was_multiple, until)| {
@@ -198,7 +201,7 @@ pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Resul
     settle_written(rows, touched, &AtHand::new())
 }
 
-/// The same, of a write that has at hand what it stores.
+/// Like `settle_claims`, of a write that has at hand what it stores.
 pub(crate) fn settle_written(
     rows: &mut dyn Write,
     touched: &[ObjectId],
@@ -207,7 +210,8 @@ pub(crate) fn settle_written(
     settle_against(rows, touched, at_hand, Crowd::Strongest)
 }
 
-/// The same, of objects that came with the judgements that were made on them elsewhere: those stay that their claims give.
+/// Like `settle_written`, of objects that came with the judgements that were made on them elsewhere: those stay that
+/// their claims give.
 pub(crate) fn settle_judged(rows: &mut dyn Write, touched: &[ObjectId]) -> Result<(), Error> {
     settle_against(rows, touched, &AtHand::new(), Crowd::AsJudged)
 }
@@ -238,22 +242,27 @@ fn settle_against(
         .iter()
         .map(|id| {
             let claims = own.get(id).map_or(&[][..], Vec::as_slice);
-            let keys = claims.iter().map(|(entity, claim)| ClaimKey {
-                slot: slot_key(&key, entity, claim.claim.slot()),
-                level: claim.standing.authority.level(),
-                behind: claim
-                    .standing
-                    .begin()
-                    .map_or(i64::MAX, |from| from.micros().saturating_neg()),
-            });
-            let keys: BTreeSet<ClaimKey> = keys.collect();
+            let keys: BTreeSet<ClaimKey> = claims
+                .iter()
+                .map(|(entity, claim)| ClaimKey {
+                    slot: slot_key(&key, entity, claim.claim.slot()),
+                    level: claim.standing.authority.level(),
+                    behind: claim
+                        .standing
+                        .begin()
+                        .map_or(i64::MAX, |from| from.micros().saturating_neg()),
+                })
+                .collect();
             (*id, keys.into_iter().collect())
         })
         .collect();
     rows.set_claims(&index)?;
     let changed: BTreeSet<ObjectId> = touched.iter().copied().collect();
-    let slots = index.iter().flat_map(|(_, keys)| keys);
-    let slots: BTreeSet<i64> = slots.map(|claim| claim.slot).collect();
+    let slots: BTreeSet<i64> = index
+        .iter()
+        .flat_map(|(_, keys)| keys)
+        .map(|claim| claim.slot)
+        .collect();
     let known = rows.pairs(Some(touched), None)?;
     let mut opponents: BTreeMap<i64, BTreeSet<ObjectId>> = BTreeMap::new();
     let judged_on: BTreeSet<i64> = known.iter().map(|row| row.slot).collect();
@@ -414,8 +423,9 @@ fn still_collide(
         slot: &str,
         claims: &'c [(String, SlotClaim)],
     ) -> Vec<(&'c str, &'c SlotClaim)> {
-        let own = claims.iter();
-        let own = own.filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
+        let own = claims
+            .iter()
+            .filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
         own.map(|(entity, claim)| (entity.as_str(), claim))
             .collect()
     }
@@ -463,8 +473,10 @@ impl Decisions {
             let [own, their] = kept.named();
             let first = stands(kept.loser);
             let mut add = |id, [own, their]: [&str; 2], other, stands| {
-                let merged = kept.merged.is_some();
-                let merged = merged.then(|| Arc::new([own.to_owned(), their.to_owned()]));
+                let merged = kept
+                    .merged
+                    .is_some()
+                    .then(|| Arc::new([own.to_owned(), their.to_owned()]));
                 decisions.entry(id).or_default().push(OnClaim {
                     entity: own.to_owned(),
                     slot: kept.slot.clone(),
@@ -498,10 +510,11 @@ impl Decisions {
         let Some((entities, claim)) = SlotClaim::of(&object) else {
             return object;
         };
-        let own = own
+        let own: Vec<Decided> = own
             .iter()
-            .filter(|one| one.slot == claim.claim.slot() && entities.contains(&one.entity));
-        let own: Vec<Decided> = own.map(|one| one.decided.clone()).collect();
+            .filter(|one| one.slot == claim.claim.slot() && entities.contains(&one.entity))
+            .map(|one| one.decided.clone())
+            .collect();
         if own.is_empty() {
             return object;
         }

@@ -40,7 +40,7 @@ impl Tenant {
         self.confirmed(ids, at, (Expect::Any, Parts::default()), None, writing)
     }
 
-    /// The same of an object that waits for a person, and of those parts of it alone that a caller may see: what is hidden stays
+    /// Confirms what waits for a person, and of that those parts alone that a caller may see: what is hidden stays
     /// as it is, as if it did not wait. Errors name what the caller may see.
     ///
     /// # Errors
@@ -57,8 +57,9 @@ impl Tenant {
         self.confirm_seen(id, at, (Expect::Waiting, sees), writing)
     }
 
-    /// The same of an object that is in an expected state; with [`Expect::Since`], what the caller may see of what waits was last
-    /// written or judged then; with [`Expect::Proposed`], that revision alone is confirmed, and what else waits goes on waiting.
+    /// Confirms an object that is in an expected state; with [`Expect::Since`], what the caller may see of what waits
+    /// was last written or judged then; with [`Expect::Proposed`], that revision alone is confirmed, and what else
+    /// waits goes on waiting.
     ///
     /// # Errors
     ///
@@ -91,8 +92,8 @@ impl Tenant {
         self.reject_seen(id, (expect, None), writing)
     }
 
-    /// The same of those parts of an object alone that wait, and that a caller may see: what is hidden stays as it is, as if it did
-    /// not wait. With [`Expect::Proposed`], that revision alone is rejected.
+    /// Rejects those parts of an object alone that wait, and that a caller may see: what is hidden stays as it is, as
+    /// if it did not wait. With [`Expect::Proposed`], that revision alone is rejected.
     ///
     /// # Errors
     ///
@@ -104,8 +105,9 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<Written, Error> {
         let asked = asked(&[id], expect);
-        let parts = self.read(|rows| Parts::of(rows, &self.name, id, sees))?;
-        let parts = parts.of_revision(expect.proposed());
+        let parts = self
+            .read(|rows| Parts::of(rows, &self.name, id, sees))?
+            .of_revision(expect.proposed());
         self.once(writing, "reject", asked, move |rows| {
             if expect.proposed().is_none() {
                 expected_to_wait(rows, id, Expect::Waiting, &parts)?;
@@ -165,8 +167,12 @@ impl Tenant {
                     return Ok(Err(found));
                 }
             }
-            let others = replaced.values().flatten().map(|one| one.object);
-            let others: BTreeSet<ObjectId> = others.filter(|id| !ids.contains(id)).collect();
+            let others: BTreeSet<ObjectId> = replaced
+                .values()
+                .flatten()
+                .map(|one| one.object)
+                .filter(|id| !ids.contains(id))
+                .collect();
             written.extend(touched(rows, &others.into_iter().collect::<Vec<_>>())?);
             Ok(Ok(written))
         })?;

@@ -155,7 +155,7 @@ impl Serialize for PairMark {
 pub struct ConflictQuery<'q> {
     /// The instant at which they were held.
     pub known: Option<Instant>,
-    /// Who asks.
+    /// The caller.
     pub sees: Option<&'q Sees<'q>>,
     /// The id of the entity, or of one that is merged with it.
     pub entity: Option<&'q str>,
@@ -304,8 +304,10 @@ fn page(
         }
         for conflict in view.shown(rows, query.known, wanted)? {
             let of = PairMark(conflict.first.object_id, conflict.second.object_id);
-            let last = found.conflicts.last();
-            let last = last.map(|last| PairMark(last.first.object_id, last.second.object_id));
+            let last = found
+                .conflicts
+                .last()
+                .map(|last| PairMark(last.first.object_id, last.second.object_id));
             if found.conflicts.len() >= most && last != Some(of) {
                 found.next = last;
                 return Ok(found);
@@ -332,13 +334,12 @@ fn made(
     most: usize,
 ) -> Result<Vec<PairRow>, Error> {
     let decided = merges.acting(rows.decided(None, query.known)?)?;
-    let is_wanted = |row: &PairRow| {
+    let most = most.saturating_add(1);
+    merges.pairs(rows, tenant, (query.known, query.sees), most, &|row| {
         query.after.is_none_or(|after| after < pair(row))
             && !decided.contains(&of(row))
             && kept(row).is_ok_and(|kept| query.wants(Some(merges), &kept))
-    };
-    let most = most.saturating_add(1);
-    merges.pairs(rows, tenant, (query.known, query.sees), most, &is_wanted)
+    })
 }
 
 impl ConflictQuery<'_> {
@@ -364,8 +365,8 @@ impl ConflictQuery<'_> {
     fn wants(&self, merges: Option<&Merges>, kept: &Kept) -> bool {
         let is_entity = |wanted: &str| {
             let is_one = |id: &str| {
-                let joined = |merges: &Merges| merges.join(&[id.to_owned(), wanted.to_owned()]);
-                id == wanted || merges.is_some_and(joined)
+                id == wanted
+                    || merges.is_some_and(|merges| merges.join(&[id.to_owned(), wanted.to_owned()]))
             };
             is_one(&kept.entity) || kept.named().into_iter().any(is_one)
         };
@@ -398,19 +399,19 @@ pub(crate) fn told_of<K>(
     Ok(told)
 }
 
-/// What a caller is told of conflicts.
+/// Conflicts as a caller is told of them.
 struct Told<'v> {
     tenant: &'v str,
     merges: Option<Merges>,
     sees: Option<&'v Sees<'v>>,
     /// The objects that were looked at, and whether they may be seen.
     seen: BTreeMap<ObjectId, bool>,
-    /// What objects say at `known`, or now: of the many pairs of a slot, each object is read once.
+    /// Claims of objects at `known`, or now: of the many pairs of a slot, each object is read once.
     speakers: BTreeMap<ObjectId, Speaker>,
     known: Option<Instant>,
 }
 
-/// What an object says at an instant.
+/// Claims of an object at an instant.
 #[derive(Default)]
 struct Speaker {
     name: String,
@@ -432,8 +433,9 @@ impl<'v> Told<'v> {
 
     /// Returns whether a judgement is one in this view: what only a merge makes a pair is one where it does so there.
     fn joins(&self, kept: &Kept) -> bool {
-        let is_one = |ids| self.merges.as_ref().is_some_and(|merges| merges.join(ids));
-        kept.merged.as_ref().is_none_or(is_one)
+        kept.merged
+            .as_ref()
+            .is_none_or(|ids| self.merges.as_ref().is_some_and(|merges| merges.join(ids)))
     }
 
     /// Those of these judgements of which both objects may be seen.
@@ -445,8 +447,11 @@ impl<'v> Told<'v> {
         if self.sees.is_none() {
             return Ok(judged);
         }
-        let ids = judged.iter().flat_map(|(row, _)| [row.first, row.second]);
-        let ids: BTreeSet<ObjectId> = ids.filter(|id| !self.seen.contains_key(id)).collect();
+        let ids: BTreeSet<ObjectId> = judged
+            .iter()
+            .flat_map(|(row, _)| [row.first, row.second])
+            .filter(|id| !self.seen.contains_key(id))
+            .collect();
         self.seen.extend(ids.iter().map(|id| (*id, false)));
         let open = open_objects(rows, self.tenant, ids.into_iter().collect(), self.sees)?;
         self.seen.extend(open.into_iter().map(|id| (id, true)));
@@ -466,8 +471,10 @@ impl<'v> Told<'v> {
             self.speakers.clear();
             self.known = known;
         }
-        let is_new = |id: &ObjectId| !self.speakers.contains_key(id);
-        let ids: Vec<ObjectId> = ids.into_iter().filter(is_new).collect();
+        let ids: Vec<ObjectId> = ids
+            .into_iter()
+            .filter(|id| !self.speakers.contains_key(id))
+            .collect();
         let speakers = &mut self.speakers;
         speakers.extend(ids.iter().map(|id| (*id, Speaker::default())));
         if self.sees.is_none() {
@@ -502,8 +509,8 @@ impl<'v> Told<'v> {
         let none = Speaker::default();
         let mut conflicts = Vec::with_capacity(judged.len());
         for (row, kept) in judged {
-            let said = |id| (id, self.speakers.get(&id).unwrap_or(&none));
-            let both = [row.first, row.second].map(said);
+            let both =
+                [row.first, row.second].map(|id| (id, self.speakers.get(&id).unwrap_or(&none)));
             let [first, second] = kept.named();
             let (first, second) = (
                 party(both[0], first, &kept.slot),
@@ -515,8 +522,10 @@ impl<'v> Told<'v> {
                 continue;
             }
             let merges = self.merges.as_ref().filter(|_| kept.merged.is_some());
-            let entity = merges.and_then(|merges| merges.meant(kept.named()[0]));
-            let entity = entity.unwrap_or(&kept.entity).to_owned();
+            let entity = merges
+                .and_then(|merges| merges.meant(kept.named()[0]))
+                .unwrap_or(&kept.entity)
+                .to_owned();
             let judgement = Judgement {
                 loser: kept.loser,
                 window: Interval::UNKNOWN,
@@ -561,9 +570,12 @@ impl<'v> Told<'v> {
 
 /// An object with its claims on a slot, as it is shown.
 fn party((id, speaker): (ObjectId, &Speaker), entity: &str, slot: &str) -> Party {
-    let own = speaker.claims.iter();
-    let own = own.filter(|(of, claim)| of == entity && claim.claim.slot() == slot);
-    let own: Vec<_> = own.map(|(_, claim)| claim).collect();
+    let own: Vec<_> = speaker
+        .claims
+        .iter()
+        .filter(|(of, claim)| of == entity && claim.claim.slot() == slot)
+        .map(|(_, claim)| claim)
+        .collect();
     Party {
         object_id: id,
         name: clip(&speaker.name),
@@ -583,7 +595,8 @@ fn actions(object: &ContextObject) -> impl Iterator<Item = ResolverAction> {
         SourceKind::Tool => Some(ResolverAction::ToolLookup),
         _ => None,
     };
-    let record = revision.update_path();
-    let record = record.map(|_| ResolverAction::SystemOfRecord);
+    let record = revision
+        .update_path()
+        .map(|_| ResolverAction::SystemOfRecord);
     record.into_iter().chain(kind)
 }

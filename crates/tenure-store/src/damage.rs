@@ -104,8 +104,10 @@ impl Reading {
         let Some(labels) = document_of(tenant, row.object, &row.labels) else {
             return nameless(&mut self.sealer, tenant, row.object, row.revision);
         };
-        let name = rows.standing(&[row.object])?.remove(&row.object);
-        let name = name.map_or_else(|| row.object.to_string(), |standing| standing.name);
+        let name = rows
+            .standing(&[row.object])?
+            .remove(&row.object)
+            .map_or_else(|| row.object.to_string(), |standing| standing.name);
         let labels = ObjectDocument {
             name,
             content: LOST.into(),
@@ -203,7 +205,9 @@ fn marked(object: &ContextObject, revision: RevisionId) -> Arc<ContextObject> {
 
 /// Reads what a damaged body still says: bytes that are no text any more do not stop it from being read.
 fn claims(body: &str) -> Option<ObjectDocument> {
-    let readable = |c: char| if c < ' ' { ' ' } else { c };
-    let text: String = body.chars().map(readable).collect();
+    let text: String = body
+        .chars()
+        .map(|c| if c < ' ' { ' ' } else { c })
+        .collect();
     serde_json::from_str(&text).ok()
 }

@@ -275,17 +275,17 @@ enum Done {
     Refused(Refused),
     /// There is nothing to decide.
     Gone,
-    /// What was shown is not what there is.
+    /// State that differs from what was shown.
     Changed,
 }
 
-/// What a caller is shown of two objects, and the state that it was read in.
+/// Two objects as a caller is shown them, and the state that they were read in.
 struct Shown {
     state: State,
     open: Vec<Judged>,
 }
 
-/// What the judgements on two objects, and who sees them, follow from.
+/// State that the judgements on two objects, and who sees them, follow from.
 #[derive(PartialEq, Eq)]
 struct State {
     standing: BTreeMap<ObjectId, Standing>,

@@ -295,8 +295,8 @@ pub trait Read {
     fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
         self.history_after(id, None, u32::MAX)
     }
-    /// The same, for at most `most` beliefs that were opened after an instant, and all that were opened with the last
-    /// of them.
+    /// Like `history`, for at most `most` beliefs that were opened after an instant, and all that were opened with the
+    /// last of them.
     fn history_after(
         &mut self,
         id: ObjectId,
@@ -495,7 +495,7 @@ pub struct Damage {
     pub what: String,
     /// The id, or a description of the damage.
     pub which: String,
-    /// Whether a repair restores it or leaves it out.
+    /// True if a repair restores it or leaves it out.
     pub repairable: bool,
 }
 

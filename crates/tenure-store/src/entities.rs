@@ -71,11 +71,13 @@ impl Tenant {
             if !entities.holds(id) {
                 return Err(missing(id));
             }
-            let own = |entry: &EntityEntry| {
-                let about = entry.does.id();
-                about == id || entities.meant(about, &|_| true) == Some(id)
-            };
-            Ok(entries.into_iter().filter(own).collect())
+            Ok(entries
+                .into_iter()
+                .filter(|entry| {
+                    let about = entry.does.id();
+                    about == id || entities.meant(about, &|_| true) == Some(id)
+                })
+                .collect())
         })
     }
 
@@ -195,8 +197,8 @@ impl Tenant {
         let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         let by = writing.author.clone();
         self.once_with_effect(writing, "entity", asked, move |rows| {
-            let objects = believed_or_waiting(rows, id)?;
-            let objects: Vec<&ContextObject> = objects.iter().map(|one| &**one).collect();
+            let own = believed_or_waiting(rows, id)?;
+            let objects: Vec<&ContextObject> = own.iter().map(|one| &**one).collect();
             let again = Occasion::Again { by: by.as_deref() };
             let named = resolve_on(again, rows, (&tenant, &known), &objects)?;
             let written = objects.first().map(|object| WrittenObject {
@@ -219,12 +221,16 @@ fn believed_or_waiting(
     rows: &mut dyn Read,
     id: ObjectId,
 ) -> Result<Vec<Arc<ContextObject>>, Error> {
-    let standing = rows.standing(&[id])?.remove(&id);
-    let standing =
-        standing.ok_or_else(|| Error::not_found(format!("there is no object `{id}`")))?;
+    let standing = rows
+        .standing(&[id])?
+        .remove(&id)
+        .ok_or_else(|| Error::not_found(format!("there is no object `{id}`")))?;
     let is_believed = standing.beliefs.iter().any(|row| !row.waits());
-    let beliefs = standing.beliefs.iter();
-    let beliefs: Vec<&BeliefRow> = beliefs.filter(|row| row.waits() != is_believed).collect();
+    let beliefs: Vec<&BeliefRow> = standing
+        .beliefs
+        .iter()
+        .filter(|row| row.waits() != is_believed)
+        .collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let read = beliefs.into_iter().map(|row| {

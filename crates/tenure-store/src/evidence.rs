@@ -108,12 +108,12 @@ pub struct BeliefWithEvidence {
     /// The texts in disguise, of the object and of what it was made from: something inferred must not persist on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flagged: Vec<FlaggedText>,
-    /// What the next sweep makes of it, where evidence is over that spoke for it when it was written.
+    /// Fate of it at the next sweep, where evidence is over that spoke for it when it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weakened: Option<Weakening>,
 }
 
-/// What is left of a belief once evidence for it is over.
+/// Remains of a belief once evidence for it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakening {
@@ -141,7 +141,7 @@ pub(crate) fn no_belief(id: ObjectId) -> Error {
         .hint("`tenure store history` shows what was believed of it")
 }
 
-/// The same of an object as it is believed, or as it waits.
+/// Weighs an object as it is believed, or as it waits.
 pub(crate) fn weigh_own(
     rows: &mut dyn Read,
     own: Arc<ContextObject>,
@@ -152,7 +152,7 @@ pub(crate) fn weigh_own(
     weigh_with(rows, own, without, &Fresh::default(), at, view)
 }
 
-/// The same, with what the write makes besides.
+/// Like `weigh_own`, with what the write makes besides.
 pub(crate) fn weigh_with(
     rows: &mut dyn Read,
     own: Arc<ContextObject>,
@@ -238,8 +238,9 @@ pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Opti
             continue;
         }
         let body = heads.get(&id).map_or("", String::as_str);
-        let own = read_revision(&mut sealer, standing.head, body)?;
-        let own = own.revision().confidence();
+        let own = read_revision(&mut sealer, standing.head, body)?
+            .revision()
+            .confidence();
         least = Some(least.map_or(own, |least| least.min(own)));
     }
     Ok(least)
@@ -312,8 +313,11 @@ fn evidence_of(links: &[Link]) -> Vec<Evidence> {
 fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
     let links = &found.links;
     let mut parents = own.revision().derived_from().iter();
-    let stands = |link: &Link, parent| link.object_id == parent && link.silent.is_none();
-    let verified = parents.all(|parent| links.iter().any(|link| stands(link, *parent)));
+    let verified = parents.all(|parent| {
+        links
+            .iter()
+            .any(|link| link.object_id == *parent && link.silent.is_none())
+    });
     may_persist(&evidence_of(links), needed, verified, found.any_flagged).err()
 }
 
@@ -355,7 +359,7 @@ fn is_open(object: &ContextObject, own: &ContextObject, view: View<'_>) -> bool 
     }
 }
 
-/// What speaks for an object and against it, and the texts in disguise of the object and of what it was made from.
+/// Evidence for an object and against it, and the texts in disguise of the object and of what it was made from.
 struct Spoken {
     links: Vec<Link>,
     any_flagged: bool,
@@ -363,7 +367,7 @@ struct Spoken {
     flagged: Vec<FlaggedText>,
 }
 
-/// What speaks for an object and against it, but for what was made from the object itself.
+/// Finds what speaks for an object and against it, but for what was made from the object itself.
 fn links(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result<Spoken, Error> {
     Ok(gather(rows, own, asked)?.spoken(asked.at))
 }
@@ -377,7 +381,7 @@ struct Found {
     link: Link,
 }
 
-/// What may speak for an object and against it, at any instant.
+/// Evidence that may speak for an object and against it, at any instant.
 pub(crate) struct Gathered {
     /// The end of the time of the object itself.
     end: Option<Instant>,
@@ -388,7 +392,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// What speaks at an instant.
+    /// Returns the evidence that speaks at an instant.
     fn spoken(self, at: Instant) -> Spoken {
         Spoken {
             links: self.links(at, &BTreeMap::new()),
@@ -428,8 +432,10 @@ impl Gathered {
 
     /// The instants at which any of it ends, or something that it was made from, where these objects ended then.
     pub(crate) fn ends(&self, ended: &BTreeMap<ObjectId, Instant>) -> BTreeSet<Instant> {
-        let speak = self.found.iter();
-        let speak = speak.filter(|found| found.link.direction == Direction::For);
+        let speak = self
+            .found
+            .iter()
+            .filter(|found| found.link.direction == Direction::For);
         let own = speak.map(|found| (found.link.object_id, found.until));
         let roots = self.known.until.iter().map(|(id, until)| (*id, *until));
         let all = own.chain(roots);
@@ -544,11 +550,10 @@ pub(crate) fn gather_for_all(
     at: Instant,
 ) -> Result<Gathered, Error> {
     let claim = SlotClaim::of(own);
-    let claim = claim
-        .as_ref()
-        .map(|(entities, claim)| (&entities[..], claim));
     let asked = Asked {
-        claim,
+        claim: claim
+            .as_ref()
+            .map(|(entities, claim)| (&entities[..], claim)),
         without: &BTreeSet::new(),
         fresh,
         at,
@@ -605,8 +610,10 @@ impl Source {
         let sites = stated.map(|origin| (origin, origin_site(origin)));
         if self.object_type == Some(ObjectType::InferredBelief) {
             // The file that it was put from says nothing.
-            let web = sites.filter(|(origin, site)| site != *origin);
-            let web: BTreeSet<String> = web.map(|(_, site)| site).collect();
+            let web: BTreeSet<String> = sites
+                .filter(|(origin, site)| site != *origin)
+                .map(|(_, site)| site)
+                .collect();
             return if web.is_empty() {
                 [UNFOUNDED.to_owned()].into()
             } else {
@@ -617,8 +624,10 @@ impl Source {
         if !sites.is_empty() {
             return sites;
         }
-        let found = self.provenance.as_ref();
-        let found = found.and_then(|found| found.source_id.as_deref());
+        let found = self
+            .provenance
+            .as_ref()
+            .and_then(|found| found.source_id.as_deref());
         [found.map_or_else(|| id.to_string(), origin_site)].into()
     }
 }

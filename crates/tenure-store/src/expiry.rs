@@ -41,7 +41,7 @@ pub struct Weakened {
     pub over: ObjectId,
     /// The confidence that it has.
     pub stated: Score,
-    /// What is left of it.
+    /// Remains of it.
     #[serde(flatten)]
     pub becomes: Weakening,
     /// The revision that was weighed, and the most that its confidence may be.
@@ -105,7 +105,7 @@ pub(crate) fn weakened(rows: &mut dyn Read, now: Instant) -> Result<Vec<Weakened
     weakened_by(rows, over, now)
 }
 
-/// What is left of one belief, where evidence of it is over; what is over elsewhere is not looked at.
+/// Finds what is left of one belief, where evidence of it is over; what is over elsewhere is not looked at.
 pub(crate) fn weakening_of(
     rows: &mut dyn Read,
     id: ObjectId,
@@ -207,7 +207,7 @@ impl Own {
         self.is_confirmed && !parents.any(|parent| fell.contains(parent))
     }
 
-    /// What has become of it, where that is not what it was.
+    /// Returns what has become of it, where that is not what it was.
     fn weakened(
         &self,
         gathered: &Gathered,
@@ -217,8 +217,10 @@ impl Own {
         let revision = self.object.revision();
         let (mut most, mut ends, mut over) = (None::<Score>, None, None);
         let speaking = |links: &[Link]| -> BTreeSet<ObjectId> {
-            let speak = links.iter().filter(|link| link.silent.is_none());
-            let speak = speak.filter(|link| link.direction == Direction::For);
+            let speak = links
+                .iter()
+                .filter(|link| link.silent.is_none())
+                .filter(|link| link.direction == Direction::For);
             speak.map(|link| link.object_id).collect()
         };
         let mut before = speaking(&gathered.links(self.since, ended));
@@ -242,8 +244,9 @@ impl Own {
             before = left;
         }
         let most = most.filter(|most| *most < revision.confidence());
-        let becomes = ends.map(Weakening::Ends);
-        let becomes = becomes.or(most.map(Weakening::LoweredTo))?;
+        let becomes = ends
+            .map(Weakening::Ends)
+            .or(most.map(Weakening::LoweredTo))?;
         Some(Weakened {
             object_id: revision.object_id(),
             name: self.object.name().to_owned(),
@@ -255,8 +258,8 @@ impl Own {
     }
 }
 
-/// What was inferred, and was believed as it is before any of these ended that it leans on: those that it was made from, one way or
-/// another, and those that claim something of its slot.
+/// Finds what was inferred, and was believed as it is before any of these ended that it leans on: those that it was
+/// made from, one way or another, and those that claim something of its slot.
 fn leaning(
     rows: &mut dyn Read,
     over: &BTreeMap<ObjectId, Instant>,

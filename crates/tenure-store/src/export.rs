@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256;
 pub enum ExportLine<'l> {
     /// A belief about an object.
     Belief(&'l Line),
-    /// What else is kept.
+    /// A line of what else is kept.
     Carried(&'l CarriedLine),
     /// A text that is kept by its digest.
     Text(&'l TextLine),

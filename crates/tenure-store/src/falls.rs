@@ -1,4 +1,4 @@
-//! What becomes of beliefs when evidence for them falls: what stood on it alone falls, too, and the rest is lowered.
+//! Fall of beliefs when evidence for them falls: what stood on it alone falls, too, and the rest is lowered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tenure::{ContextObject, Error};
 use crate::beside::any_believed;
 use crate::claims::MOST_OPPONENTS;
 use crate::engine::{Change, Read, RevisionRow, Stamp, Standing, Write};
-use crate::evidence::{Link, View, weigh};
+use crate::evidence::{View, weigh};
 use crate::held::{held, held_whole};
 use crate::labels::labelled_or_hidden;
 use crate::lineage::{made_from, with_descendants};
@@ -76,8 +76,11 @@ fn supported_by(
         };
         // Nothing speaks for what it was made from.
         let own = with_descendants(rows, &[id])?;
-        let spoke = near.get(&id).into_iter().flatten();
-        let mut spoke = spoke.filter(|object| !own.contains(&object.revision().object_id()));
+        let mut spoke = near
+            .get(&id)
+            .into_iter()
+            .flatten()
+            .filter(|object| !own.contains(&object.revision().object_id()));
         if spoke.any(speaks) {
             supported.push(id);
         }
@@ -108,9 +111,12 @@ pub(crate) fn fallen(
         }
         // What stays may stand on something that has fallen since.
         for id in stay.clone() {
-            let stands = |link: &Link| link.direction == Direction::For && link.silent.is_none();
             let left = weigh(rows, id, &gone, at, View::Everyone);
-            let has_more = left.is_ok_and(|left| left.evidence.iter().any(stands));
+            let has_more = left.is_ok_and(|left| {
+                left.evidence
+                    .iter()
+                    .any(|link| link.direction == Direction::For && link.silent.is_none())
+            });
             if !has_more {
                 stay.remove(&id);
                 gone.insert(id);
@@ -130,8 +136,10 @@ pub(crate) fn judged_with(
 ) -> Result<Vec<ObjectId>, Error> {
     let all = fallen(rows, ids, at)?;
     let inferred = inferred(rows, &all)?;
-    let falls = |id: &ObjectId| ids.contains(id) || inferred.contains(id);
-    Ok(all.into_iter().filter(falls).collect())
+    Ok(all
+        .into_iter()
+        .filter(|id| ids.contains(id) || inferred.contains(id))
+        .collect())
 }
 
 /// The inferred beliefs that these objects are evidence for, or against: what was made from them, and what claims
@@ -216,8 +224,11 @@ pub(crate) fn lower_to(
         };
         // What waits beside it has evidence of its own.
         let is_believed = any_believed(&standing.beliefs);
-        let beliefs = standing.beliefs.iter();
-        let beliefs: Vec<_> = beliefs.filter(|row| !is_believed || !row.waits()).collect();
+        let beliefs: Vec<_> = standing
+            .beliefs
+            .iter()
+            .filter(|row| !is_believed || !row.waits())
+            .collect();
         let bodies = rows.bodies(&beliefs)?;
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
@@ -281,8 +292,10 @@ pub(crate) fn restate(
         }
         Some(row)
     });
-    let head = new.get(&standing.head).map(|new| new.revision);
-    let head = head.unwrap_or(standing.head);
+    let head = new
+        .get(&standing.head)
+        .map(|new| new.revision)
+        .unwrap_or(standing.head);
     change
         .objects
         .push((id, standing.place, standing.name, head));

@@ -1,4 +1,4 @@
-//! What is believed now, or begins to be in this write: what a write looks at to judge what is inferred.
+//! Beliefs of now, and those that begin in this write: a write looks at them to judge what is inferred.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn held(
     held_where(rows, ids, Err)
 }
 
-/// The same of those that are whole: what is damaged is reported by the check.
+/// Finds those that are whole: what is damaged is reported by the check.
 pub(crate) fn held_whole(
     rows: &mut dyn Read,
     ids: &[ObjectId],
@@ -36,8 +36,11 @@ fn held_where(
     damaged: impl Fn(Error) -> Result<(), Error>,
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
     let standing = rows.standing(ids)?;
-    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-    let beliefs: Vec<_> = beliefs.filter(|row| row.speaks()).collect();
+    let beliefs: Vec<_> = standing
+        .values()
+        .flat_map(|standing| &standing.beliefs)
+        .filter(|row| row.speaks())
+        .collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let mut held: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();
@@ -140,11 +143,13 @@ impl Fresh {
 
     /// Those with a claim on a slot of one of these entities: so many as the store gives of a slot.
     pub(crate) fn on_slot(&self, entities: &[String], slot: &str) -> BTreeSet<ObjectId> {
-        let each = entities.iter().filter_map(|entity| {
-            let slot = (entity.clone(), slot.to_owned());
-            self.by_slot.get(&slot)
-        });
-        let each = each.flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
+        let each = entities
+            .iter()
+            .filter_map(|entity| {
+                let slot = (entity.clone(), slot.to_owned());
+                self.by_slot.get(&slot)
+            })
+            .flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
         each.filter(|id| self.objects.contains_key(id))
             .copied()
             .collect()

@@ -58,8 +58,9 @@ impl Import {
         let kind = serde_json::from_str::<Kind>(line).ok();
         let is_text = kind.as_ref().is_some_and(|kind| kind.text_digest.is_some());
         let is_carried = kind.is_some_and(|kind| {
-            let own = [&kind.usage, &kind.entity, &kind.mention, &kind.spoken];
-            let own = own.into_iter().chain([&kind.conflict, &kind.outcome]);
+            let own = [&kind.usage, &kind.entity, &kind.mention, &kind.spoken]
+                .into_iter()
+                .chain([&kind.conflict, &kind.outcome]);
             own.into_iter().any(Option::is_some)
         });
         let read = if is_text {
@@ -108,7 +109,7 @@ impl Tenant {
         self.import_with_texts(lines, Vec::new(), writing)
     }
 
-    /// The same with the texts of an export, which are kept under their digests; what is kept already stays.
+    /// Imports with the texts of an export, which are kept under their digests; what is kept already stays.
     /// All of it, or nothing.
     ///
     /// # Errors
@@ -281,8 +282,11 @@ impl Tenant {
             let mut indexed: Vec<IndexRow> = Vec::with_capacity(places.len());
             let mut beside: BTreeSet<(ObjectId, RevisionId)> = BTreeSet::new();
             for (id, (place, beliefs)) in &places {
-                let open = beliefs.iter().filter(|row| row.closed.is_none());
-                let open: Vec<BeliefRow> = open.cloned().collect();
+                let open: Vec<BeliefRow> = beliefs
+                    .iter()
+                    .filter(|row| row.closed.is_none())
+                    .cloned()
+                    .collect();
                 // What only waited says nothing of an object about which something was believed.
                 if let Some(head) = head_of(beliefs) {
                     let name = names.get(&(*id, head)).copied().unwrap_or_default();
@@ -312,18 +316,23 @@ impl Tenant {
             rows.change(&change)?;
             rows.index(&indexed)?;
             taken.write(rows)?;
-            let claims = sealed.iter().map(|(_, object, ..)| object.revision());
-            let claims = claims.filter(|revision| revision.normalized_claim().is_some());
-            let claims: BTreeSet<ObjectId> = claims.map(|revision| revision.object_id()).collect();
-            let claims: Vec<ObjectId> = claims.into_iter().collect();
+            let claims: Vec<ObjectId> = sealed
+                .iter()
+                .map(|(_, object, ..)| object.revision())
+                .filter(|revision| revision.normalized_claim().is_some())
+                .map(|revision| revision.object_id())
+                .collect::<BTreeSet<ObjectId>>()
+                .into_iter()
+                .collect();
             if taken.is_judged() {
                 settle_judged(rows, &claims)?;
             } else {
                 settle_claims(rows, &claims)?;
             }
-            let believed = sealed.iter().filter(|(line, ..)| line.tx_end.is_none());
-            let believed = believed.map(|(_, object, ..)| &**object);
-            let believed: Vec<&ContextObject> = believed
+            let believed: Vec<&ContextObject> = sealed
+                .iter()
+                .filter(|(line, ..)| line.tx_end.is_none())
+                .map(|(_, object, ..)| &**object)
                 .filter(|object| {
                     let revision = object.revision();
                     !beside.contains(&(revision.object_id(), revision.id()))

@@ -118,18 +118,20 @@ fn said<R: Read + ?Sized>(
 ) -> Result<(Wording, Vec<Said>), Error> {
     let bodies = rows.bodies(&beliefs(standing))?;
     let mut wording = Wording::default();
-    let each = standing.iter().map(|(id, standing)| {
-        let mut said = Vec::new();
-        for row in found(&standing.beliefs) {
-            let body = bodies.get(&row.revision).map_or("", String::as_str);
-            if let Ok(text) = serde_json::from_str::<SearchedText<'_>>(body) {
-                wording.add(&text.name, &mut said);
-                wording.add(&text.content, &mut said);
+    let each = standing
+        .iter()
+        .map(|(id, standing)| {
+            let mut said = Vec::new();
+            for row in found(&standing.beliefs) {
+                let body = bodies.get(&row.revision).map_or("", String::as_str);
+                if let Ok(text) = serde_json::from_str::<SearchedText<'_>>(body) {
+                    wording.add(&text.name, &mut said);
+                    wording.add(&text.content, &mut said);
+                }
             }
-        }
-        (*id, standing.place, distinct(said))
-    });
-    let each = each.collect();
+            (*id, standing.place, distinct(said))
+        })
+        .collect();
     Ok((wording, each))
 }
 
@@ -171,11 +173,13 @@ pub(crate) fn misplaced<R: Read + ?Sized>(
     }
     let mut wrong = 0;
     for (term, expected) in expected {
-        let found = rows.matching(&[term], &Run::ALL)?.into_iter();
-        let found = found.filter(|place| !passed.contains(place));
-        let found = found.fold((0, 0), |(count, sum): (u64, u64), place| {
-            (count + 1, sum.wrapping_add(place))
-        });
+        let found = rows
+            .matching(&[term], &Run::ALL)?
+            .into_iter()
+            .filter(|place| !passed.contains(place))
+            .fold((0, 0), |(count, sum): (u64, u64), place| {
+                (count + 1, sum.wrapping_add(place))
+            });
         wrong += u64::from(found != expected);
     }
     Ok(wrong)

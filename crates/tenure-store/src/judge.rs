@@ -282,8 +282,8 @@ fn drop_proposed_from(
     gone: &[ObjectId],
 ) -> Result<Vec<WrittenObject>, Error> {
     let parents: BTreeSet<ObjectId> = gone.iter().copied().collect();
-    let children = rows.children(gone)?;
-    let children: Vec<ObjectId> = children
+    let children: Vec<ObjectId> = rows
+        .children(gone)?
         .into_iter()
         .filter(|child| !parents.contains(child))
         .collect();
@@ -293,8 +293,9 @@ fn drop_proposed_from(
     }
     let of: Vec<ObjectId> = proposed.keys().copied().collect();
     let mut written = rejudge_all(rows, &of, |row| {
-        let made = proposed.get(&row.object);
-        let made = made.is_some_and(|made| made.contains(&row.revision));
+        let made = proposed
+            .get(&row.object)
+            .is_some_and(|made| made.contains(&row.revision));
         (!row.waits() || !made).then(|| row.clone())
     })?;
     // What was rejected before has ended.
@@ -305,8 +306,10 @@ fn drop_proposed_from(
 /// Makes whoever holds these objects in memory read them again: something was decided on them, or counted.
 pub(crate) fn touched(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, Error> {
     let mut change = Change::default();
-    let objects = rows.standing(ids)?.into_iter();
-    let objects = objects.map(|(id, standing)| (id, standing.place, standing.name, standing.head));
+    let objects = rows
+        .standing(ids)?
+        .into_iter()
+        .map(|(id, standing)| (id, standing.place, standing.name, standing.head));
     change.objects.extend(objects);
     rows.change(&change)?;
     let mut written = left_alone(rows, ids)?;
@@ -374,8 +377,10 @@ pub(crate) fn resettle_all(
         }
         let head = head_after(&standing, &settlement);
         let name = name_after(rows, &standing, head)?;
-        let ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
-        let ended: BTreeSet<RevisionId> = ended
+        let ended: BTreeSet<RevisionId> = settlement
+            .close
+            .iter()
+            .map(|at| &standing.beliefs[*at])
             .filter(|row| row.speaks())
             .map(|row| row.revision)
             .collect();

@@ -37,9 +37,12 @@ impl Judged {
             }
             _ => Vec::new(),
         };
-        let held = before.iter().flat_map(|before| &before.beliefs);
-        let held = held.filter(|row| overlap(row.valid, valid));
-        let held: Vec<&BeliefRow> = held.chain(&retracted).collect();
+        let held: Vec<&BeliefRow> = before
+            .iter()
+            .flat_map(|before| &before.beliefs)
+            .filter(|row| overlap(row.valid, valid))
+            .chain(&retracted)
+            .collect();
         // What only waits says nothing against what is believed.
         let is_believed = any_believed(held.iter().copied());
         let held = held.iter().filter(|row| !is_believed || !row.waits());

@@ -76,8 +76,8 @@ pub(crate) fn labels_of(object: &ContextObject) -> Result<Arc<str>, Error> {
         origins: revision.origins().map(str::to_owned).collect(),
         memory: !object.sites().is_empty(),
     };
-    let written = serde_json::to_string(&labels);
-    let written = written.map_err(|error| Error::assertion(format!("labels are JSON: {error}")))?;
+    let written = serde_json::to_string(&labels)
+        .map_err(|error| Error::assertion(format!("labels are JSON: {error}")))?;
     Ok(written.into())
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn document_of(tenant: &str, id: ObjectId, labels: &str) -> Option<Ob
     })
 }
 
-/// The same, where labels that cannot be read hide what they are of: it is seen in no list.
+/// Like `document_of`, where labels that cannot be read hide what they are of: it is seen in no list.
 pub(crate) fn labelled_or_hidden(
     sealer: &mut Sealer,
     tenant: &str,
@@ -155,11 +155,13 @@ pub(crate) fn open(
         return Ok(beliefs);
     };
     let mut sealer = Sealer::default();
-    let objects = beliefs.iter().map(|row| {
-        let access = row.closed.and(access.cloned());
-        labelled_or_hidden(&mut sealer, tenant, row.object, &row.labels, access)
-    });
-    let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
+    let objects: Vec<_> = beliefs
+        .iter()
+        .map(|row| {
+            let access = row.closed.and(access.cloned());
+            labelled_or_hidden(&mut sealer, tenant, row.object, &row.labels, access)
+        })
+        .collect::<Result<_, _>>()?;
     let mut seen = sees(&objects).into_iter();
     let open = beliefs.into_iter();
     Ok(open.filter(|_| seen.next() == Some(true)).collect())
@@ -179,8 +181,11 @@ pub(crate) fn open_objects(
     };
     let held = believed_labels(rows, &ids)?;
     let seen = seen_texts(tenant, &held, sees)?;
-    let open = held.iter().filter(|(_, text)| seen.contains(text));
-    let open: BTreeSet<ObjectId> = open.map(|(id, _)| *id).collect();
+    let open: BTreeSet<ObjectId> = held
+        .iter()
+        .filter(|(_, text)| seen.contains(text))
+        .map(|(id, _)| *id)
+        .collect();
     Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
 }
 
@@ -197,10 +202,10 @@ fn seen_texts(
         different.push((ObjectId::from_bits(0), "{}".into()));
     }
     let mut sealer = Sealer::default();
-    let objects = different
+    let objects: Vec<_> = different
         .iter()
-        .map(|(id, text)| labelled_or_hidden(&mut sealer, tenant, *id, text, None));
-    let objects: Vec<_> = objects.collect::<Result<_, _>>()?;
+        .map(|(id, text)| labelled_or_hidden(&mut sealer, tenant, *id, text, None))
+        .collect::<Result<_, _>>()?;
     let seen = sees(&objects);
     let seen = different.into_iter().zip(seen).filter(|(_, seen)| *seen);
     Ok(seen.map(|((_, text), _)| text).collect())

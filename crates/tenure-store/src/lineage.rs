@@ -24,7 +24,8 @@ pub(crate) fn with_descendants(
     Ok(all.into_iter().collect())
 }
 
-/// What was made from these objects and is not `gone`; but for what only proposals, waiting or rejected, were made from those.
+/// Finds what was made from these objects and is not `gone`; but for what only proposals, waiting or rejected, were
+/// made from those.
 pub(crate) fn made_from(
     rows: &mut dyn Read,
     ids: &[ObjectId],

@@ -45,7 +45,7 @@ type Texts = BTreeMap<(ObjectId, Digest), Arc<[String]>>;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentioned {
     last: u64,
-    /// What was read long ago, and what was read since: the second is what is copied as the log grows.
+    /// Texts that were read long ago, beside those that were read since: these are what is copied as the log grows.
     older: Arc<Texts>,
     newer: Texts,
 }
@@ -137,8 +137,9 @@ pub(crate) fn append(rows: &mut dyn Write, lines: &[Line]) -> Result<(), Error> 
     if lines.is_empty() {
         return Ok(());
     }
-    let lines = lines.iter().map(serde_json::to_string);
     let lines: Vec<String> = lines
+        .iter()
+        .map(serde_json::to_string)
         .collect::<Result<_, _>>()
         .map_err(|error| unwritable(&error))?;
     let last = rows.last(LOG)?;
@@ -152,8 +153,12 @@ pub(crate) fn append(rows: &mut dyn Write, lines: &[Line]) -> Result<(), Error> 
 
 /// Takes these entities out of what sessions spoke of and texts mention, whatever spoke of them.
 pub(crate) fn unmention(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(), Error> {
-    let logs = rows.logs()?.into_iter().map(|(log, _)| log);
-    let logs: Vec<String> = logs.filter(|log| log.starts_with(SPOKEN)).collect();
+    let logs: Vec<String> = rows
+        .logs()?
+        .into_iter()
+        .map(|(log, _)| log)
+        .filter(|log| log.starts_with(SPOKEN))
+        .collect();
     for log in logs {
         let mut changed = Vec::new();
         let mut next = 1;

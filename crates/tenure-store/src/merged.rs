@@ -142,9 +142,9 @@ impl Merges {
     ) -> Result<Vec<PairRow>, Error> {
         let open = judged.iter().filter(|row| row.closed.is_none());
         let known = self.acting(open.cloned().collect())?;
-        let is_of =
-            |row: &PairRow| (row.first, row.second) == (first, second) && !known.contains(&of(row));
-        judged.extend(self.pairs(rows, tenant, (None, sees), usize::MAX, &is_of)?);
+        judged.extend(self.pairs(rows, tenant, (None, sees), usize::MAX, &|row| {
+            (row.first, row.second) == (first, second) && !known.contains(&of(row))
+        })?);
         Ok(judged)
     }
 
@@ -200,8 +200,10 @@ impl Merges {
         let (Some(own), Some(their)) = (ours.0.first(), theirs.0.first()) else {
             return Ok(None);
         };
-        let sees = |source: ObjectId| self.seen.contains(&source);
-        let joined = self.entities.joined_by(own, their, &sees).into_iter();
+        let joined = self
+            .entities
+            .joined_by(own, their, &|source| self.seen.contains(&source))
+            .into_iter();
         for at in joined.filter_map(|id| self.at.get(id)) {
             opened.at = opened.at.max(*at);
         }
@@ -244,8 +246,12 @@ impl Merges {
             }
             Ok(())
         })?;
-        let ids: BTreeSet<ObjectId> = found.iter().map(|(id, ..)| *id).collect();
-        let ids: Vec<ObjectId> = ids.into_iter().collect();
+        let ids: Vec<ObjectId> = found
+            .iter()
+            .map(|(id, ..)| *id)
+            .collect::<BTreeSet<ObjectId>>()
+            .into_iter()
+            .collect();
         let open = open_whole(rows, tenant, &ids, sees)?;
         let mut slots = Slots::new();
         for (id, entities, claim, opened) in found {
@@ -260,11 +266,14 @@ impl Merges {
             }
             for (canonical, entities) in named {
                 let slot = (canonical.to_owned(), claim.claim.slot().to_owned());
-                let own = slots.entry(slot).or_default();
-                let own = own.entry(id).or_insert_with(|| Claimant {
-                    claims: Vec::new(),
-                    opened,
-                });
+                let own = slots
+                    .entry(slot)
+                    .or_default()
+                    .entry(id)
+                    .or_insert_with(|| Claimant {
+                        claims: Vec::new(),
+                        opened,
+                    });
                 own.opened = own.opened.max(opened);
                 own.claims.push((entities, claim.clone()));
             }

@@ -50,7 +50,8 @@ pub enum WriteNote {
         /// The authority of the other.
         by: Authority,
     },
-    /// What it was made from leads back to it, at once or by way of others: what becomes of one of them becomes of all.
+    /// A circle: what it was made from leads back to it, at once or by way of others, and what becomes of one of them
+    /// becomes of all.
     MadeFromItself,
     /// It did not wait for a person: it counts as confirmed now.
     Renewed,
@@ -122,11 +123,12 @@ pub(crate) fn note_on(
         flagged: withheld.flagged,
     });
     let authority = object.revision().authority_level();
-    let lowered = declared.filter(|declared| *declared < authority);
-    let lowered = lowered.map(|declared| WriteNote::AuthorityLowered {
-        declared,
-        authority,
-    });
+    let lowered = declared
+        .filter(|declared| *declared < authority)
+        .map(|declared| WriteNote::AuthorityLowered {
+            declared,
+            authority,
+        });
     waits.or_else(|| note_on_claim(object)).or(lowered)
 }
 

@@ -104,7 +104,7 @@ enum Does {
     Repeat,
 }
 
-/// What the log says of one outcome.
+/// State of one outcome by the log.
 #[derive(Clone, Debug)]
 struct Folded {
     state: OutcomeState,
@@ -159,8 +159,10 @@ fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
 /// The number of outcomes that correct a mistake of which the words are known by a digest under the tenant's key.
 pub(crate) fn mistakes(rows: &mut dyn Read) -> Result<usize, Error> {
     let outcomes = folded(rows)?;
-    let corrects = |known: &&Folded| known.proposed.mistake.is_some();
-    Ok(outcomes.values().filter(corrects).count())
+    Ok(outcomes
+        .values()
+        .filter(|known| known.proposed.mistake.is_some())
+        .count())
 }
 
 /// Calls `each` with every step of an outcome, in the order of the log.
@@ -254,8 +256,9 @@ fn append(rows: &mut dyn Write, entries: &[Entry]) -> Result<(), Error> {
     if entries.is_empty() {
         return Ok(());
     }
-    let lines = entries.iter().map(serde_json::to_string);
-    let lines: Vec<String> = lines
+    let lines: Vec<String> = entries
+        .iter()
+        .map(serde_json::to_string)
         .collect::<Result<_, _>>()
         .map_err(|error| unwritable(&error))?;
     let last = rows.last(LOG)?;
@@ -372,12 +375,15 @@ impl Tenant {
                 record_id: record.clone(),
                 mistake,
             };
-            let same = outcomes.iter().filter(|(_, known)| {
-                known.state == OutcomeState::Accepted
-                    && mistake.is_some()
-                    && known.proposed.mistake == mistake
-            });
-            let same: Vec<ObjectId> = same.map(|(id, _)| *id).collect();
+            let same: Vec<ObjectId> = outcomes
+                .iter()
+                .filter(|(_, known)| {
+                    known.state == OutcomeState::Accepted
+                        && mistake.is_some()
+                        && known.proposed.mistake == mistake
+                })
+                .map(|(id, _)| *id)
+                .collect();
             let standing = rows.standing(&same)?;
             let stands = |id: &&ObjectId| {
                 let known = outcomes.get(*id);
@@ -423,7 +429,7 @@ impl Tenant {
         self.decide_proposal(id, None, decision, by, writing)
     }
 
-    /// The same on the proposal that was made at an instant, where the person saw that one: it may have been made
+    /// Decides on the proposal that was made at an instant, where the person saw that one: it may have been made
     /// anew, in other words.
     ///
     /// # Errors
@@ -441,8 +447,7 @@ impl Tenant {
         let asked = Digest::of(format!("{id} {by}").as_bytes());
         self.once(writing, decision.term(), asked, move |rows| {
             let stamp = rows.stamp()?;
-            let known = folded(rows)?.remove(&id);
-            let known = known.ok_or_else(|| no_outcome(id))?;
+            let known = folded(rows)?.remove(&id).ok_or_else(|| no_outcome(id))?;
             let held = rows.standing(&[id])?.remove(&id);
             let state = known.state_of(held.as_ref());
             let (from, _) = decision.states();
@@ -558,10 +563,11 @@ impl Tenant {
                     Some(row) => bodies.get(&row.revision),
                     None => heads.get(&id),
                 };
-                let body = body.map_or("", String::as_str);
-                let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-                let name = body.get("name").and_then(serde_json::Value::as_str);
-                let content = body.get("content").and_then(serde_json::Value::as_str);
+                let document: serde_json::Value = body
+                    .and_then(|body| serde_json::from_str(body).ok())
+                    .unwrap_or_default();
+                let name = document.get("name").and_then(serde_json::Value::as_str);
+                let content = document.get("content").and_then(serde_json::Value::as_str);
                 let state = known.state_of(Some(standing));
                 let decided = known.decided;
                 lines.push(OutcomeLine {

@@ -1,4 +1,4 @@
-//! What waits for a person, of all kinds, each with the command that decides it.
+//! Work that waits for a person, of all kinds, each with the command that decides it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ impl Waiting {
         }
     }
 
-    /// The same, with an option at the end of each command, such as `--store` where another store is meant.
+    /// Adds an option at the end of each command, such as `--store` where another store is meant.
     #[must_use]
     pub fn with_option(mut self, option: &str, value: &str) -> Waiting {
         for command in self.otherwise.iter_mut().chain([&mut self.decide]) {
@@ -133,22 +133,30 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn proposals(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
         let outcomes = self.outcomes(sees)?.into_iter();
-        let proposed = outcomes.filter(|one| one.state == OutcomeState::Proposed);
-        let proposed: BTreeSet<ObjectId> = proposed.map(|one| one.object_id).collect();
+        let proposed: BTreeSet<ObjectId> = outcomes
+            .filter(|one| one.state == OutcomeState::Proposed)
+            .map(|one| one.object_id)
+            .collect();
         let waits = self.awaiting(now, sees)?;
-        let is_erased = |one: &Awaiting| one.rule == RetirementRule::HardDelete;
-        let erased = waits.iter().filter(|one| is_erased(one));
-        let erased: Vec<ObjectId> = erased.map(|one| one.object_id).collect();
-        let old = self.too_old_of(Some(&erased), now, HardDelete::Done)?;
-        let old: BTreeSet<ObjectId> = old.into_iter().map(|old| old.retired.object_id).collect();
+        let erased: Vec<ObjectId> = waits
+            .iter()
+            .filter(|one| one.rule == RetirementRule::HardDelete)
+            .map(|one| one.object_id)
+            .collect();
+        let old: BTreeSet<ObjectId> = self
+            .too_old_of(Some(&erased), now, HardDelete::Done)?
+            .into_iter()
+            .map(|old| old.retired.object_id)
+            .collect();
         let waits = waits.into_iter();
         let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
         all.extend(entities.map(|one| {
             let id = word(&one.id);
-            let same = one.candidates.iter();
-            let same =
-                same.map(|other| format!("tenure entity review {id} --same-as {}", word(other)));
+            let same = one
+                .candidates
+                .iter()
+                .map(|other| format!("tenure entity review {id} --same-as {}", word(other)));
             let decide = format!("tenure entity review {id} --new");
             Waiting {
                 otherwise: same.collect(),
@@ -191,13 +199,16 @@ impl Tenant {
     fn weakened_seen(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
         let (found, shown) = self.read(|rows| {
             let found = weakened(rows, now)?;
-            let ids = found.iter().flat_map(|one| [one.object_id, one.over]);
-            let ids: BTreeSet<ObjectId> = ids.collect();
+            let ids: BTreeSet<ObjectId> = found
+                .iter()
+                .flat_map(|one| [one.object_id, one.over])
+                .collect();
             let shown = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
             Ok((found, shown.into_iter().collect::<BTreeSet<_>>()))
         })?;
-        let found = found.into_iter();
-        let found = found.filter(|one| shown.contains(&one.object_id));
+        let found = found
+            .into_iter()
+            .filter(|one| shown.contains(&one.object_id));
         let each = found.map(|one| Waiting {
             object_id: Some(one.object_id),
             other_id: Some(one.over).filter(|over| shown.contains(over)),
@@ -235,8 +246,11 @@ impl Tenant {
                     }
                 }
             }
-            let parents = found.iter().flat_map(|(_, _, _, parents)| parents);
-            let parents: BTreeSet<ObjectId> = parents.copied().collect();
+            let parents: BTreeSet<ObjectId> = found
+                .iter()
+                .flat_map(|(_, _, _, parents)| parents)
+                .copied()
+                .collect();
             let standing = rows.standing(&parents.into_iter().collect::<Vec<_>>())?;
             let is_clean = |row: &BeliefRow| row.contradiction == ContradictionStatus::Clean;
             let stands = |id: &ObjectId| {
@@ -244,10 +258,15 @@ impl Tenant {
                 held.is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
             };
             found.retain(|(_, _, _, parents)| parents.iter().all(stands));
-            let parents = found.iter().flat_map(|(_, _, _, parents)| parents);
-            let parents: BTreeSet<ObjectId> = parents.copied().collect();
-            let shown = open_objects(rows, &self.name, parents.into_iter().collect(), sees)?;
-            let shown: BTreeSet<ObjectId> = shown.into_iter().collect();
+            let parents: BTreeSet<ObjectId> = found
+                .iter()
+                .flat_map(|(_, _, _, parents)| parents)
+                .copied()
+                .collect();
+            let shown: BTreeSet<ObjectId> =
+                open_objects(rows, &self.name, parents.into_iter().collect(), sees)?
+                    .into_iter()
+                    .collect();
             let mut all: BTreeMap<ObjectId, Waiting> = BTreeMap::new();
             for (row, name, object_type, parents) in found {
                 for parent in parents.into_iter().filter(|id| shown.contains(id)) {
@@ -275,12 +294,14 @@ impl Tenant {
     }
 }
 
-/// What is stale, as a proposal to make it anew.
+/// Proposes to make anew what is stale.
 fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
     let document = object.to_document()?;
     let id = object.revision().object_id();
-    let from = document.derived_from.iter();
-    let from = from.map(|parent| format!(" --derived-from {parent}"));
+    let from = document
+        .derived_from
+        .iter()
+        .map(|parent| format!(" --derived-from {parent}"));
     let put = format!("tenure store put FILE.json{}", from.collect::<String>());
     let retract = format!("tenure store retract {id}");
     let (decide, otherwise) = if document.update_path.is_some() {

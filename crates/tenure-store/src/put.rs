@@ -50,7 +50,7 @@ impl Tenant {
         self.put_with(puts, Blobs::default(), writing)
     }
 
-    /// The same, and keeps texts in the same write.
+    /// Like `put`, and keeps texts in the same write.
     pub(crate) fn put_with(
         &self,
         puts: Vec<Put>,
@@ -70,11 +70,14 @@ impl Tenant {
             texts.keep(rows)?;
             let (mut written, stored) = put(rows, &tenant, &drafts, &wordings)?;
             // As it is stored: what is made from others has no more trust and no wider circle than they.
-            let changed = stored.iter().zip(&written);
-            let changed = changed.filter(|(_, one)| one.outcome != Outcome::Unchanged);
-            // The names in what waits beside what is believed are bound when it is confirmed.
-            let changed = changed.filter(|(stored, _)| !stored.beside);
-            let changed: Vec<&ContextObject> = changed.map(|(stored, _)| &*stored.object).collect();
+            let changed: Vec<&ContextObject> = stored
+                .iter()
+                .zip(&written)
+                .filter(|(_, one)| one.outcome != Outcome::Unchanged)
+                // The names in what waits beside what is believed are bound when it is confirmed.
+                .filter(|(stored, _)| !stored.beside)
+                .map(|(stored, _)| &*stored.object)
+                .collect();
             let mut notes = resolve_written(rows, &tenant, &known, &changed)?;
             for one in &mut written {
                 if let Some(found) = notes.remove(&one.object_id) {
@@ -158,14 +161,15 @@ impl Tenant {
                 document.object_type,
                 Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
             );
-            let declared = document.authority_level;
-            let declared = declared.or_else(|| commands.then_some(Authority::Developer));
+            let declared = document
+                .authority_level
+                .or_else(|| commands.then_some(Authority::Developer));
             document.distrust(Authority::Platform);
             let object = document
                 .complete()
                 .and_then(|()| document.check_provenance())
-                .and_then(|()| sealer.seal(document));
-            let object = object.map_err(|error| error.or_at(format!("objects[{at}]"), None))?;
+                .and_then(|()| sealer.seal(document))
+                .map_err(|error| error.or_at(format!("objects[{at}]"), None))?;
             let own = object.revision().derived_from().is_empty();
             Ok(Draft {
                 judged,
@@ -178,8 +182,11 @@ impl Tenant {
                 lifecycle: Lifecycle::Active,
             })
         };
-        let drafts = puts.into_iter().zip(number * each..).map(&mut seal);
-        let drafts = drafts.collect::<Result<_, _>>()?;
+        let drafts = puts
+            .into_iter()
+            .zip(number * each..)
+            .map(&mut seal)
+            .collect::<Result<_, _>>()?;
         Ok((drafts, wording))
     }
 }
@@ -382,9 +389,12 @@ pub(crate) fn put(
             known.insert(id, object);
         }
     }
-    let new = stored.iter().zip(&written);
-    let new = new.filter(|(_, one)| one.outcome != Outcome::Unchanged);
-    let new: Vec<&ContextObject> = new.map(|(stored, _)| &*stored.object).collect();
+    let new: Vec<&ContextObject> = stored
+        .iter()
+        .zip(&written)
+        .filter(|(_, one)| one.outcome != Outcome::Unchanged)
+        .map(|(stored, _)| &*stored.object)
+        .collect();
     let rings = made_from_themselves(rows, &new, &known)?;
     let in_rings = written.iter_mut();
     for one in in_rings.filter(|one| rings.contains(&one.object_id)) {
@@ -400,22 +410,27 @@ pub(crate) fn put(
     }
     rows.index(&indexed)?;
     index(rows, &mixed)?;
-    let revised = written.iter().filter(|one| one.outcome == Outcome::Revised);
-    let revised: Vec<ObjectId> = revised.map(|one| one.object_id).collect();
-    let mut claiming = rows.claiming(&revised)?;
-    let claims = |draft: &&Draft| draft.object.revision().normalized_claim().is_some();
-    let said = drafts.iter().filter(claims);
-    claiming.extend(said.map(|draft| draft.object.revision().object_id()));
-    let changed = written
+    let revised: Vec<ObjectId> = written
         .iter()
-        .filter(|one| one.outcome != Outcome::Unchanged);
-    let changed: Vec<ObjectId> = changed
+        .filter(|one| one.outcome == Outcome::Revised)
+        .map(|one| one.object_id)
+        .collect();
+    let mut claiming = rows.claiming(&revised)?;
+    let said = drafts
+        .iter()
+        .filter(|draft| draft.object.revision().normalized_claim().is_some());
+    claiming.extend(said.map(|draft| draft.object.revision().object_id()));
+    let changed: Vec<ObjectId> = written
+        .iter()
+        .filter(|one| one.outcome != Outcome::Unchanged)
         .map(|one| one.object_id)
         .filter(|id| claiming.contains(id))
         .collect();
-    let at_hand = stored.iter().map(|one| &one.object);
-    let at_hand = at_hand.filter(|object| object.revision().normalized_claim().is_some());
-    let at_hand = at_hand.map(|object| (object.revision().id(), Arc::clone(object)));
+    let at_hand = stored
+        .iter()
+        .map(|one| &one.object)
+        .filter(|object| object.revision().normalized_claim().is_some())
+        .map(|object| (object.revision().id(), Arc::clone(object)));
     settle_written(rows, &changed, &at_hand.collect())?;
     Ok((written, stored))
 }
@@ -495,19 +510,20 @@ fn parents(rows: &mut dyn Write, drafts: &[Draft]) -> Result<(Known, BTreeSet<Ob
     let held = standing
         .iter()
         .filter(|(_, standing)| !standing.beliefs.is_empty());
-    let waits = |standing: &Standing| !any_believed(&standing.beliefs);
-    let unconfirmed = held.clone().filter(|(_, standing)| waits(standing));
-    let unconfirmed = unconfirmed.map(|(id, _)| *id).collect();
+    let unconfirmed = held
+        .clone()
+        .filter(|(_, standing)| !any_believed(&standing.beliefs))
+        .map(|(id, _)| *id)
+        .collect();
     let heads: Vec<(ObjectId, RevisionId)> =
         held.map(|(id, standing)| (*id, standing.head)).collect();
     let ids: Vec<ObjectId> = heads.iter().map(|(id, _)| *id).collect();
     let bodies = rows.heads(&ids)?;
     let mut sealer = Sealer::default();
-    let mut read = |(id, head)| {
+    let known = heads.into_iter().map(|(id, head)| {
         let body = bodies.get(&id).map_or("", String::as_str);
         Ok((id, read_revision(&mut sealer, head, body)?))
-    };
-    let known = heads.into_iter().map(&mut read);
+    });
     Ok((known.collect::<Result<_, Error>>()?, unconfirmed))
 }
 

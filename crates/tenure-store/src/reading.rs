@@ -32,7 +32,7 @@ impl Tenant {
         self.get_seen(id, None)
     }
 
-    /// The same for a caller: nothing that `sees` refuses is read.
+    /// Like `get`, for a caller: nothing that `sees` refuses is read.
     ///
     /// # Errors
     ///
@@ -69,8 +69,8 @@ impl Tenant {
         })
     }
 
-    /// The same of what waits for a person: for each part of it an object that has its labels. By a name: of the objects of that
-    /// name, the waiting parts that bear it themselves.
+    /// Finds what waits for a person: for each part of it an object that has its labels. By a name: of the objects of
+    /// that name, the waiting parts that bear it themselves.
     ///
     /// # Errors
     ///
@@ -89,12 +89,11 @@ impl Tenant {
             waits.retain(BeliefRow::waits);
             if by_name {
                 let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
-                let goes_by = |row: &BeliefRow| {
+                waits.retain(|row| {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     let text = serde_json::from_str::<SearchedText<'_>>(body);
                     text.is_ok_and(|text| text.name == named)
-                };
-                waits.retain(goes_by);
+                });
             }
             let mut sealer = Sealer::default();
             let each = waits.into_iter().map(|row| {
@@ -116,7 +115,7 @@ impl Tenant {
         self.as_of_seen(id, known, None)
     }
 
-    /// The same for a caller: nothing that `sees` refuses is read.
+    /// Like `as_of`, for a caller: nothing that `sees` refuses is read.
     ///
     /// # Errors
     ///
@@ -144,8 +143,8 @@ impl Tenant {
         self.history_after(id, None, u32::MAX)
     }
 
-    /// The same, for at most `most` that were opened after an instant in transaction time, and all that were opened
-    /// with the last of them.
+    /// Like `history`, for at most `most` that were opened after an instant in transaction time, and all that were
+    /// opened with the last of them.
     ///
     /// # Errors
     ///
@@ -159,8 +158,8 @@ impl Tenant {
         Ok(self.history_seen(id, after, most, None)?.0)
     }
 
-    /// The same for a caller: nothing that `sees` refuses is read. Also returns the instant at which the last of all
-    /// was opened, visible or not.
+    /// Like `history_after`, for a caller: nothing that `sees` refuses is read. Also returns the instant at which the
+    /// last of all was opened, visible or not.
     ///
     /// # Errors
     ///

@@ -132,11 +132,10 @@ impl<'r> Walk<'r> {
             Some(body)
         };
         let own = words(row.revision);
-        let is_same = |other: &BeliefRow| {
-            other.revision == row.revision || (own.is_some() && words(other.revision) == own)
-        };
         back(row, history, |ended| {
-            let same = ended.iter().filter(|before| is_same(before));
+            let same = ended.iter().filter(|before| {
+                before.revision == row.revision || (own.is_some() && words(before.revision) == own)
+            });
             Ok(same.map(|before| before.opened.at).max())
         })
     }
@@ -148,12 +147,14 @@ impl<'r> Walk<'r> {
         };
         let mut known: BTreeMap<RevisionId, bool> = BTreeMap::from([(row.revision, true)]);
         back(row, history, |ended| {
-            let ended = ended.iter().copied();
             let ended: Vec<&BeliefRow> = ended
+                .iter()
+                .copied()
                 .filter(|before| overlap(before.valid, row.valid))
                 .collect();
-            let unread = ended.iter().copied();
-            let unread: Vec<&BeliefRow> = unread
+            let unread: Vec<&BeliefRow> = ended
+                .iter()
+                .copied()
                 .filter(|before| !known.contains_key(&before.revision))
                 .collect();
             if !unread.is_empty() {
@@ -172,8 +173,9 @@ impl<'r> Walk<'r> {
                 return Ok(first(&held));
             }
             // It waited beside what ended when it was confirmed.
-            let is_own = |before: &&BeliefRow| held.is_empty() || before.revision == row.revision;
-            let is_same = |before: &&BeliefRow| is_own(before) && says(before);
+            let is_same = |before: &&BeliefRow| {
+                (held.is_empty() || before.revision == row.revision) && says(before)
+            };
             Ok(first(&waited).filter(|_| waited.iter().all(is_same)))
         })
     }
@@ -187,10 +189,12 @@ fn back(
 ) -> Result<Instant, Error> {
     let mut since = row.opened.at;
     loop {
-        let ended = history.iter().filter(|before| {
-            before.closed.is_some_and(|closed| closed.at == since) && before.opened.at < since
-        });
-        let ended: Vec<&BeliefRow> = ended.collect();
+        let ended: Vec<&BeliefRow> = history
+            .iter()
+            .filter(|before| {
+                before.closed.is_some_and(|closed| closed.at == since) && before.opened.at < since
+            })
+            .collect();
         match before(&ended)? {
             Some(first) => since = first,
             None => return Ok(since),

@@ -48,16 +48,19 @@ impl Tenant {
     pub fn keep_records(&self, records: Vec<KeptRecord>) -> Result<(), Error> {
         self.write(move |rows| {
             rows.hold()?;
-            let objects = records.iter().flat_map(|kept| &kept.row.objects);
-            let objects: BTreeSet<ObjectId> = objects.copied().collect();
-            let objects: Vec<ObjectId> = objects.into_iter().collect();
+            let objects: Vec<ObjectId> = records
+                .iter()
+                .flat_map(|kept| &kept.row.objects)
+                .copied()
+                .collect::<BTreeSet<ObjectId>>()
+                .into_iter()
+                .collect();
             let erased = buried(rows, &objects)?;
             let mut put = Vec::with_capacity(records.len());
             for kept in &records {
                 let mut row = kept.row.clone();
                 row.objects.retain(|object| !erased.contains(object));
-                let log = kept.log.iter();
-                let log = log.map(|log| refuse_buried_log(rows, log));
+                let log = kept.log.iter().map(|log| refuse_buried_log(rows, log));
                 let whole = row.objects.len() == kept.row.objects.len();
                 match (log.collect::<Result<(), Error>>(), &kept.after_erasure) {
                     (Ok(()), _) if whole => {
@@ -196,11 +199,13 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
         self.write(move |rows| {
-            let keep = |bytes: &Vec<u8>| {
-                let digest = Digest::of(bytes);
-                rows.put_blob(digest, bytes).map(|()| digest)
-            };
-            blobs.iter().map(keep).collect()
+            blobs
+                .iter()
+                .map(|bytes| {
+                    let digest = Digest::of(bytes);
+                    rows.put_blob(digest, bytes).map(|()| digest)
+                })
+                .collect()
         })
     }
 

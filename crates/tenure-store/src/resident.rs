@@ -40,7 +40,7 @@ const LAYER: u64 = 1_024;
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
     version: u64,
-    /// The same at each version at which no belief changed: most writes are of logs and records.
+    /// State, shared by each version at which no belief changed: most writes are of logs and records.
     state: Arc<ResidentState>,
     registry: Arc<Registry>,
     mentioned: Mentioned,
@@ -48,14 +48,14 @@ pub struct Resident {
 
 #[derive(Clone, Default, Debug)]
 struct ResidentState {
-    /// Whether archived and demoted objects are candidates, too.
+    /// True if archived and demoted objects are candidates, too.
     whole: bool,
     latest: Option<Instant>,
     objects: BTreeMap<Key, Arc<ContextObject>>,
     places: BTreeMap<ObjectId, u64>,
     /// Kept and not compiled.
     left: BTreeMap<Key, Uncompiled>,
-    /// What waits, among the candidates of what is archived.
+    /// Rows that wait, among the candidates of what is archived.
     waiting: BTreeMap<Key, BeliefRow>,
     /// Objects with the labels of those, by their labels: many have the same.
     labels: BTreeMap<Arc<str>, Arc<ContextObject>>,
@@ -112,15 +112,18 @@ impl Resident {
             .of(revision.object_id(), revision.content_digest())
     }
 
-    /// What is held of an object, each with its labels: one for each time that it is held for, of what is not compiled the
-    /// labels alone. None where nothing is. What waits counts where nothing is believed.
+    /// Returns what is held of an object, each with its labels: one for each time that it is held for, of what is not
+    /// compiled the labels alone. None where nothing is. What waits counts where nothing is believed.
     pub fn held(&self, id: ObjectId) -> impl Iterator<Item = &Arc<ContextObject>> {
         let place = self.state.places.get(&id);
         place.into_iter().flat_map(|place| {
             let keys = keys_at(*place);
             let objects = self.state.objects.range(keys.clone());
-            let left = self.state.left.range(keys);
-            let left = left.map(|(key, left)| (key, &left.labels));
+            let left = self
+                .state
+                .left
+                .range(keys)
+                .map(|(key, left)| (key, &left.labels));
             let all: Vec<(&Key, &Arc<ContextObject>)> = objects.chain(left).collect();
             let is_believed = all.iter().any(|((.., waits), _)| !waits);
             let all = all.into_iter();
@@ -302,14 +305,19 @@ impl ResidentState {
             why: left.why.to_owned(),
             labels: Some(Arc::clone(&left.labels)),
         });
-        let opened = self.objects.values();
-        let opened = opened.filter_map(|object| object.status().transaction.from);
+        let opened = self
+            .objects
+            .values()
+            .filter_map(|object| object.status().transaction.from);
         self.latest = opened.max();
         for layer in std::mem::take(&mut self.changed) {
             let first = *keys_at(layer * LAYER).start();
             let last = *keys_at(layer * LAYER + (LAYER - 1)).end();
-            let objects = self.objects.range(first..=last);
-            let objects: Vec<_> = objects.map(|(_, object)| Arc::clone(object)).collect();
+            let objects: Vec<_> = self
+                .objects
+                .range(first..=last)
+                .map(|(_, object)| Arc::clone(object))
+                .collect();
             if objects.is_empty() {
                 self.layers.remove(&layer)
             } else {
@@ -435,7 +443,7 @@ impl Tenant {
         self.load_past(known, None, false)
     }
 
-    /// The same with what was archived or demoted then: what could be found by asking for it.
+    /// Like `load_as_of`, with what was archived or demoted then: what could be found by asking for it.
     ///
     /// # Errors
     ///

@@ -147,7 +147,7 @@ fn question(name: &str, metadata: &Metadata) -> String {
     }
 }
 
-/// What those who may see the same know of the registry, as far as this write has asked for it.
+/// Registry as those know it who may see the same, as far as this write has asked for it.
 #[derive(Default)]
 struct Seen<'k> {
     entities: SeenEntities,
@@ -233,13 +233,13 @@ pub(crate) fn weights(rows: &mut dyn Read) -> Result<PartWeights, Error> {
         entities: EntityPolicy,
     }
     let last = rows.last(WEIGHTS)?;
-    let kept = match last {
+    let entry = match last {
         0 => None,
         last => rows.entries(WEIGHTS, last..last + 1)?.pop(),
     };
-    let kept = kept.and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok());
-    let weights = kept.map(|kept| kept.value.entities.weights);
-    Ok(weights
+    Ok(entry
+        .and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok())
+        .map(|kept| kept.value.entities.weights)
         .filter(|weights| weights.check().is_ok())
         .unwrap_or_default())
 }
@@ -251,12 +251,12 @@ pub(crate) enum Occasion<'a> {
     Write,
     /// Somebody asks for it, of objects that were written before: what was said then is not said again.
     Again {
-        /// Who does.
+        /// Author.
         by: Option<&'a str>,
     },
 }
 
-/// What the mentions of objects came to.
+/// Outcome of the mentions of objects.
 #[derive(Default)]
 pub(crate) struct Named {
     /// A note on each object with a mention that waits, or with more than are resolved.
@@ -277,7 +277,7 @@ pub(crate) fn resolve_written(
     Ok(resolve_on(Occasion::Write, rows, (tenant, known), objects)?.notes)
 }
 
-/// The same on any occasion.
+/// Resolves on any occasion.
 pub(crate) fn resolve_on(
     occasion: Occasion<'_>,
     rows: &mut dyn Write,
@@ -542,13 +542,23 @@ fn operations<'r>(
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     let (mut mentions, mut called) = (BTreeSet::new(), Vec::new());
     for mut mention in found {
-        let candidates = mention.resolved.candidates.iter();
-        let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
-        let beside = mention.mention.metadata.mail.clone();
-        let beside = beside.filter(|_| mention.sign == Sign::DisplayName);
+        let candidates: Vec<String> = mention
+            .resolved
+            .candidates
+            .iter()
+            .map(|(id, _)| id.clone())
+            .collect();
+        let beside = mention
+            .mention
+            .metadata
+            .mail
+            .clone()
+            .filter(|_| mention.sign == Sign::DisplayName);
         let is_new = mention.resolved.outcome == Resolution::New;
-        let fresh = beside.as_ref().filter(|_| is_new);
-        let fresh = fresh.filter(|mail| !resolver.knows(mail, audience));
+        let fresh = beside
+            .as_ref()
+            .filter(|_| is_new)
+            .filter(|mail| !resolver.knows(mail, audience));
         let is_question = match (mention.resolved.outcome, mention.sign) {
             (Resolution::Bind, _) => {
                 let alias = mention.resolved.alias.zip(candidates.first());
@@ -739,8 +749,10 @@ pub(crate) fn forget(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<(),
             EntityOp::Relate { to, .. } | EntityOp::RemoveRelation { to, .. } => Some(to),
             _ => None,
         };
-        let named = std::iter::once(does.id()).chain(other.map(String::as_str));
-        let named = named.into_iter().any(|id| ids.contains(id));
+        let named = std::iter::once(does.id())
+            .chain(other.map(String::as_str))
+            .into_iter()
+            .any(|id| ids.contains(id));
         // Who may be one of them has their name.
         let may_be = matches!(does, EntityOp::Create { candidates, pending: true, .. }
             if candidates.iter().any(|id| ids.contains(id)));

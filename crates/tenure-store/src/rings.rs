@@ -20,8 +20,11 @@ pub(crate) fn made_from_themselves(
     known: &BTreeMap<ObjectId, Arc<ContextObject>>,
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let of = |object: &ContextObject| object.revision().object_id();
-    let named = written.iter().flat_map(|one| one.revision().derived_from());
-    let named: BTreeSet<ObjectId> = named.copied().collect();
+    let named: BTreeSet<ObjectId> = written
+        .iter()
+        .flat_map(|one| one.revision().derived_from())
+        .copied()
+        .collect();
     let goes_on = |id: &ObjectId| {
         let parent = known.get(id);
         parent.is_none_or(|one| !one.revision().derived_from().is_empty())
@@ -32,8 +35,11 @@ pub(crate) fn made_from_themselves(
         parents.any(|id| goes_on(id) || *id == of(one))
     });
     // Nothing leads to what no object was made from.
-    let others = open.iter().map(|one| of(one));
-    let others: Vec<ObjectId> = others.filter(|id| !named.contains(id)).collect();
+    let others: Vec<ObjectId> = open
+        .iter()
+        .map(|one| of(one))
+        .filter(|id| !named.contains(id))
+        .collect();
     if !others.is_empty() && rows.children(&others)?.is_empty() {
         open.retain(|one| named.contains(&of(one)));
     }
@@ -105,10 +111,11 @@ impl Ways<'_> {
 
     /// Reads the parents of those of these that are not known.
     fn read(&mut self, rows: &mut dyn Read, ids: &[ObjectId]) -> Result<(), Error> {
-        let unread = ids.iter().copied();
-        let unread =
-            unread.filter(|id| !self.known.contains_key(id) && !self.read.contains_key(id));
-        let unread: Vec<ObjectId> = unread.collect();
+        let unread: Vec<ObjectId> = ids
+            .iter()
+            .copied()
+            .filter(|id| !self.known.contains_key(id) && !self.read.contains_key(id))
+            .collect();
         if unread.is_empty() {
             return Ok(());
         }

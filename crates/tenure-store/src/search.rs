@@ -67,7 +67,7 @@ impl Tenant {
         self.search_page(query, &SearchPage::ALL)
     }
 
-    /// The same for a part of what matches, which is all that is read.
+    /// Searches for a part of what matches, which is all that is read.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Tenant {
         })
     }
 
-    /// The same, where damaged rows are left to a check: the next search says so.
+    /// Like `make_index`, where damaged rows are left to a check: the next search says so.
     pub(crate) fn make_index_unless_damaged(&self) -> Result<(), Error> {
         match self.make_index() {
             Err(error) if error.kind == ErrorKind::Damaged => Ok(()),
@@ -257,8 +257,9 @@ impl PageReader<'_> {
         for standing in standing.values_mut() {
             standing.beliefs = beside::found(&standing.beliefs).cloned().collect();
         }
-        let held = standing.values_mut();
-        let held = held.flat_map(|standing| std::mem::take(&mut standing.beliefs));
+        let held = standing
+            .values_mut()
+            .flat_map(|standing| std::mem::take(&mut standing.beliefs));
         // Of one object, some of what is believed may be hidden.
         for row in open(self.tenant, held.collect(), None, self.sees)? {
             if let Some(standing) = standing.get_mut(&row.object) {
@@ -271,8 +272,10 @@ impl PageReader<'_> {
         let usage = rows.usage(Some(&ids))?;
         let mut found = Vec::new();
         for (id, standing) in &standing {
-            let bodies_of = standing.beliefs.iter();
-            let bodies_of = bodies_of.filter_map(|row| bodies.get(&row.revision));
+            let bodies_of = standing
+                .beliefs
+                .iter()
+                .filter_map(|row| bodies.get(&row.revision));
             if !says_all(&mut self.said, bodies_of, self.wanted) {
                 continue;
             }

@@ -27,8 +27,10 @@ impl Settlement {
         &'s self,
         current: &'s [BeliefRow],
     ) -> impl Iterator<Item = &'s BeliefRow> {
-        let stay = current.iter().enumerate();
-        let stay = stay.filter(|(at, _)| !self.close.contains(at));
+        let stay = current
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !self.close.contains(at));
         stay.map(|(_, row)| row).chain(&self.open)
     }
 }

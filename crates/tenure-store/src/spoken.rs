@@ -116,7 +116,7 @@ pub(crate) fn place(object: &ContextObject) -> Result<Option<Vec<u8>>, Error> {
     Ok(Some(place.map_err(|error| unwritable(&error))?))
 }
 
-/// What the sessions of a tenant spoke of, on the way into an export.
+/// Mentions of the sessions of a tenant, on the way into an export.
 pub(crate) struct Exported {
     key: [u8; 32],
     /// The objects that spoke of something.

@@ -1,4 +1,5 @@
-//! What a compile leaves out since what it was made from has changed, found without reading what nothing was made from.
+//! Stale objects: a compile leaves them out since what they were made from has changed. They are found without reading
+//! what nothing was made from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,12 +22,12 @@ pub(crate) const AT_ONCE: usize = 4_096;
 /// An object that was made from something that has changed since.
 pub(crate) struct Stale {
     pub(crate) object: Arc<ContextObject>,
-    /// What has changed.
+    /// Object that has changed.
     pub(crate) of: ObjectId,
 }
 
-/// What a compile of this caller leaves out as stale at an instant, under the policy `standard`, by id: one part of each object.
-/// What is damaged is reported by the check.
+/// Finds what a compile of this caller leaves out as stale at an instant, under the policy `standard`, by id: one part
+/// of each object. What is damaged is reported by the check.
 pub(crate) fn stale(
     rows: &mut dyn Read,
     tenant: &str,
@@ -72,7 +73,7 @@ struct Around<'s> {
     sealer: Sealer,
     read: BTreeSet<ObjectId>,
     placed: Vec<Placed>,
-    /// What others were made from, and the slots that were looked at for it.
+    /// Objects that others were made from, and the slots that were looked at for it.
     parents: BTreeSet<ObjectId>,
     slots: BTreeSet<i64>,
 }
@@ -115,8 +116,10 @@ impl<'s> Around<'s> {
             .iter()
             .map(|(id, standing)| (*id, standing.place))
             .collect();
-        let held = standing.into_values().flat_map(|one| one.beliefs);
-        let held = held.filter(|row| row.lifecycle == Lifecycle::Active);
+        let held = standing
+            .into_values()
+            .flat_map(|one| one.beliefs)
+            .filter(|row| row.lifecycle == Lifecycle::Active);
         // Before the bodies of what is hidden are read.
         let held = open(self.tenant, held.collect(), None, self.sees)?;
         let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;

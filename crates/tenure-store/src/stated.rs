@@ -1,4 +1,4 @@
-//! What was inferred, and says otherwise than a preference that somebody stated: it waits, and takes its place once a person
+//! Inferences that say otherwise than a preference that somebody stated: they wait, and take its place once a person
 //! confirms it.
 
 use std::collections::BTreeSet;
@@ -89,9 +89,11 @@ pub(crate) fn stated_otherwise(
         }
     }
     for id in fresh.on_slot(&entities, &slot) {
-        let object = fresh.get(&id).filter(|_| id != own.revision().object_id());
         // What is made from others may have less authority than it says.
-        let object = object.filter(|object| object.revision().derived_from().is_empty());
+        let object = fresh
+            .get(&id)
+            .filter(|_| id != own.revision().object_id())
+            .filter(|object| object.revision().derived_from().is_empty());
         if let Some(object) = object
             && let Some((theirs, their)) = SlotClaim::of(object)
         {
@@ -134,11 +136,13 @@ pub(crate) fn is_over_stated(rows: &mut dyn Read, own: &ContextObject) -> Result
     }
     let id = revision.object_id();
     let standing = rows.standing(&[id])?.remove(&id);
-    let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-    let stands = |row: &&BeliefRow| {
-        row.speaks() && row.revision != revision.id() && overlap(row.valid, own.valid())
-    };
-    let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(stands).collect();
+    let current = standing.map_or(Vec::new(), |standing| standing.beliefs);
+    let beliefs: Vec<&BeliefRow> = current
+        .iter()
+        .filter(|row| {
+            row.speaks() && row.revision != revision.id() && overlap(row.valid, own.valid())
+        })
+        .collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     let claim = |object: &ContextObject| {

@@ -69,7 +69,7 @@ impl Store {
         Store::sqlite_with(path, Arc::new(Machine))
     }
 
-    /// The same with a clock and random numbers of one's own, for files that must come out the same each time.
+    /// Opens it with a clock and random numbers of one's own, for files that must come out the same each time.
     ///
     /// # Errors
     ///

@@ -113,8 +113,9 @@ struct State {
 
 impl State {
     fn of<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>, usage: Usage) -> State {
-        let opened = rows.into_iter();
-        let opened = opened.map(|row| (row.opened.version, row.opened.at, row.part));
+        let opened = rows
+            .into_iter()
+            .map(|row| (row.opened.version, row.opened.at, row.part));
         State {
             opened: opened.collect(),
             confirmed: usage.last_confirmed,
@@ -135,8 +136,11 @@ fn set_beside(parts: &mut Vec<Part>) {
     if !any_believed(parts.iter().map(|part| &part.row)) {
         return;
     }
-    let waiting = parts.iter().filter(|part| part.row.waits());
-    let waiting: Vec<Interval> = waiting.map(|part| part.row.valid).collect();
+    let waiting: Vec<Interval> = parts
+        .iter()
+        .filter(|part| part.row.waits())
+        .map(|part| part.row.valid)
+        .collect();
     parts.retain(|part| !part.row.waits());
     for part in parts {
         let valid = part.row.valid;
@@ -182,7 +186,7 @@ impl Tenant {
         self.sweep_with(now, retention, HardDelete::Proposed, dry_run, writing)
     }
 
-    /// The same, and says what becomes of those whose rule is to be erased.
+    /// Like `sweep`, and says what becomes of those whose rule is to be erased.
     ///
     /// # Errors
     ///
@@ -289,15 +293,15 @@ impl Tenant {
         let every = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
         let is_ours = self.write(move |rows| {
             let last = rows.last(LOG)?;
-            let before = match last {
+            let entry = match last {
                 0 => None,
                 last => rows.entries(LOG, last..last + 1)?.pop(),
             };
-            let before = before.and_then(|(_, body)| serde_json::from_str::<Swept>(&body).ok());
             // A node whose clock was ahead keeps nobody from it.
-            let before = before.filter(|swept| swept.at <= now);
-            let next = |swept: Swept| swept.at.micros().saturating_add(every);
-            if before.is_some_and(|swept| now.micros() < next(swept)) {
+            let before = entry
+                .and_then(|(_, body)| serde_json::from_str::<Swept>(&body).ok())
+                .filter(|swept| swept.at <= now);
+            if before.is_some_and(|swept| now.micros() < swept.at.micros().saturating_add(every)) {
                 return Ok(false);
             }
             rows.stamp()?;
@@ -334,7 +338,7 @@ impl Tenant {
         self.too_old_of(None, now, hard_delete)
     }
 
-    /// The same, of these objects, or of all.
+    /// Like `too_old`, of these objects, or of all.
     pub(crate) fn too_old_of(
         &self,
         of: Option<&[ObjectId]>,
@@ -378,30 +382,38 @@ impl Tenant {
             let mut states = Vec::with_capacity(found.len());
             for parts in &mut found {
                 parts.retain(|part| !unread.contains(&part.row.object));
-                let usage = parts.first().and_then(|part| usage.get(&part.row.object));
-                let usage = usage.copied().unwrap_or_default();
+                let usage = parts
+                    .first()
+                    .and_then(|part| usage.get(&part.row.object))
+                    .copied()
+                    .unwrap_or_default();
                 states.push(State::of(parts.iter().map(|part| &part.row), usage));
                 set_beside(parts);
                 if !parts.iter().all(is_over) {
                     parts.retain(|part| !is_over(part));
                 }
             }
-            let ages = found.iter().flatten();
-            let ages = ages.filter(|part| part.ages(types, hard_delete));
-            let ages: Vec<_> = ages.map(|part| (&part.row, &*part.object)).collect();
+            let ages: Vec<_> = found
+                .iter()
+                .flatten()
+                .filter(|part| part.ages(types, hard_delete))
+                .map(|part| (&part.row, &*part.object))
+                .collect();
             let mut written = written(rows, &ages)?.into_iter();
             let mut old = Vec::new();
             for (parts, state) in found.iter().zip(states) {
                 let Some(first) = parts.first() else { continue };
                 let (id, name) = (first.row.object, first.object.name().to_owned());
-                let ages = parts.iter().map(|part| {
-                    let written = part
-                        .ages(types, hard_delete)
-                        .then(|| written.next())
-                        .flatten();
-                    written.and_then(|written| Ageing::of(&part.object, Some(written), types))
-                });
-                let ages: Vec<Option<Ageing>> = ages.collect();
+                let ages: Vec<Option<Ageing>> = parts
+                    .iter()
+                    .map(|part| {
+                        let written = part
+                            .ages(types, hard_delete)
+                            .then(|| written.next())
+                            .flatten();
+                        written.and_then(|written| Ageing::of(&part.object, Some(written), types))
+                    })
+                    .collect();
                 old.extend(aged(ages, now).map(|aged| Old {
                     retired: Retired {
                         object_id: id,
@@ -439,15 +451,18 @@ impl Tenant {
                 };
                 let object = believed(&object, row, Usage::default(), None);
                 let is_unverified = is_unverified(rows, &object)?;
-                let why = why_waits(rows, &object, is_unverified, &Fresh::default(), now)?;
-                let why = why.map(|withheld| withheld.why);
+                let why = why_waits(rows, &object, is_unverified, &Fresh::default(), now)?
+                    .map(|withheld| withheld.why);
                 let is_clean = row.contradiction == ContradictionStatus::Clean;
-                let over = in_place_of(rows, &object, now)?.into_iter();
-                let over = over.filter(|one| one.stands && is_clean);
-                let over = over.map(|one| one.object);
+                let over = in_place_of(rows, &object, now)?
+                    .into_iter()
+                    .filter(|one| one.stands && is_clean)
+                    .map(|one| one.object);
                 let over = open_objects(rows, &self.name, over.collect(), sees)?;
-                let names = rows.standing(&over)?.into_iter();
-                let names = names.map(|(id, standing)| (id, standing.name));
+                let names = rows
+                    .standing(&over)?
+                    .into_iter()
+                    .map(|(id, standing)| (id, standing.name));
                 let text = object.revision().content().to_owned();
                 if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
                     known.since = known.since.max(row.opened.at);
@@ -481,9 +496,9 @@ impl Tenant {
 /// Returns whether an object was made from something of which nothing is believed, but that waits.
 fn is_unverified(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
     let parents = rows.standing(own.revision().derived_from())?;
-    let waits =
-        |standing: &Standing| !standing.beliefs.is_empty() && !any_believed(&standing.beliefs);
-    Ok(parents.values().any(waits))
+    Ok(parents
+        .values()
+        .any(|standing| !standing.beliefs.is_empty() && !any_believed(&standing.beliefs)))
 }
 
 /// Calls `each` with every belief held now about these objects, or about all, and its body: by place, then valid time.
@@ -497,8 +512,7 @@ fn each_of(
     };
     let mut standing: Vec<Standing> = rows.standing(ids)?.into_values().collect();
     standing.sort_by_key(|one| one.place);
-    let held = standing.into_iter().flat_map(|one| one.beliefs);
-    let held: Vec<BeliefRow> = held.collect();
+    let held: Vec<BeliefRow> = standing.into_iter().flat_map(|one| one.beliefs).collect();
     let bodies = rows.bodies(&held.iter().collect::<Vec<_>>())?;
     for row in held {
         let revision = row.revision;
@@ -516,8 +530,11 @@ impl Part {
 
     /// Returns whether it ages, and its rule was not applied yet.
     fn ages(&self, types: TypeAges<'_>, hard_delete: HardDelete) -> bool {
-        let rule = self.object.revision().retirement_rule();
-        let rule = rule.unwrap_or(RetirementRule::Archive);
+        let rule = self
+            .object
+            .revision()
+            .retirement_rule()
+            .unwrap_or(RetirementRule::Archive);
         let would_wait = match rule {
             RetirementRule::TriggerUserConfirmation => true,
             RetirementRule::HardDelete => hard_delete == HardDelete::Proposed,
@@ -557,15 +574,18 @@ fn type_ages(rows: &mut dyn Read) -> Result<KeptAges, Error> {
         value: KeptAges,
     }
     let last = rows.last(AGES)?;
-    let kept = match last {
+    let entry = match last {
         0 => None,
         last => rows.entries(AGES, last..last + 1)?.pop(),
     };
-    let kept = kept.and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok());
-    let ages = kept.map(|kept| kept.value);
-    let is_sound = |days: &f64| days.is_finite() && *days > 0.0;
-    Ok(ages
-        .filter(|ages| ages.half_life_days.values().all(is_sound))
+    Ok(entry
+        .and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok())
+        .map(|kept| kept.value)
+        .filter(|ages| {
+            ages.half_life_days
+                .values()
+                .all(|days| days.is_finite() && *days > 0.0)
+        })
         .unwrap_or_default())
 }
 

@@ -1,4 +1,4 @@
-//! What an import takes over besides beliefs and texts: checked line by line, and written as it was elsewhere.
+//! Lines that an import takes over besides beliefs and texts: checked line by line, and written as they were elsewhere.
 //!
 //! It is about objects of the same import, as they are new: what the tenant has, no line changes. The registry of entities is
 //! added to where the tenant knows nothing of the same entities, or the very same.
@@ -26,7 +26,7 @@ use crate::stored::unwritable;
 /// Lines with their numbers.
 type Numbered<T> = Vec<(usize, T)>;
 
-/// What an import takes over besides beliefs and texts, as far as it could be checked without the tenant.
+/// Lines that an import takes over besides beliefs and texts, as far as they could be checked without the tenant.
 pub(crate) struct Taken {
     usage: Vec<(ObjectId, Usage)>,
     entities: Numbered<EntityEntry>,
@@ -106,8 +106,11 @@ impl Taken {
                 }
                 CarriedLine::Spoken(spoken) => {
                     let revisions = is_there(spoken.object_id)?;
-                    let of = revisions.get(&spoken.revision);
-                    let of = of.map(|object| place(object)).transpose()?.flatten();
+                    let of = revisions
+                        .get(&spoken.revision)
+                        .map(|object| place(object))
+                        .transpose()?
+                        .flatten();
                     let Some(of) = of else {
                         let what = format!(
                             "`{}` has no revision {} that belongs to a session",
@@ -187,8 +190,10 @@ impl Taken {
         let entities = self.entities.iter().map(|(line, entry)| (line, entry.at));
         let mentions = self.mentions.iter().map(|(line, one)| (line, one.at));
         let outcomes = self.outcomes.iter().map(|(line, one)| (line, one.at));
-        let conflicts = self.conflicts.iter();
-        let conflicts = conflicts.map(|(line, one)| (line, one.tx_end.unwrap_or(one.tx_start)));
+        let conflicts = self
+            .conflicts
+            .iter()
+            .map(|(line, one)| (line, one.tx_end.unwrap_or(one.tx_start)));
         let mut all = entities.chain(mentions).chain(outcomes).chain(conflicts);
         let Some((line, late)) = all.find(|(_, at)| *at >= stamp.at) else {
             return Ok(());
@@ -208,9 +213,11 @@ impl Taken {
         if !rows.any_tombstone()? {
             return Ok(());
         }
-        let sources = self.entities.iter();
-        let sources = sources.filter_map(|(_, entry)| entry.source);
-        let sources: BTreeSet<ObjectId> = sources.collect();
+        let sources: BTreeSet<ObjectId> = self
+            .entities
+            .iter()
+            .filter_map(|(_, entry)| entry.source)
+            .collect();
         let sources = buried(rows, &sources.into_iter().collect::<Vec<_>>())?;
         for (line, entry) in &self.entities {
             if let Some(id) = entry.source.filter(|id| sources.contains(id)) {
@@ -248,8 +255,11 @@ impl Taken {
             spoken.entities.iter().for_each(|id| names(*line, id));
         }
         let digests: Vec<Digest> = named.keys().copied().collect();
-        let found = rows.tombstones(&digests)?;
-        let found = found.iter().filter_map(|one| named.get(&one.digest)).min();
+        let found = rows
+            .tombstones(&digests)?
+            .iter()
+            .filter_map(|one| named.get(&one.digest))
+            .min();
         found.map_or(Ok(()), |(line, text)| {
             Err(at(*line, erased(&format!("the entity `{}`", clip(text)))))
         })
@@ -263,17 +273,16 @@ impl Taken {
         let before = entries(rows)?;
         let json =
             |entry: &EntityEntry| serde_json::to_string(entry).map_err(|error| unwritable(&error));
-        let said = before.iter().map(json);
-        let said: BTreeSet<String> = said.collect::<Result<_, _>>()?;
+        let said: BTreeSet<String> = before.iter().map(json).collect::<Result<_, _>>()?;
         let mut all = folded(&before);
-        let made = self
+        let made: BTreeSet<&str> = self
             .entities
             .iter()
             .filter_map(|(_, entry)| match &entry.does {
                 EntityOp::Create { id, .. } => Some(&**id),
                 _ => None,
-            });
-        let made: BTreeSet<&str> = made.collect();
+            })
+            .collect();
         let mut fresh: BTreeSet<&str> = BTreeSet::new();
         let mut lines = Vec::with_capacity(self.entities.len());
         for (line, entry) in &self.entities {

@@ -103,7 +103,7 @@ impl Tenant {
         })
     }
 
-    /// The same for a job that says whether all was so already.
+    /// Like `once`, for a job that says whether all was so already.
     pub(crate) fn once_with_effect(
         &self,
         writing: &Writing,
@@ -153,7 +153,8 @@ impl Tenant {
         })
     }
 
-    /// The same for a job that may find a reason not to write: then nothing is written, and the reason is given.
+    /// Like `once_with_effect`, for a job that may find a reason not to write: then nothing is written, and the reason
+    /// is given.
     pub(crate) fn once_unless<E: Into<Effect>, S: Send + 'static>(
         &self,
         writing: &Writing,

@@ -77,11 +77,10 @@ pub(crate) fn revised_together(
     }
     // What was made from one of them is no surer than that is now.
     loop {
-        let is_of = |id: &ObjectId| Some(all.get(id)?.confidence);
         let lower = |one: &Revised| {
             let parents = one.object.revision().derived_from().iter();
             parents
-                .filter_map(is_of)
+                .filter_map(|id| Some(all.get(id)?.confidence))
                 .min()
                 .filter(|least| *least < one.confidence)
         };
@@ -117,8 +116,10 @@ fn tied_with(
     claims.entry(id).or_insert_with(|| {
         let made = SlotClaim::of(own).into_iter();
         let each = made.flat_map(|(entities, claim)| {
-            let of = |entity| (entity, claim.clone());
-            entities.into_iter().map(of).collect::<Claims>()
+            entities
+                .into_iter()
+                .map(|entity| (entity, claim.clone()))
+                .collect::<Claims>()
         });
         each.collect()
     });
@@ -126,8 +127,10 @@ fn tied_with(
     let mut tied = objects.clone();
     let (mut open, mut looked_at) = (vec![id], BTreeSet::new());
     while let Some(one) = open.pop() {
-        let slots = claims.get(&one).into_iter().flatten();
-        let slots: BTreeSet<(String, String)> = slots
+        let slots: BTreeSet<(String, String)> = claims
+            .get(&one)
+            .into_iter()
+            .flatten()
             .map(|(entity, claim)| (entity.clone(), claim.claim.slot().to_owned()))
             .collect();
         for (entity, slot) in slots {
@@ -144,16 +147,15 @@ fn tied_with(
         let Some((this, says)) = objects.get(&one).zip(claims.get(&one)) else {
             continue;
         };
-        let is_tied = |(other, object): &(&ObjectId, &Arc<ContextObject>)| {
-            let theirs = claims.get(*other).map_or(&[][..], Vec::as_slice);
-            !tied.contains_key(*other)
-                && are_rivals(says, theirs)
-                && silence(this, object, at, View::Everyone).is_none()
-                && silence(object, this, at, View::Everyone).is_none()
-        };
         let more: Vec<(ObjectId, Arc<ContextObject>)> = objects
             .iter()
-            .filter(is_tied)
+            .filter(|(other, object)| {
+                let theirs = claims.get(*other).map_or(&[][..], Vec::as_slice);
+                !tied.contains_key(*other)
+                    && are_rivals(says, theirs)
+                    && silence(this, object, at, View::Everyone).is_none()
+                    && silence(object, this, at, View::Everyone).is_none()
+            })
             .map(|(other, object)| (*other, Arc::clone(object)))
             .collect();
         open.extend(more.iter().map(|(other, _)| *other));

@@ -42,12 +42,12 @@ pub fn client_of(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig
 
 fn trusting(roots: RootCertStore) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| {
-        let what = format!("TLS cannot be set up: {error}");
-        Error::new(ErrorKind::Internal, what)
-    })?;
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| {
+            let what = format!("TLS cannot be set up: {error}");
+            Error::new(ErrorKind::Internal, what)
+        })?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
@@ -58,9 +58,9 @@ fn trusting(roots: RootCertStore) -> Result<ClientConfig, Error> {
 /// [`ErrorKind::Input`] when it holds no certificate, or one that cannot be read or be an authority's.
 pub fn authorities(pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let wrong = |what: String| Error::input(what).expected("certificates in PEM");
-    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let authorities =
-        authorities.map_err(|error| wrong(format!("the certificates cannot be read: {error}")))?;
+    let authorities = CertificateDer::pem_slice_iter(pem.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| wrong(format!("the certificates cannot be read: {error}")))?;
     if authorities.is_empty() {
         return Err(wrong("there is no certificate".into()));
     }

@@ -363,10 +363,10 @@ impl TreeIndex {
             .connection
             .prepare_cached("SELECT path, digest FROM files ORDER BY path")
             .map_err(failed)?;
-        let rows = read.query_map([], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        });
-        let rows: Vec<(String, String)> = rows
+        let rows: Vec<(String, String)> = read
+            .query_map([], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
             .map_err(failed)?
             .collect::<Result<_, _>>()
             .map_err(failed)?;
@@ -607,12 +607,14 @@ impl TreeIndex {
         let mut place = self.connection.prepare_cached(
             "SELECT f.path, p.starts FROM parts p JOIN files f ON f.id = p.file WHERE p.id = ?1",
         )?;
-        let ties = ranked[above..until].iter().map(|(id, _)| {
-            place.query_row([id], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, *id))
+        let mut ties: Vec<(String, i64, i64)> = ranked[above..until]
+            .iter()
+            .map(|(id, _)| {
+                place.query_row([id], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, *id))
+                })
             })
-        });
-        let mut ties: Vec<(String, i64, i64)> = ties.collect::<Result<_, _>>()?;
+            .collect::<Result<_, _>>()?;
         ties.sort();
         for (slot, (.., id)) in ranked[above..until].iter_mut().zip(ties) {
             slot.0 = id;
@@ -638,8 +640,7 @@ fn written(term: &str) -> String {
 /// The letters of a text, three by three, as a query that asks for all.
 fn grams_of(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
-    let grams = letters.windows(3).take(GRAMS);
-    let grams = grams.map(|gram| {
+    let grams = letters.windows(3).take(GRAMS).map(|gram| {
         let gram: String = gram.iter().collect();
         format!("\"{}\"", gram.replace('"', "\"\""))
     });

@@ -136,7 +136,7 @@ pub struct Written {
     pub nothing_changed: bool,
 }
 
-/// What a write comes to.
+/// Effect of a write.
 pub(crate) struct Effect {
     pub(crate) objects: Vec<WrittenObject>,
     /// True where all of it was so already.
@@ -146,16 +146,15 @@ pub(crate) struct Effect {
 impl Effect {
     /// The effect on these objects alone.
     pub(crate) fn on(objects: Vec<WrittenObject>) -> Effect {
-        let is_same = |one: &WrittenObject| one.outcome == Outcome::Unchanged;
         Effect {
-            nothing_changed: objects.iter().all(is_same),
+            nothing_changed: objects.iter().all(|one| one.outcome == Outcome::Unchanged),
             objects,
         }
     }
 }
 
 impl From<Vec<WrittenObject>> for Effect {
-    /// The same of a write that also changes something that is no object.
+    /// Makes the effect of a write that also changes something that is no object.
     fn from(objects: Vec<WrittenObject>) -> Effect {
         Effect {
             objects,
@@ -206,9 +205,12 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
         }
         (Expect::Proposed(revision), before) => {
             let beliefs = before.into_iter().flat_map(|before| &before.beliefs);
-            let waits = beliefs.filter(|row| row.waits());
-            let waits: BTreeSet<String> = waits.map(|row| row.revision.to_string()).collect();
-            let waits: Vec<String> = waits.into_iter().collect();
+            let waits: Vec<String> = beliefs
+                .filter(|row| row.waits())
+                .map(|row| row.revision.to_string())
+                .collect::<BTreeSet<String>>()
+                .into_iter()
+                .collect();
             let what = format!("has no proposal {revision} that waits");
             if waits.is_empty() {
                 conflict(what, "what awaits confirmation".into())

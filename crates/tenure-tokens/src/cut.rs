@@ -103,7 +103,7 @@ impl<'t> Pieces<'t> {
         Some((classes()[c as usize], c.len_utf8()))
     }
 
-    /// Where a run of characters ends whose classes are of this kind.
+    /// Returns the end of a run of characters whose classes are of this kind.
     #[inline(always)]
     fn run(&self, mut at: usize, is: impl Fn(u8) -> bool) -> usize {
         while let Some((class, length)) = self.class(at)
@@ -136,18 +136,18 @@ impl<'t> Pieces<'t> {
     /// A word of o200k with what may stand before it; `behind` is where it begins if that does.
     fn cased_word(&self, at: usize, behind: Option<usize>) -> Option<usize> {
         let upper = |from: usize| Some(self.run_of(from, UPPER)).filter(|end| *end > from);
-        let end = behind.and_then(|from| self.capitalized(from));
-        let end = end.or_else(|| self.capitalized(at));
-        let end = end.or_else(|| behind.and_then(upper));
-        let end = end.or_else(|| upper(at))?;
+        let end = behind
+            .and_then(|from| self.capitalized(from))
+            .or_else(|| self.capitalized(at))
+            .or_else(|| behind.and_then(upper))
+            .or_else(|| upper(at))?;
         Some(self.contraction(end).unwrap_or(end))
     }
 
-    /// The same of cl100k, where a contraction is a piece of its own.
+    /// Like `cased_word`, of cl100k, where a contraction is a piece of its own.
     fn word(&self, at: usize, behind: Option<usize>) -> Option<usize> {
         let letters = |from: usize| Some(self.run_of(from, LETTER)).filter(|end| *end > from);
-        let end = self.contraction(at);
-        let end = end.or_else(|| behind.and_then(letters));
+        let end = self.contraction(at).or_else(|| behind.and_then(letters));
         end.or_else(|| letters(at))
     }
 
@@ -196,7 +196,7 @@ impl<'t> Pieces<'t> {
         }
     }
 
-    /// Where the piece ends that begins at `at`.
+    /// Returns the end of the piece that begins at `at`.
     #[inline]
     fn end(&self, at: usize) -> Option<usize> {
         let (class, length) = self.class(at)?;

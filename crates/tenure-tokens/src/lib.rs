@@ -24,7 +24,7 @@ use cut::Pieces;
 use merge::Merger;
 use table::Table;
 
-/// How many bytes are counted before it is asked again whether to stop.
+/// Bytes that are counted before it is asked again whether to stop.
 const BETWEEN_STOPS: usize = 64 << 10;
 
 /// A vocabulary that is built in and ready to count: nothing is read or made at the start.
@@ -55,14 +55,14 @@ impl Vocabulary {
             .find(|known| known.name() == name)
     }
 
-    /// How many tokens a text is.
+    /// Counts the tokens of a text.
     pub fn count(self, text: &str) -> usize {
         // Nothing stops it.
         self.count_unless(text, &|| false).unwrap_or(text.len())
     }
 
-    /// How many tokens a text is, unless `stopped` says before the end that the answer is no longer wanted. It is asked
-    /// about every 64 KiB.
+    /// Counts the tokens of a text, unless `stopped` says before the end that the answer is no longer wanted. It is
+    /// asked about every 64 KiB.
     pub fn count_unless(self, text: &str, stopped: &dyn Fn() -> bool) -> Option<usize> {
         let mut merger = Merger::new(Table::of(self));
         let (mut tokens, mut since) = (0, 0);

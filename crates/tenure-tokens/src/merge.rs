@@ -1,5 +1,5 @@
-//! How many tokens a piece is: neighbours merge, the pair with the lowest id first and of equal ones the left one, until
-//! no two are a token.
+//! The count of a piece's tokens: neighbours merge, the pair with the lowest id first and of equal ones the left one,
+//! until no two are a token.
 //!
 //! A long piece is merged window by window, so that a run of millions of bytes takes time in proportion to its length and
 //! the memory of one window. The next window starts where a token of this one starts. If both begin with the same token
@@ -23,7 +23,7 @@ use crate::table::Table;
 
 /// Pieces up to this many bytes are merged without a heap.
 const SHORT: usize = 32;
-/// How many short pieces are remembered.
+/// Number of short pieces that are remembered.
 const KNOWN: usize = 512;
 /// The bytes of a window, to begin with.
 const WINDOW: usize = 2 << 10;
@@ -72,7 +72,7 @@ impl<'t> Merger<'t> {
         }
     }
 
-    /// How many tokens a piece is; none where `stopped` says so before that is known.
+    /// Counts the tokens of a piece; none where `stopped` says so before that is known.
     pub(super) fn count(&mut self, piece: &'t [u8], stopped: &dyn Fn() -> bool) -> Option<usize> {
         if piece.len() < 2 {
             return Some(piece.len());

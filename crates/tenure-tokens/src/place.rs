@@ -1,4 +1,4 @@
-//! Where a token stands in the table that the build script writes and the program reads.
+//! Places of tokens in the table that the build script writes and the program reads.
 
 /// The bits of a slot that are an id; the others are a part of the token's hash.
 pub(crate) const ID_BITS: u32 = 18;
@@ -21,13 +21,13 @@ pub(crate) fn first_slot(hash: u64, slots: usize) -> usize {
     (((hash & 0xffff_ffff) * slots as u64) >> 32) as usize
 }
 
-/// What the slot of a short token has beside its word: the id and the length.
+/// Returns what the slot of a short token has beside its word: the id and the length.
 #[inline]
 pub(crate) fn id_and_length(id: u32, length: usize) -> u32 {
     (length as u32) << ID_BITS | id
 }
 
-/// What the slot of a longer token has beside the id.
+/// Returns what the slot of a longer token has beside the id.
 #[inline]
 pub(crate) fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32 & !ID_MASK

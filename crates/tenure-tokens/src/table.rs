@@ -29,7 +29,7 @@ pub(super) struct Table {
     long: &'static [[u8; 8]],
 }
 
-/// What the build script wrote.
+/// Includes what the build script wrote.
 macro_rules! built {
     ($name:literal, $what:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".", $what))
@@ -100,7 +100,7 @@ impl Table {
         }
     }
 
-    /// The same where it is likely that they make none.
+    /// Like `id`, where it is likely that they make none.
     #[inline]
     pub(super) fn id_of_neighbours(&self, bytes: &[u8]) -> Option<u32> {
         if !(3..=SHORT).contains(&bytes.len()) {

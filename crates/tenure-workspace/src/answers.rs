@@ -13,7 +13,7 @@ use tenure::{Candidates, ContextObject, Error};
 
 use crate::bodies::payload;
 
-/// What an answer keeps and breaks.
+/// Rules that an answer keeps and breaks.
 #[derive(Debug, Serialize)]
 pub struct HeldAnswer {
     /// The number of constraints that it was held against.
@@ -31,7 +31,7 @@ pub struct HeldAnswer {
 pub struct BrokenConstraint {
     /// Its name.
     pub name: String,
-    /// What the answer has, or lacks.
+    /// Thing that the answer has, or lacks.
     pub what: String,
 }
 

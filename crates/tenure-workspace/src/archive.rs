@@ -176,9 +176,12 @@ mod tests {
     use tenure::{Budget, CountKind, FrameKey, ObjectDocument, Tokenizer};
 
     fn documents(pairs: &[(&str, &str)]) -> Candidates {
-        let seal =
-            |(name, text): &(&str, &str)| ObjectDocument::named(*name, *text).seal().unwrap();
-        Candidates::new(pairs.iter().map(seal).collect())
+        Candidates::new(
+            pairs
+                .iter()
+                .map(|(name, text)| ObjectDocument::named(*name, *text).seal().unwrap())
+                .collect(),
+        )
     }
 
     fn ask(candidates: &Candidates, ask: &Ask<'_>) -> Result<Found, Error> {
@@ -286,8 +289,11 @@ mod tests {
             .map(|number| format!("The relief valve {number} opens at two bar."))
             .collect();
         let names: Vec<String> = (0..500).map(|number| format!("valve-{number}")).collect();
-        let pairs = names.iter().zip(&texts);
-        let pairs: Vec<(&str, &str)> = pairs.map(|(name, text)| (&**name, &**text)).collect();
+        let pairs: Vec<(&str, &str)> = names
+            .iter()
+            .zip(&texts)
+            .map(|(name, text)| (&**name, &**text))
+            .collect();
         let candidates = documents(&pairs);
         let asked = Arc::new(AtomicUsize::new(0));
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();

@@ -54,8 +54,8 @@ impl RequestBody {
                 .expected("a result with one payload"));
         }
         let envelope = outcome.as_ref().and_then(|outcome| outcome.envelope);
-        let compiled = envelope.map(|envelope| serde_json::from_str(envelope.get()));
-        let compiled = compiled
+        let compiled = envelope
+            .map(|envelope| serde_json::from_str(envelope.get()))
             .transpose()
             .map_err(|error| json_error(&error, source))?;
         let model = outcome.and_then(|outcome| outcome.trace?.model);
@@ -93,8 +93,10 @@ impl RequestBody {
 
     /// The bytes of the body.
     pub fn bytes(&self) -> &[u8] {
-        let payload = self.compiled.as_ref();
-        let payload = payload.and_then(|envelope| envelope.payload.as_ref());
+        let payload = self
+            .compiled
+            .as_ref()
+            .and_then(|envelope| envelope.payload.as_ref());
         payload.map_or(self.text.as_bytes(), Payload::bytes)
     }
 
@@ -106,14 +108,14 @@ impl RequestBody {
     }
 }
 
-/// What a check of a body found.
+/// Findings of a check of a body.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CheckedBody {
     /// The format whose rules it was held against.
     pub target: Format,
     /// The rules that it breaks.
     pub violations: Vec<Violation>,
-    /// What the rules could not be held against, since its kind is not known.
+    /// Rules that it could not be held against, since its kind is not known.
     pub unread: Vec<Unread>,
 }
 

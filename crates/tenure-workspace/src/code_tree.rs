@@ -32,7 +32,7 @@ const MAX_LARGE: u64 = 32 << 20;
 /// The longest path of a large file, so that its parts still have names.
 const MAX_LARGE_NAME: usize = MAX_NAME - 80;
 
-/// What was found in a tree.
+/// Findings in a tree.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) documents: Vec<ObjectDocument>,

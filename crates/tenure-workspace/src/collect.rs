@@ -83,8 +83,9 @@ pub(crate) fn files_of(
     options: &Collect<'_>,
 ) -> Result<BTreeMap<PathBuf, Source>, Error> {
     let found = find(&[root.to_owned()], options)?.sources.into_iter();
-    let real = |source: Source| Some((std::fs::canonicalize(&source.path).ok()?, source));
-    Ok(found.filter_map(real).collect())
+    Ok(found
+        .filter_map(|source| Some((std::fs::canonicalize(&source.path).ok()?, source)))
+        .collect())
 }
 
 /// The objects of one file that is named, under the origin that they had when it was read before.
@@ -282,8 +283,7 @@ impl Collector<'_> {
         self.unfetched.extend(tree.unfetched);
         self.warnings.extend(tree.warnings);
         for mut document in tree.documents {
-            let tenant = || self.options.tenant.clone();
-            document.tenant_id = document.tenant_id.or_else(tenant);
+            document.tenant_id = document.tenant_id.or_else(|| self.options.tenant.clone());
             let shown = root.join(&document.name).display().to_string();
             self.names.take(&document, &shown, None)?;
             let sealed = self.sealer.seal(document);
@@ -371,8 +371,9 @@ impl About {
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
         let said = document.provenance.clone();
         let is_typed = is_json(&self.path) || is_json_lines(&self.path);
-        let said = said.filter(|_| self.is_named && is_typed);
-        let said = said.unwrap_or_default();
+        let said = said
+            .filter(|_| self.is_named && is_typed)
+            .unwrap_or_default();
         Provenance {
             source_id: said.source_id.or_else(|| Some(self.origin.clone())),
             digest: Some(bytes),
@@ -386,7 +387,7 @@ impl About {
 struct Names(BTreeMap<(String, String), Location>);
 
 impl Names {
-    /// Whether the document's name is taken.
+    /// Returns whether the document's name is taken.
     fn has(&self, document: &ObjectDocument) -> bool {
         let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
         let name = (tenant.to_owned(), document.name.clone());

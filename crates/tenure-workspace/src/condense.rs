@@ -31,7 +31,7 @@ pub struct Condensing<'c> {
     /// The name of its file, or nothing: it may say that the text is source code, and of which
     /// language.
     pub name: &'c str,
-    /// Whether nothing may be lost.
+    /// True if nothing may be lost.
     pub lossless_only: bool,
     /// The place where the original is kept when something is left out. Without it the result has no pointer, and
     /// only the caller still has the original.
@@ -47,7 +47,7 @@ pub struct Condensation {
     pub pointer: Option<Pointer>,
     /// The share of the original's statements that the text still has.
     pub fidelity: Score,
-    /// Whether a smaller form was given up because there was no room for its pointer.
+    /// True if a smaller form was given up because there was no room for its pointer.
     pub crowded_out: bool,
 }
 
@@ -62,9 +62,9 @@ pub struct CondensationReport {
     pub method: Method,
     /// The type of the text.
     pub content_type: ContentType,
-    /// Whether nothing was lost.
+    /// True if nothing was lost.
     pub lossless: bool,
-    /// Whether it has no more tokens than were asked for.
+    /// True if it has no more tokens than were asked for.
     pub fits: bool,
     /// The share of the original's statements that the text still has.
     pub fidelity: Score,

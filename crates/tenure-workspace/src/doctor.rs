@@ -39,10 +39,10 @@ const VARIABLES: [&str; 9] = [
     "TENURE_STORE",
 ];
 
-/// What to do about something that others can change.
+/// Advice about something that others can change.
 const LOOK: &str = "look at it before it is used; `tenure trust --list` shows what is trusted";
 
-/// How something is.
+/// Health of something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
@@ -59,11 +59,11 @@ pub enum Health {
 pub struct Finding {
     /// The part that was looked at.
     pub part: &'static str,
-    /// How it is.
+    /// Health of it.
     pub health: Health,
     /// The finding, in words.
     pub what: String,
-    /// What to do about it.
+    /// Advice about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -108,7 +108,7 @@ impl Finding {
         Finding::wrong(part, what, hint.unwrap_or_else(|| otherwise.to_owned()))
     }
 
-    /// The same with `~` for the home, which names who somebody is.
+    /// Writes `~` for the home, which names who somebody is.
     #[must_use]
     pub fn without_home(self, home: &Path) -> Finding {
         let home = home.display().to_string();
@@ -140,13 +140,13 @@ pub struct Doctor {
     pub store: Chosen,
     /// The folder in which commands look for what is found.
     pub here: PathBuf,
-    /// What the user made or accepted.
+    /// Things that the user made or accepted.
     pub trust: Trust,
     /// The file with the user's models, where there is one.
     pub catalogue: Option<PathBuf>,
     /// The file of the frame key.
     pub frame_key: Option<PathBuf>,
-    /// Whether others may be asked over a network.
+    /// True if others may be asked over a network.
     pub online: bool,
     /// The time.
     pub now: Instant,
@@ -198,11 +198,12 @@ impl Doctor {
     fn variables(&self) -> Vec<Finding> {
         let part = "configuration";
         let mut found = Vec::new();
-        let ours = std::env::vars_os().filter_map(|(name, value)| {
-            let name = name.into_string().ok()?;
-            name.starts_with("TENURE_").then_some((name, value))
-        });
-        let ours: BTreeMap<_, _> = ours.collect();
+        let ours: BTreeMap<_, _> = std::env::vars_os()
+            .filter_map(|(name, value)| {
+                let name = name.into_string().ok()?;
+                name.starts_with("TENURE_").then_some((name, value))
+            })
+            .collect();
         for (name, value) in &ours {
             if !VARIABLES.contains(&name.as_str()) {
                 let near = tenure::error::nearest(name, VARIABLES);
@@ -427,8 +428,7 @@ impl Doctor {
 
     fn keys(&self, keys: &KeySet) -> Vec<Finding> {
         let part = "keys";
-        let valid = keys.iter().filter(|key| key.is_valid(self.now));
-        let valid: Vec<_> = valid.collect();
+        let valid: Vec<_> = keys.iter().filter(|key| key.is_valid(self.now)).collect();
         let all = keys.iter().count();
         let mut found = Vec::new();
         for key in &valid {

@@ -33,7 +33,7 @@ pub struct Erased {
     /// The write.
     #[serde(flatten)]
     pub written: Written,
-    /// What stays of the person: what is theirs and not about them, where that was not asked for; what names them and is
+    /// Remains of the person: what is theirs and not about them, where that was not asked for; what names them and is
     /// neither; and how many sessions are nobody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Person>,
@@ -62,10 +62,9 @@ impl Erase {
             Erase::Person(subject) => Some(tenant.person(subject.clone())?),
             _ => None,
         };
-        let is_left = |left: &Person| !left.is_unknown() || left.ownerless_sessions > 0;
         Ok(Erased {
             written,
-            left: left.filter(is_left),
+            left: left.filter(|left| !left.is_unknown() || left.ownerless_sessions > 0),
         })
     }
 }

@@ -154,13 +154,14 @@ impl RankedBy<'_> {
         Ok(match *self {
             RankedBy::Table(weights) => {
                 let (table, near) = (StaticTable::builtin()?, NearWords::builtin()?);
-                let vectors = units.iter().map(|unit| table.embed(unit.text));
-                let vectors: Vec<Vector> = vectors.collect();
+                let vectors: Vec<Vector> =
+                    units.iter().map(|unit| table.embed(unit.text)).collect();
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
                     let asked = table.embed(query);
-                    let dense = vectors.iter();
-                    let dense = dense.map(|vector| asked.similarity(vector).to_f64());
+                    let dense = vectors
+                        .iter()
+                        .map(|vector| asked.similarity(vector).to_f64());
                     let similar = Similar {
                         by: &dense.collect::<Vec<f64>>(),
                         beside: None,
@@ -172,15 +173,14 @@ impl RankedBy<'_> {
             RankedBy::Embedder(embedder, weights) => {
                 let vectors = vectors_of(Some(embedder), set)?;
                 let (table, near) = (StaticTable::builtin()?, NearWords::builtin()?);
-                let known = units.iter().map(|unit| table.embed(unit.text));
-                let known: Vec<Vector> = known.collect();
+                let known: Vec<Vector> = units.iter().map(|unit| table.embed(unit.text)).collect();
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
-                    let dense = units.iter();
-                    let dense = dense.map(|unit| similarity(&vectors, query, unit.text));
+                    let dense = units
+                        .iter()
+                        .map(|unit| similarity(&vectors, query, unit.text));
                     let asked = table.embed(query);
-                    let beside = known.iter();
-                    let beside = beside.map(|vector| asked.similarity(vector).to_f64());
+                    let beside = known.iter().map(|vector| asked.similarity(vector).to_f64());
                     let similar = Similar {
                         by: &dense.collect::<Vec<f64>>(),
                         beside: Some(&beside.collect::<Vec<f64>>()),
@@ -192,8 +192,10 @@ impl RankedBy<'_> {
             RankedBy::Scorer(scorer) => {
                 let texts: Vec<&str> = units.iter().map(|unit| unit.text).collect();
                 Box::new(move |query| {
-                    let scores = scorer.relevance(query, &texts)?.into_iter();
-                    let scores = scores.map(|score| score.map_or(0.0, |score| score.to_f64()));
+                    let scores = scorer
+                        .relevance(query, &texts)?
+                        .into_iter()
+                        .map(|score| score.map_or(0.0, |score| score.to_f64()));
                     let mut ranked: Vec<(usize, f64)> = scores.enumerate().collect();
                     // Of equals the first stays the first.
                     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -248,7 +250,7 @@ pub fn recall(sets: &[EvalSet], budget: u64, by: RankedBy<'_>) -> Result<Recall,
     recall_in_parts(sets, budget, by, None)
 }
 
-/// The same, where somebody takes each query apart first: a unit is as near as the nearest of the questions says.
+/// Like `recall`, where somebody takes each query apart first: a unit is as near as the nearest of the questions says.
 ///
 /// # Errors
 ///

@@ -94,9 +94,10 @@ mod tests {
         // Many at once agree on one.
         let other = folder.path().join("c/frame-key");
         let keys: Vec<FrameKey> = std::thread::scope(|scope| {
-            let each = (0..8).map(|_| scope.spawn(|| load_frame_key(&other).unwrap()));
-            let each: Vec<_> = each.collect();
-            each.into_iter().map(|one| one.join().unwrap()).collect()
+            let threads: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| load_frame_key(&other).unwrap()))
+                .collect();
+            threads.into_iter().map(|one| one.join().unwrap()).collect()
         });
         assert!(keys.iter().all(|key| *key == keys[0]));
         assert_eq!(fs::read_dir(other.parent().unwrap()).unwrap().count(), 1);

@@ -62,11 +62,18 @@ fn mentioned(
     for at in tenure::admitted(policy, &request.principal, candidates) {
         open[at] = true;
     }
-    let speakers = candidates.objects().iter().zip(open);
-    let speakers = speakers.filter(|(object, open)| *open && !mentions(object).is_empty());
-    let speakers: Vec<&ContextObject> = speakers.map(|(object, _)| &**object).collect();
-    let ids = speakers.iter().flat_map(|object| mentions(object));
-    let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
+    let speakers: Vec<&ContextObject> = candidates
+        .objects()
+        .iter()
+        .zip(open)
+        .filter(|(object, open)| *open && !mentions(object).is_empty())
+        .map(|(object, _)| &**object)
+        .collect();
+    let ids: BTreeSet<&str> = speakers
+        .iter()
+        .flat_map(|object| mentions(object))
+        .map(String::as_str)
+        .collect();
     let mut sources = BTreeSet::new();
     entities.sources_of_all(ids.iter().copied(), &mut sources);
     let view = View::of(resident, policy, request, Vec::new(), sources);
@@ -84,7 +91,7 @@ fn mentioned(
     }
 }
 
-/// What a caller may see of the objects that are asked for, and of those that entries of the registry came from.
+/// A caller's view of the objects that are asked for, and of those that entries of the registry came from.
 struct View {
     /// The places of the first that may be seen.
     open: BTreeSet<usize>,
@@ -106,12 +113,13 @@ impl View {
             asked.extend(resident.held(source).map(Arc::clone));
             held.push((source, from..asked.len()));
         }
-        let open = tenure::admitted(policy, &request.principal, &Candidates::new(asked));
-        let open: BTreeSet<usize> = open.into_iter().collect();
-        let is_seen = |parts: &std::ops::Range<usize>| {
-            !parts.is_empty() && parts.clone().all(|at| open.contains(&at))
-        };
-        let held = held.iter().filter(|(_, parts)| is_seen(parts));
+        let open: BTreeSet<usize> =
+            tenure::admitted(policy, &request.principal, &Candidates::new(asked))
+                .into_iter()
+                .collect();
+        let held = held
+            .iter()
+            .filter(|(_, parts)| !parts.is_empty() && parts.clone().all(|at| open.contains(&at)));
         let seen = held.map(|(source, _)| *source).collect();
         View { open, seen }
     }
@@ -137,41 +145,69 @@ fn moved(
     };
     let counts = |id: &&str| entities.moves(id) || around.contains(id);
     let said = candidates.which_are_said();
-    let speakers = candidates.objects().iter().zip(said);
-    let speakers = speakers.filter(|(object, _)| {
-        ids(object).any(|id| counts(&id)) || subjects(object).any(|id| entities.moves(id))
-    });
-    let speakers: Vec<(&Arc<ContextObject>, bool)> = speakers.collect();
-    let named = request.entities.iter().map(|entity| entity.id.as_str());
-    let named: BTreeSet<&str> = named.filter(|id| entities.moves(id)).collect();
+    let speakers: Vec<(&Arc<ContextObject>, bool)> = candidates
+        .objects()
+        .iter()
+        .zip(said)
+        .filter(|(object, _)| {
+            ids(object).any(|id| counts(&id)) || subjects(object).any(|id| entities.moves(id))
+        })
+        .collect();
+    let named: BTreeSet<&str> = request
+        .entities
+        .iter()
+        .map(|entity| entity.id.as_str())
+        .filter(|id| entities.moves(id))
+        .collect();
 
     // Who may see what an id came from is judged as who may see what names it.
-    let spoken = speakers.iter().flat_map(|(object, _)| ids(object));
-    let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
+    let spoken: BTreeSet<&str> = speakers
+        .iter()
+        .flat_map(|(object, _)| ids(object))
+        .filter(counts)
+        .collect();
     let mut sources = sources(entities, &spoken, &named, &hits);
-    let about = speakers.iter().flat_map(|(object, _)| subjects(object));
-    let about = about.filter(|id| entities.moves(id));
+    let about = speakers
+        .iter()
+        .flat_map(|(object, _)| subjects(object))
+        .filter(|id| entities.moves(id));
     entities.sources_of_all(about, &mut sources);
     let speaking = speakers.iter().map(|(object, _)| Arc::clone(object));
     let view = View::of(resident, policy, request, speaking.collect(), sources);
     let sees = |source: ObjectId| view.seen.contains(&source);
 
-    let speakers = speakers.iter().enumerate();
-    let speakers = speakers.filter(|(at, (_, said))| *said || view.open.contains(at));
-    let speakers: Vec<&ContextObject> = speakers.map(|(_, (object, _))| &***object).collect();
-    let spoken = speakers.iter().flat_map(|object| ids(object));
-    let spoken: BTreeSet<&str> = spoken.filter(counts).collect();
-    let about = speakers.iter().flat_map(|object| subjects(object));
-    let about: BTreeSet<&str> = about.filter(|id| entities.moves(id)).collect();
-    let about = about.difference(&spoken);
-    let about = about.filter_map(|id| entities.identity(id, &sees));
-    let about = about.filter(|one| one.pending);
-    let moved = spoken.iter().copied().filter(|id| entities.moves(id));
-    let moved: BTreeSet<&str> = moved.chain(named).collect();
-    let moved = moved.into_iter();
-    let moved = moved.filter_map(|id| entities.identity(id, &sees));
-    let all = about.chain(moved).map(|one| (one.id.clone(), one));
-    let mut all: BTreeMap<String, Identity> = all.collect();
+    let speakers: Vec<&ContextObject> = speakers
+        .iter()
+        .enumerate()
+        .filter(|(at, (_, said))| *said || view.open.contains(at))
+        .map(|(_, (object, _))| &***object)
+        .collect();
+    let spoken: BTreeSet<&str> = speakers
+        .iter()
+        .flat_map(|object| ids(object))
+        .filter(counts)
+        .collect();
+    let subjects: BTreeSet<&str> = speakers
+        .iter()
+        .flat_map(|object| subjects(object))
+        .filter(|id| entities.moves(id))
+        .collect();
+    let about = subjects
+        .difference(&spoken)
+        .filter_map(|id| entities.identity(id, &sees))
+        .filter(|one| one.pending);
+    let moved = spoken
+        .iter()
+        .copied()
+        .filter(|id| entities.moves(id))
+        .chain(named)
+        .collect::<BTreeSet<&str>>()
+        .into_iter()
+        .filter_map(|id| entities.identity(id, &sees));
+    let mut all: BTreeMap<String, Identity> = about
+        .chain(moved)
+        .map(|one| (one.id.clone(), one))
+        .collect();
     if joins {
         let names = entities.named(&hits, &sees);
         join(&mut all, entities, &spoken, names, &sees);
@@ -209,8 +245,7 @@ fn join(
     sees: &SeesObject<'_>,
 ) {
     let view = entities.seen_by(sees);
-    let spoken = spoken.iter().filter_map(|id| view.meant(id));
-    let spoken: BTreeSet<&str> = spoken.collect();
+    let spoken: BTreeSet<&str> = spoken.iter().filter_map(|id| view.meant(id)).collect();
     let called: BTreeSet<&str> = names
         .iter()
         .flat_map(|named| named.ids.iter().map(String::as_str))

@@ -49,7 +49,7 @@ pub struct Skipped {
 pub struct Indexing<'p> {
     /// Also what ignore files name.
     pub include_ignored: bool,
-    /// What the user accepted; without it, the root was named as that of an index to believe.
+    /// Things that the user accepted; without it, the root was named as that of an index to believe.
     pub trust: Option<&'p Trust>,
     /// Told how many files of how many are done.
     pub progress: Option<&'p dyn Fn(usize, usize)>,
@@ -132,7 +132,7 @@ pub struct FoundUnits {
     pub left_out: usize,
     /// The number of files that may have more and were not looked at, because the limit was reached.
     pub files_left: usize,
-    /// Where nothing was found: what is nearest.
+    /// Nearest words, where nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
     /// The files that were read and are not what was indexed.
@@ -180,8 +180,10 @@ impl Loaded {
     pub(crate) fn own_end(&self, at: usize) -> u64 {
         let units = &self.document.units;
         let Some(unit) = units.get(at) else { return 0 };
-        let below = units.get(at + 1..).unwrap_or_default().iter();
-        let mut below = below
+        let mut below = units
+            .get(at + 1..)
+            .unwrap_or_default()
+            .iter()
             .filter(|next| next.kind == UnitKind::Section && next.bytes.start < unit.bytes.end);
         below.next().map_or(unit.bytes.end, |next| next.bytes.start)
     }
@@ -366,10 +368,10 @@ impl Index {
                 snapshot
             }
         };
-        let scoped = rows
+        let scoped: BTreeSet<String> = rows
             .get("scopes")?
-            .and_then(|text| serde_json::from_str(&text).ok());
-        let scoped: BTreeSet<String> = scoped.unwrap_or_default();
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         if !scopes.is_subset(&scoped) {
             let all: BTreeSet<&String> = scoped.union(&scopes).collect();
             rows.set("scopes", &serde_json::json!(all).to_string())?;
@@ -414,8 +416,9 @@ impl Index {
             bytes,
             sections,
         } = self.rows.counts()?;
-        let scopes = self.rows.get("scopes")?;
-        let scopes: BTreeSet<String> = scopes
+        let scopes: BTreeSet<String> = self
+            .rows
+            .get("scopes")?
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
         let known = self.rows.stamps()?;
@@ -604,9 +607,10 @@ impl Index {
 
     /// The paths of the files that hold JSON, YAML or frontmatter.
     pub(crate) fn structured(&self, scopes: &BTreeSet<String>) -> Result<Vec<String>, Error> {
-        let files = self.rows.files()?.into_iter();
-        let files = files
-            .filter(|file| matches!(&*file.kind, "json" | "yaml") || !file.frontmatter.is_empty());
+        let files =
+            self.rows.files()?.into_iter().filter(|file| {
+                matches!(&*file.kind, "json" | "yaml") || !file.frontmatter.is_empty()
+            });
         let paths = files.map(|file| file.path);
         Ok(paths
             .filter(|path| scopes.is_empty() || is_below(path, scopes))
@@ -802,8 +806,9 @@ impl Index {
                 continue;
             };
             let (start, end) = (part.part.bytes.0 as usize, part.part.own_ends as usize);
-            let text = String::from_utf8_lossy(opened.bytes.get(start..end).unwrap_or_default());
-            let text = text.trim_end();
+            let bytes = opened.bytes.get(start..end).unwrap_or_default();
+            let decoded = String::from_utf8_lossy(bytes);
+            let text = decoded.trim_end();
             let mut units = opened.document.units.iter();
             let at = match part.part.number {
                 Some(number) => {
@@ -831,8 +836,9 @@ impl Index {
         let Some((document, snapshot_id)) = self.document(path)? else {
             return Ok(None);
         };
-        let bytes = read_inside(&self.root, path).ok();
-        let bytes = bytes.filter(|bytes| self::snapshot_id(path, Digest::of(bytes)) == snapshot_id);
+        let bytes = read_inside(&self.root, path)
+            .ok()
+            .filter(|bytes| self::snapshot_id(path, Digest::of(bytes)) == snapshot_id);
         if bytes.is_none() {
             changed.push(path.to_owned());
         }

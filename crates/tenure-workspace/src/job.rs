@@ -32,7 +32,7 @@ pub struct Job {
     /// The folder where originals are kept that the payload points to; without one, the tenant's store, or else the
     /// user's own folder.
     pub originals: Option<PathBuf>,
-    /// Whether a record is kept, which needs a tenant.
+    /// True if a record is kept, which needs a tenant.
     pub record: bool,
     /// The view of the traces that are returned. A record is always the operator's.
     pub view: View,
@@ -77,7 +77,7 @@ impl Workspace {
         self.finish(job, outcome, &facts, started.elapsed())
     }
 
-    /// The same for the next request of a session: the objects that the job gathered are added to its messages.
+    /// Runs the next request of a session: the objects that the job gathered are added to its messages.
     /// Afterwards the job holds the compiled inputs: the request with what was served, and the session's objects
     /// before the others.
     ///

@@ -229,9 +229,9 @@ impl Form {
     /// The schemas in a value of this form, each with its place.
     fn schemas<'v>(self, at: &str, value: &'v Value, draft: Draft) -> Vec<(String, &'v Value)> {
         let by_name = |fields: &'v serde_json::Map<String, Value>| -> Vec<(String, &'v Value)> {
-            let places = fields.iter();
-            let places =
-                places.filter(|(_, value)| !value.is_array() || !matches!(self, Dependencies));
+            let places = fields
+                .iter()
+                .filter(|(_, value)| !value.is_array() || !matches!(self, Dependencies));
             places
                 .map(|(name, value)| (format!("{at}/{}", escaped(name)), value))
                 .collect()
@@ -309,8 +309,11 @@ mod tests {
             Just(json!({})),
         ];
         // `$schema` is a URI, and of texts nothing more is asked here.
-        let words = KEYWORDS.iter().map(|(word, ..)| *word);
-        let words: Vec<&'static str> = words.filter(|word| *word != "$schema").collect();
+        let words: Vec<&'static str> = KEYWORDS
+            .iter()
+            .map(|(word, ..)| *word)
+            .filter(|word| *word != "$schema")
+            .collect();
         leaf.prop_recursive(4, 24, 4, move |inner| {
             let word = prop::sample::select(words.clone()).prop_map(str::to_owned);
             prop_oneof![

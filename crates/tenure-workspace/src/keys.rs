@@ -44,13 +44,13 @@ pub struct Grant {
     /// The web origins whose memory it may read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
-    /// Whether it may see objects tagged `pii`.
+    /// True if it may see objects tagged `pii`.
     #[serde(skip_serializing_if = "is_false")]
     pub pii: bool,
-    /// Whether it may read and write all that its tenant has, past every access list.
+    /// True if it may read and write all that its tenant has, past every access list.
     #[serde(skip_serializing_if = "is_false")]
     pub operator: bool,
-    /// Whether it only reads: it writes nothing, records nothing, and sends nothing to a provider.
+    /// True if it only reads: it writes nothing, records nothing, and sends nothing to a provider.
     #[serde(skip_serializing_if = "is_false")]
     pub read_only: bool,
     /// The instant at which it expires.
@@ -406,8 +406,10 @@ impl Keys {
         let mut tries = 0;
         loop {
             let logs = self.log.logs()?;
-            let last = logs.iter().find(|(log, _)| log == LOG);
-            let last = last.map_or(0, |(_, last)| *last);
+            let last = logs
+                .iter()
+                .find(|(log, _)| log == LOG)
+                .map_or(0, |(_, last)| *last);
             tries += 1;
             match self.log.append(LOG, last, vec![body.clone()]) {
                 Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {}

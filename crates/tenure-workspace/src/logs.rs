@@ -99,8 +99,10 @@ pub(crate) fn blocks_at(
         .map(|block| (block.id(), block.object().access()))
         .collect();
     let objects = then.objects().map(|object| {
-        let block = then.named(object.name()).ok();
-        let block = block.filter(|block| Arc::ptr_eq(block.object(), object));
+        let block = then
+            .named(object.name())
+            .ok()
+            .filter(|block| Arc::ptr_eq(block.object(), object));
         let stands = block.and_then(|block| standing.get(&block.id()));
         let access = stands.or_else(|| written.get(&object.revision().object_id()));
         match access.filter(|access| **access != object.access()) {
@@ -204,8 +206,10 @@ impl Logs {
             log.to_owned(),
             entries.last().map_or(0, |(number, _)| *number),
         );
-        let read = |(number, body): (u64, String)| parsed(log, number, &body);
-        entries.into_iter().map(read).collect()
+        entries
+            .into_iter()
+            .map(|(number, body)| parsed(log, number, &body))
+            .collect()
     }
 
     /// Appends what was done since, to all logs at once. What no compile of the tenant could take is refused:
@@ -215,7 +219,7 @@ impl Logs {
         self.tenant.append_all(appends)
     }
 
-    /// The same, once: where it was done under this key before, what was answered then.
+    /// Like `append`, once: where it was done under this key before, what was answered then.
     pub(crate) fn append_once(
         &self,
         registries: &mut Registries,

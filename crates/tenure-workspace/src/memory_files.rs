@@ -217,8 +217,10 @@ impl<'t> MemoryFiles<'t> {
                 let what = format!("{what} `{old}` did not appear verbatim in {asked}.");
                 return Err(Error::input(what));
             }
-            let lines = places.iter().map(|at| (line_at(at) + 1).to_string());
-            let lines: Vec<String> = lines.collect();
+            let lines: Vec<String> = places
+                .iter()
+                .map(|at| (line_at(at) + 1).to_string())
+                .collect();
             let what = "No replacement was performed. Multiple occurrences of old_str";
             let what = format!(
                 "{what} `{old}` in lines: {}. Please ensure it is unique",
@@ -392,8 +394,10 @@ impl<'t> MemoryFiles<'t> {
         document.user_id.clone_from(&self.principal.user);
         document.project_id.clone_from(&self.principal.project);
         document.classify_within(self.principal.clearance)?;
-        let before = self.files.get(before);
-        let before = before.map(|file| file.revision().classification());
+        let before = self
+            .files
+            .get(before)
+            .map(|file| file.revision().classification());
         if before.is_some_and(|class| class > self.principal.clearance) {
             document.security_classification = before;
         }
@@ -479,9 +483,13 @@ fn numbered(asked: &str, text: &str, range: Option<(i64, i64)>) -> String {
             (first, last.min(lines.len()))
         }
     };
-    let shown = lines.iter().enumerate().take(until).skip(from);
-    let shown = shown.map(|(number, line)| format!("{:>6}\t{line}", number + 1));
-    let shown: Vec<String> = shown.collect();
+    let shown: Vec<String> = lines
+        .iter()
+        .enumerate()
+        .take(until)
+        .skip(from)
+        .map(|(number, line)| format!("{:>6}\t{line}", number + 1))
+        .collect();
     format!(
         "Here's the content of {asked} with line numbers:\n{}",
         shown.join("\n")

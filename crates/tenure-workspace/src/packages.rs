@@ -36,7 +36,7 @@ pub use gather::Filtered;
 pub use sent::{Sent, SentActivation, explain_sent};
 pub use standing::Explained;
 
-/// What packing and activating go by, beside the package.
+/// Things that packing and activating go by, beside the package.
 pub struct Bearing<'a> {
     /// The caller, on whose behalf it is done.
     pub caller: &'a Principal,
@@ -68,15 +68,16 @@ impl Bearing<'_> {
         };
         let asked: Vec<usize> = (0..open.len()).filter(|at| open[*at]).collect();
         let items: Vec<AskedItem<'_>> = asked.iter().map(|at| item(*at)).collect();
-        let allowed = decider.decide(action, self.caller, &items);
-        let allowed = allowed.map_err(|error| {
-            let what = format!("nothing is allowed: {}", error.what);
-            Error {
-                kind: ErrorKind::Policy,
-                what,
-                ..error
-            }
-        })?;
+        let allowed = decider
+            .decide(action, self.caller, &items)
+            .map_err(|error| {
+                let what = format!("nothing is allowed: {}", error.what);
+                Error {
+                    kind: ErrorKind::Policy,
+                    what,
+                    ..error
+                }
+            })?;
         for (turn, at) in asked.into_iter().enumerate() {
             open[at] = allowed.get(turn).copied().unwrap_or(false);
         }
@@ -137,7 +138,7 @@ pub struct Listed {
     pub note: Option<String>,
 }
 
-/// What a sweep removed, and what somebody should look at.
+/// Packages that a sweep removed, and what somebody should look at.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Swept {
     /// The versions that had expired, by name.
@@ -152,7 +153,7 @@ pub struct Packages {
     files: Files,
 }
 
-/// Whether somebody assented to a new version.
+/// Assent of somebody to a new version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Assent<'a> {
     Open,
@@ -448,9 +449,11 @@ impl Packages {
         now: Instant,
     ) -> Result<(Packed, Vec<Conflict>), Error> {
         ContextPackage::check_name(name)?;
-        let found = references.iter().map(|reference| self.find(reference));
-        let found = found.map(|read| read.map(|read| (read.id, read.package)));
-        let found: Vec<(String, ContextPackage)> = found.collect::<Result<_, _>>()?;
+        let found: Vec<(String, ContextPackage)> = references
+            .iter()
+            .map(|reference| self.find(reference))
+            .map(|read| read.map(|read| (read.id, read.package)))
+            .collect::<Result<_, _>>()?;
         let (merged, conflicts) = merge(name, &found, tokenizer)?;
         Ok((self.keep(merged, now, Assent::Open)?, conflicts))
     }
@@ -480,8 +483,7 @@ impl Packages {
         let held = self.files.hold()?;
         // The package is kept with its activation, wherever it came from.
         self.files.keep(envelope)?;
-        let recorded = self.files.activation(&id)?;
-        let mut recorded = recorded.unwrap_or_else(|| Recorded {
+        let mut recorded = self.files.activation(&id)?.unwrap_or_else(|| Recorded {
             id: id.clone(),
             package: envelope.id.clone(),
             target: target.to_owned(),

@@ -56,9 +56,9 @@ pub struct StoreAsk<'a> {
     pub version: u64,
     /// The registry whose blocks stand behind the sources, as [`RegistryRef::find`] takes it.
     pub registry: Option<&'a str>,
-    /// Whether an error may name the registries that there are.
+    /// True if an error may name the registries that there are.
     pub names_registries: bool,
-    /// Whether a record of the compile is kept.
+    /// True if a record of the compile is kept.
     pub record: bool,
 }
 
@@ -141,8 +141,10 @@ impl Workspace {
                 let (gathered, resident) = gather(sources, store, (reach, known), reader)?;
                 request.identities = identities(&resident, &gathered.candidates, &policy, &request);
                 // What was written before the store was read is known.
-                let now = || gathered.known_at(self.clock().now());
-                request.as_of.known.get_or_insert_with(now);
+                request
+                    .as_of
+                    .known
+                    .get_or_insert_with(|| gathered.known_at(self.clock().now()));
                 gathered
             }
             _ => {

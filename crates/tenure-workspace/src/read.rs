@@ -1,5 +1,5 @@
-//! What is never read because it belongs to the kernel; where a user's own files are. Files themselves are read by
-//! [`tenure_adapters::read`].
+//! Files that are never read because they belong to the kernel; where a user's own files are. Files themselves are read
+//! by [`tenure_adapters::read`].
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

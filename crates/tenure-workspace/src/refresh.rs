@@ -16,7 +16,7 @@ use crate::trust::Trust;
 use crate::walk::Source;
 use crate::workspace::Workspace;
 
-/// What became of an object that was to be refreshed.
+/// Fate of an object that was to be refreshed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -65,9 +65,9 @@ pub struct Refresh {
     pub object_id: ObjectId,
     /// Its name.
     pub name: String,
-    /// Where newer versions come from.
+    /// Path that newer versions come from.
     pub update_path: String,
-    /// What became of it.
+    /// Outcome for it.
     pub outcome: RefreshOutcome,
     /// The reason, where the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]

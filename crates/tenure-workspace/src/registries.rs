@@ -296,8 +296,7 @@ fn chosen<'o>(
             None => error.expected("the name of one of their blocks"),
         });
     }
-    let is_wanted = |object: &&Arc<ContextObject>| {
-        wanted.is_empty() || wanted.iter().any(|wanted| wanted == object.name())
-    };
-    Ok(objects.iter().filter(is_wanted))
+    Ok(objects
+        .iter()
+        .filter(|object| wanted.is_empty() || wanted.iter().any(|wanted| wanted == object.name())))
 }

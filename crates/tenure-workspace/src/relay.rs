@@ -158,7 +158,7 @@ pub struct Relayed {
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
     /// reason, as traces have it.
     pub left_out: BTreeMap<String, &'static str>,
-    /// Whether it offers its model the tool that reads originals.
+    /// True if it offers its model the tool that reads originals.
     pub reads_originals: bool,
     /// Notices for its operator.
     pub notices: Vec<Notice>,
@@ -465,8 +465,9 @@ impl Relay {
         };
         let begins = prefill.map_or(0, |prefill| prefill.price(world));
         let renews = room::renewed(renewed, world);
-        let around = room::around(conversation, world).saturating_add(begins);
-        let around = around.saturating_add(renews);
+        let around = room::around(conversation, world)
+            .saturating_add(begins)
+            .saturating_add(renews);
         let asks = match (room::answer(conversation), asked.counted) {
             (Some(asks), _) => asks,
             (None, false) => asked.reserve(world),
@@ -589,8 +590,11 @@ impl Relay {
             let beside = gathered.candidates.len();
             let mut left_out = tools::left_out(unnoted.compiled(), beside)?;
             let named = tools::named(conversation);
-            let missing = left_out.keys().filter(|name| named.contains(*name));
-            let missing: Vec<&str> = missing.map(String::as_str).collect();
+            let missing: Vec<&str> = left_out
+                .keys()
+                .filter(|name| named.contains(*name))
+                .map(String::as_str)
+                .collect();
             if !missing.is_empty() {
                 session.must_offer(&missing)?;
                 unnoted = workspace.compile_unnoted(session, &job, gate)?;
@@ -631,8 +635,9 @@ impl Relay {
             };
             relayed.stand = beside.watched.iter().copied().filter(stands).collect();
         }
-        let payload = envelope.payload.as_ref();
-        let payload = payload
+        let payload = envelope
+            .payload
+            .as_ref()
             .map(Payload::as_str)
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
         // Nothing to relax: the agent's own words stand.
@@ -641,8 +646,10 @@ impl Relay {
             .relaxed
             .as_ref()
             .is_some_and(|fields| !fields.is_empty());
-        let schema = envelope.response_schema.as_ref();
-        let schema = schema.filter(|_| adds_schema || asks_schema && is_relaxed);
+        let schema = envelope
+            .response_schema
+            .as_ref()
+            .filter(|_| adds_schema || asks_schema && is_relaxed);
         if asks_schema && is_relaxed {
             relayed.relaxed = envelope.served.relaxed.clone().unwrap_or_default();
         }
@@ -696,9 +703,9 @@ impl Relay {
         let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
         // Another writer may have a message of this number, too: the chain tells them apart.
-        let stands = self.stored(tenant, &log_of(&position.chain))?;
-        let stands =
-            stands.is_some_and(|at| at.session == position.session && at.last == position.last);
+        let stands = self
+            .stored(tenant, &log_of(&position.chain))?
+            .is_some_and(|at| at.session == position.session && at.last == position.last);
         if !stands || session.last_turn() != position.last || reply.entries.is_empty() {
             return Ok(false);
         }
@@ -743,11 +750,13 @@ impl Relay {
     pub fn tenants(&self) -> BTreeMap<String, u64> {
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |key: &String| {
-            let (tenant, _) = key.split_once('\0')?;
-            Some((tenant.to_owned(), since.get(tenant).copied().unwrap_or(0)))
-        };
-        sessions.keys().filter_map(of).collect()
+        sessions
+            .keys()
+            .filter_map(|key| {
+                let (tenant, _) = key.split_once('\0')?;
+                Some((tenant.to_owned(), since.get(tenant).copied().unwrap_or(0)))
+            })
+            .collect()
     }
 
     /// Notes the version of a tenant of whom nothing was read yet.
@@ -858,10 +867,12 @@ impl Relay {
             // An agent may go on without the last reply, or from an earlier place: then the session has gone
             // another way.
             open.defer();
-            let amends = || conversation.entries.get(length);
             let stands = open.withdraw(last)?;
-            let stands =
-                stands || amends().map_or(Ok(false), |message| open.amend(last, message))?;
+            let stands = stands
+                || conversation
+                    .entries
+                    .get(length)
+                    .map_or(Ok(false), |message| open.amend(last, message))?;
             if !stands {
                 // A reply that was taken back is no place to go on from: what it answered may be one. Where it
                 // stands, another conversation began alike, and another session may be the one to go on with.

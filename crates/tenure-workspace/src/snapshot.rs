@@ -80,13 +80,12 @@ fn in_parts(text: &str, secrets: Secrets) -> Result<Registries, Error> {
         let parts = snapshot.parts(most).into_iter();
         let readers: Vec<_> = parts.map(|part| scope.spawn(|| part.read())).collect();
         let joined = readers.into_iter().map(|reader| {
-            let failed = |_| {
+            reader.join().unwrap_or_else(|_| {
                 Err(Error::new(
                     ErrorKind::Internal,
                     "reading a snapshot panicked",
                 ))
-            };
-            reader.join().unwrap_or_else(failed)
+            })
         });
         joined.collect::<Result<_, Error>>()
     })?;

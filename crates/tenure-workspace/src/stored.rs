@@ -9,7 +9,7 @@ use tenure::belief::entity::Identity;
 use tenure::error::unknown_name;
 use tenure::object::{Authority, ObjectId, Status, clip};
 use tenure::time::Instant;
-use tenure::{Candidates, ContextObject, Error, Policy, Request, Unfetched};
+use tenure::{Candidates, Error, Policy, Request, Unfetched};
 use tenure_store::{Resident, Store, Tenant};
 
 use crate::identities::identities;
@@ -93,7 +93,7 @@ impl Gathered {
         }
     }
 
-    /// The same, with all that was read of the store at hand.
+    /// Keeps at hand all that was read of the store.
     pub(crate) fn holding(mut self, resident: Arc<Resident>) -> Gathered {
         if let Some(stored) = &mut self.stored {
             stored.resident = Some(resident);
@@ -132,7 +132,7 @@ impl Gathered {
         }
     }
 
-    /// The same, where some of the sources are of a registry: what the record of a compile says.
+    /// Notes the registry that some of the sources are of: the record of a compile says it.
     #[must_use]
     pub fn with_registry(self, registry: Option<RegistryRef>) -> Gathered {
         Gathered { registry, ..self }
@@ -242,13 +242,12 @@ impl ReadRegistry {
 
 /// Candidates without their tools.
 fn without_tools(candidates: &Arc<Candidates>) -> Arc<Candidates> {
-    let other = |_, object: &Arc<ContextObject>| {
-        let is_tool = object.revision().tool().is_some();
-        (!is_tool).then(|| Arc::clone(object))
-    };
     match candidates.tools() {
         [] => Arc::clone(candidates),
-        _ => Arc::new(candidates.filter_map(other)),
+        _ => Arc::new(candidates.filter_map(|_, object| {
+            let is_tool = object.revision().tool().is_some();
+            (!is_tool).then(|| Arc::clone(object))
+        })),
     }
 }
 
@@ -289,10 +288,6 @@ pub(crate) fn merge(
         }
     }
     let own: BTreeSet<ObjectId> = replaced.iter().copied().collect();
-    let stays = |_, object: &Arc<ContextObject>| {
-        let stays = !own.contains(&object.revision().object_id());
-        stays.then(|| Arc::clone(object))
-    };
     let sources = if outranked.is_empty() {
         sources
     } else {
@@ -312,7 +307,10 @@ pub(crate) fn merge(
     let rest = if replaced.is_empty() {
         Arc::clone(stored)
     } else {
-        Arc::new(stored.filter_map(stays))
+        Arc::new(stored.filter_map(|_, object| {
+            let stays = !own.contains(&object.revision().object_id());
+            stays.then(|| Arc::clone(object))
+        }))
     };
     let merged = Candidates::layered([Arc::new(sources), rest]);
     (Arc::new(merged.with_unfetched(unfetched)), replaced)

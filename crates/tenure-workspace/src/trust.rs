@@ -129,8 +129,8 @@ impl Thing {
     /// [`ErrorKind::Input`] when the path is none of a thing that is found.
     pub fn at(path: &Path) -> Result<Vec<Thing>, Error> {
         let shown = path.display();
-        let failed = |error: io::Error| Error::input(format!("cannot read `{shown}`: {error}"));
-        let path = std::path::absolute(path).map_err(failed)?;
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::input(format!("cannot read `{shown}`: {error}")))?;
         let real = |base: &Path| fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
         let named = Kind::ALL.iter().find_map(|&kind| {
             let steps: PathBuf = kind.steps().iter().collect();
@@ -218,7 +218,7 @@ impl Thing {
     /// The files that git tracks of it, or next to it.
     fn tracked(&self) -> Vec<String> {
         let name = self.kind.steps().join("/");
-        let names = match self.kind {
+        let kept = match self.kind {
             Kind::Labels | Kind::Manifest => return Vec::new(),
             Kind::Packages => vec![format!("{name}/")],
             Kind::Store | Kind::Index => {
@@ -226,7 +226,7 @@ impl Thing {
                 [vec![name], beside.into()].concat()
             }
         };
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let names: Vec<&str> = kept.iter().map(String::as_str).collect();
         let found = git::tracked(&self.base, &names);
         found.into_iter().map(str::to_owned).collect()
     }
@@ -242,7 +242,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// What is known of something that was made or accepted.
+/// Knowledge of something that was made or accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -273,7 +273,7 @@ pub struct Listed {
     pub path: String,
     /// The kind.
     pub kind: Kind,
-    /// Whether it is believed; `None` where nothing lies there.
+    /// True if it is believed; `None` where nothing lies there.
     pub trusted: Option<bool>,
     /// The reason where it is not, or what its user should know.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -327,8 +327,11 @@ impl Trust {
     /// Waits until no process makes anything; false where the thing is not on the list.
     fn is_made_by_now(&self, thing: &Thing) -> bool {
         let is_known = matches!(self.entry(thing), Ok(Some(_)));
-        let lock = self.folder.as_ref().filter(|_| is_known);
-        let lock = lock.and_then(|folder| open_file(&folder.join(LOCK)).ok());
+        let lock = self
+            .folder
+            .as_ref()
+            .filter(|_| is_known)
+            .and_then(|folder| open_file(&folder.join(LOCK)).ok());
         lock.is_some_and(|lock| lock.lock_shared().is_ok())
     }
 
@@ -408,8 +411,8 @@ impl Trust {
         };
         self.keep(thing, mark, opened.flaws.clone())?;
         let tracked = thing.tracked();
-        let tracked = tracked.iter().map(|name| said_of_tracked(thing, name));
-        Ok(Some(opened.flaws.into_iter().chain(tracked).collect()))
+        let of_tracked = tracked.iter().map(|name| said_of_tracked(thing, name));
+        Ok(Some(opened.flaws.into_iter().chain(of_tracked).collect()))
     }
 
     /// Takes a thing from the list, and returns whether it was on it.
@@ -610,7 +613,7 @@ fn make_way(thing: &Thing) -> Result<(), Error> {
         .hint(format!("`chmod go-w` it{}", thing.kind.otherwise())))
 }
 
-/// What was seen of a thing.
+/// Findings about a thing.
 #[derive(PartialEq, Eq, Debug)]
 enum Seen {
     /// Nothing that anything could be read of.

@@ -87,7 +87,7 @@ pub(crate) struct Cut {
     pub(crate) note: String,
 }
 
-/// Where the lines of a text begin.
+/// Starts of the lines of a text.
 pub(crate) struct Lines(Vec<u64>);
 
 impl Lines {
@@ -187,8 +187,11 @@ pub(crate) fn labels_of(fields: &Map<String, Value>) -> Vec<String> {
 fn is_slip(key: &str) -> bool {
     const KEYS: [&str; 3] = ["label", "labels", "trust_zone"];
     let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");
-    let near = |known: &&str| strsim::osa_distance(&plain(known), &plain(key)) <= 1;
-    !KEYS.contains(&key) && key.len() < 20 && KEYS.iter().any(near)
+    !KEYS.contains(&key)
+        && key.len() < 20
+        && KEYS
+            .iter()
+            .any(|known| strsim::osa_distance(&plain(known), &plain(key)) <= 1)
 }
 
 /// The label of a document whose frontmatter cannot be read: no table has it.

@@ -105,7 +105,7 @@ impl Workspace {
         Workspace::open(&default_frame_key_path()?)
     }
 
-    /// The same workspace with this clock instead of the machine's.
+    /// Returns the workspace with this clock instead of the machine's.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Workspace {
         Workspace { clock, ..self }
@@ -116,7 +116,7 @@ impl Workspace {
         &self.clock
     }
 
-    /// The same workspace with a scorer, which is asked where the policy says `scorer = "supplied"`.
+    /// Returns the workspace with a scorer, which is asked where the policy says `scorer = "supplied"`.
     #[must_use]
     pub fn with_scorer(self, scorer: impl RelevanceScorer + 'static) -> Workspace {
         Workspace {
@@ -125,8 +125,8 @@ impl Workspace {
         }
     }
 
-    /// The same workspace with somebody who takes queries apart, asked once for each compile; a retrieval plan has its own
-    /// questions.
+    /// Returns the workspace with somebody who takes queries apart, asked once for each compile; a retrieval plan has
+    /// its own questions.
     #[must_use]
     pub fn with_decomposer(self, decomposer: impl Decomposer + 'static) -> Workspace {
         Workspace {
@@ -135,7 +135,7 @@ impl Workspace {
         }
     }
 
-    /// The same workspace with a sentence encoder of one's own beside the built-in table.
+    /// Returns the workspace with a sentence encoder of one's own beside the built-in table.
     #[must_use]
     pub fn with_embedder(self, embedder: impl Embedder + 'static) -> Workspace {
         Workspace {
@@ -144,7 +144,7 @@ impl Workspace {
         }
     }
 
-    /// The same workspace without vectors: relevance is by terms alone.
+    /// Returns the workspace without vectors: relevance is by terms alone.
     #[must_use]
     pub fn without_vectors(self) -> Workspace {
         Workspace {
@@ -153,13 +153,13 @@ impl Workspace {
         }
     }
 
-    /// The same workspace with these models.
+    /// Returns the workspace with these models.
     #[must_use]
     pub fn with_catalogue(self, catalogue: Catalogue) -> Workspace {
         Workspace { catalogue, ..self }
     }
 
-    /// The same workspace with the models of this file laid over its own.
+    /// Returns the workspace with the models of this file laid over its own.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ impl Workspace {
         self.answers(world, policy, request, candidates, true)
     }
 
-    /// The same; a gate condenses nothing, and so needs no outlines of source code.
+    /// Like `answer`; a gate condenses nothing, and so needs no outlines of source code.
     fn answers(
         &self,
         world: &World,
@@ -290,8 +290,8 @@ impl Workspace {
         }
         if points {
             let asked = needs.as_ref().filter(|_| outside);
-            let texts = asked_texts(request, &facts);
-            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+            let asked_texts = asked_texts(request, &facts);
+            let texts: Vec<&str> = asked_texts.iter().map(AsRef::as_ref).collect();
             self.vectorizer
                 .answer(&mut facts, &texts, candidates, asked)?;
             if document.ranking.encoder > Score::ZERO {
@@ -330,8 +330,8 @@ impl Workspace {
     ) -> Result<Facts, Error> {
         let mut facts = facts.clone();
         if let Some(without) = without {
-            let texts = asked_texts(request, &facts);
-            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+            let asked_texts = asked_texts(request, &facts);
+            let texts: Vec<&str> = asked_texts.iter().map(AsRef::as_ref).collect();
             let table = &self.vectorizer;
             table.answer_again(&mut facts, without, &texts, candidates)?;
         }
@@ -454,7 +454,7 @@ impl Workspace {
         originals.read(&self.frame_key()?, id)
     }
 
-    /// The same, from the first of several places that has it. Where none has, what the last says.
+    /// Like `rehydrate`, from the first of several places that has it. Where none has, what the last says.
     ///
     /// # Errors
     ///
@@ -499,8 +499,10 @@ mod tests {
                 !texts.iter().any(|text| text.contains("secret")),
                 "not for the caller to see"
             );
-            let likes = |text: &&str| text.contains("cat").then_some(Score::ONE);
-            Ok(texts.iter().map(likes).collect())
+            Ok(texts
+                .iter()
+                .map(|text| text.contains("cat").then_some(Score::ONE))
+                .collect())
         }
     }
 
@@ -534,8 +536,9 @@ mod tests {
 
     #[test]
     fn a_task_is_taken_apart_once_and_its_parts_are_facts() {
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.with_decomposer(AtAnd);
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32]))
+            .unwrap()
+            .with_decomposer(AtAnd);
         let world = workspace.world("gpt-4o").unwrap();
         let request = Request::new("Feed the cat and water the fern", Budget::tokens(1_000));
         let object = ObjectDocument::named("fern", "The fern is green.").seal();
@@ -561,8 +564,9 @@ mod tests {
 
     #[test]
     fn a_supplied_scorer_decides_and_what_it_leaves_open_is_noted() {
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.with_scorer(LikesCats);
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32]))
+            .unwrap()
+            .with_scorer(LikesCats);
         let world = workspace.world("gpt-4o").unwrap();
         let policy = "scorer = \"supplied\"\nguidance = { near = 0.0 }";
         let policy = Policy::from_toml(policy).unwrap();

@@ -123,13 +123,14 @@ pub fn compile(
     let contained = stages::contain(rescued, world, policy, request, facts)?;
     // 9  What goes in: into one payload, or into each of several.
     let pages = stages::fit(contained, world, policy, request)?;
-    let write = |page| -> Result<Compiled, Error> {
-        // 10 In which order.
-        let ordered = stages::order(page, policy);
-        // 11 The payload, and the proof that every promise was kept.
-        stages::emit(ordered, world, policy, request)
-    };
-    let compiled = pages.map(write).collect::<Result<_, _>>()?;
+    let compiled = pages
+        .map(|page| -> Result<Compiled, Error> {
+            // 10 In which order.
+            let ordered = stages::order(page, policy);
+            // 11 The payload, and the proof that every promise was kept.
+            stages::emit(ordered, world, policy, request)
+        })
+        .collect::<Result<_, _>>()?;
     Ok(Outcome::of(compiled))
 }
 
@@ -195,14 +196,15 @@ pub fn admitted(policy: &Policy, principal: &Principal, candidates: &Candidates)
     let stages::admit::Admitted(live) =
         stages::admit(stages::normalize(candidates), policy, &request);
     // Who may see an object is judged before what is wrong with it.
-    let is_open = |at: &usize| {
-        let verdict = live.verdicts.get(*at).and_then(Option::as_ref);
-        matches!(
-            verdict,
-            None | Some(Reason::AnonymousEvidence | Reason::UnsupportedModality { .. })
-        )
-    };
-    (0..candidates.len()).filter(is_open).collect()
+    (0..candidates.len())
+        .filter(|at| {
+            let verdict = live.verdicts.get(*at).and_then(Option::as_ref);
+            matches!(
+                verdict,
+                None | Some(Reason::AnonymousEvidence | Reason::UnsupportedModality { .. })
+            )
+        })
+        .collect()
 }
 
 /// The places of the candidates that a compile leaves out since what they were made from has changed, each with the place of

@@ -1,4 +1,4 @@
-//! What a source text declares: its functions and its classes, with their names and places.
+//! Declarations of a source text: its functions and its classes, with their names and places.
 
 use std::ops::Range;
 

@@ -17,7 +17,7 @@ impl Language {
         }
     }
 
-    /// What stands in the place of a body.
+    /// Returns the filler that stands in the place of a body.
     pub(super) fn filler(self) -> Filler {
         match self {
             Language::Python => Filler::Statement,
@@ -49,7 +49,7 @@ impl Language {
             .flatten()
     }
 
-    /// Whether a node is a value with parts, or the rules of a macro.
+    /// Returns whether a node is a value with parts, or the rules of a macro.
     pub(super) fn is_value(self, node: Node<'_>) -> bool {
         let kind = node.kind();
         match self {

@@ -21,7 +21,7 @@ pub enum Language {
 /// So much of a text is looked at.
 const SAMPLE: usize = 16 * 1024;
 
-/// What lines of a language start with, each worth so much.
+/// Words that lines of a language start with, each worth so much.
 #[rustfmt::skip]
 const SIGNS: [(Language, &[(&str, u32)]); 4] = [
     (Language::Rust, &[

@@ -15,9 +15,9 @@ const REPORTS: usize = 1_000;
 const BYTES_FOR_REPORT: usize = 32;
 /// A value that takes more lines than this is long.
 const VALUE: usize = 8;
-/// What saves less than this is not worth a remark.
+/// Least saving that is worth a remark.
 const LEAST: usize = 48;
-/// What encloses more than so many others is of no interest to anybody.
+/// Depth below which nothing is of interest to anybody.
 const DEEPEST: usize = 64;
 
 /// The parts of a text by where they start; none of one that the parser gives up.
@@ -130,7 +130,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What of a body can go: without its delimiters, its doc string, and only where the parser knows
+    /// Returns the part of a body that can go: without its delimiters, its doc string, and only where the parser knows
     /// where it ends.
     fn inside(&mut self, body: Node<'_>, of: Node<'_>) -> Option<Range<usize>> {
         if body.has_error() || body.is_missing() {
@@ -212,7 +212,7 @@ impl Finder<'_> {
         );
     }
 
-    /// Whether a comment that starts there goes on what other comments began.
+    /// Returns whether a comment that starts there goes on what other comments began.
     fn follows(&self, run: &Range<usize>, start: usize) -> bool {
         let between = self.text.get(run.end..start);
         let next =
@@ -232,12 +232,11 @@ impl Finder<'_> {
         if text.len() < LEAST {
             return;
         }
-        let says = |line: &&str| {
+        let lines = text.lines().filter(|line| {
             !line
                 .trim_matches([' ', '\t', '\r', '*', '/', '!', '#'])
                 .is_empty()
-        };
-        let lines = text.lines().filter(says);
+        });
         let (Ok(start), Ok(end)) = (range.start.try_into(), range.end.try_into()) else {
             return;
         };
@@ -253,12 +252,13 @@ impl Finder<'_> {
     /// The name of what a body belongs to: its own, or that of what it is the value of, or what
     /// stands before it on its line.
     fn name(&self, of: Node<'_>, body: Node<'_>) -> String {
-        let parent = || of.parent().and_then(|parent| self.field_name(parent));
-        self.field_name(of).or_else(parent).unwrap_or_else(|| {
-            let before = &self.text[..body.start_byte()];
-            let line = before.rfind('\n').map_or(0, |at| at + 1);
-            excerpt(before[line..].trim())
-        })
+        self.field_name(of)
+            .or_else(|| of.parent().and_then(|parent| self.field_name(parent)))
+            .unwrap_or_else(|| {
+                let before = &self.text[..body.start_byte()];
+                let line = before.rfind('\n').map_or(0, |at| at + 1);
+                excerpt(before[line..].trim())
+            })
     }
 
     fn field_name(&self, node: Node<'_>) -> Option<String> {

@@ -38,7 +38,7 @@ fn check(ending: &str, text: &str, expected: &str) {
     holds(&text, &parts);
 }
 
-/// What stays and what goes are the text; what is within what goes as well.
+/// Checks that what stays and what goes are the text; what is within what goes as well.
 #[track_caller]
 fn holds(text: &str, parts: &[Elidable]) {
     let outlined = elide(text, parts);
@@ -72,7 +72,7 @@ fn holds(text: &str, parts: &[Elidable]) {
     assert_eq!(parts, outline_again(text, parts));
 }
 
-/// The same text gives the same parts, and they survive being written.
+/// Checks that one text gives the same parts each time, and that they survive being written.
 fn outline_again(text: &str, parts: &[Elidable]) -> Vec<Elidable> {
     let json = serde_json::to_string(parts).unwrap();
     let read: Vec<Elidable> = serde_json::from_str(&json).unwrap();
@@ -172,12 +172,13 @@ mod tests {
     fn works() { … 8 lines left out }
 }
 ";
-    let text = filled(text, "f(1, 2);").replace("    f(1, 2);\n];", "    1, 2, 34,\n];");
-    let text = text.replace("[u32; 9] = [\n    f(1, 2);", "[u32; 9] = [\n    1, 2, 34,");
-    let text = text.replace(
-        "    1, 2, 34,\n    f(1, 2);\n",
-        &"    1, 2, 34,\n".repeat(2),
-    );
+    let text = filled(text, "f(1, 2);")
+        .replace("    f(1, 2);\n];", "    1, 2, 34,\n];")
+        .replace("[u32; 9] = [\n    f(1, 2);", "[u32; 9] = [\n    1, 2, 34,")
+        .replace(
+            "    1, 2, 34,\n    f(1, 2);\n",
+            &"    1, 2, 34,\n".repeat(2),
+        );
     let array = text.find("[u32; 9]").unwrap();
     let end = array + text[array..].find("];").unwrap();
     let text = format!(

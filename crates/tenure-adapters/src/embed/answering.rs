@@ -18,10 +18,11 @@ pub(crate) fn server(answers: Vec<(&'static str, String)>) -> (String, Receiver<
                 let read = stream.read(&mut buffer).unwrap();
                 asked.extend_from_slice(&buffer[..read]);
                 let text = String::from_utf8_lossy(&asked);
-                let length = text.to_lowercase();
-                let length = length.split("content-length: ").nth(1);
-                let length =
-                    length.and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
+                let length = text
+                    .to_lowercase()
+                    .split("content-length: ")
+                    .nth(1)
+                    .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
                 let body = text.split_once("\r\n\r\n").map(|(_, body)| body.len());
                 if read == 0 || (length.is_some() && body >= length) {
                     break;

@@ -15,7 +15,7 @@ use crate::encoder::Encoder;
 /// A sentence encoder of one's own: a model, an endpoint, any function. It is asked only for texts that
 /// the caller may see, and for each once.
 pub trait Embedder: Send + Sync {
-    /// What makes the vectors. Another digest is another model: its vectors are never compared with these.
+    /// The model that makes the vectors. Another digest is another model: its vectors are never compared with these.
     fn model(&self) -> VectorModel;
 
     /// The vector of each text, in their order.
@@ -49,14 +49,14 @@ impl<E: Embedder + ?Sized> Embedder for Box<E> {
     }
 }
 
-/// What texts are to each other: some models put them in different places.
+/// Roles of texts: some models put them in different places.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Passage,
     Query,
 }
 
-/// How many layers of candidates are remembered besides those that were used last: of some sessions, and of
+/// Most layers of candidates that are remembered besides those that were used last: of some sessions, and of
 /// what stands beside them.
 const REMEMBERED: usize = 512;
 /// The most texts in them: some 400 bytes each.
@@ -67,7 +67,7 @@ const SAME: usize = 12;
 /// Below this many texts, threads cost more than they save.
 const WORTH_THREADS: usize = 512;
 
-/// Where vectors come from, and those that were made for what was compiled last.
+/// The source of vectors, and those that were made for what was compiled last.
 #[derive(Default)]
 pub struct Vectorizer {
     source: Source,
@@ -109,7 +109,7 @@ impl Vectorizer {
         }
     }
 
-    /// Whether it must be told which texts the caller may see: the built-in table keeps to itself what it
+    /// Returns whether it must be told which texts the caller may see: the built-in table keeps to itself what it
     /// is asked about.
     pub fn asks_outside(&self) -> bool {
         matches!(self.source, Source::Own(_))
@@ -207,10 +207,10 @@ impl Vectorizer {
             recent.splice(..0, used.iter().cloned());
         }
         self.remember(used);
-        let asked = texts
+        let asked: Vec<(Digest, &str)> = texts
             .iter()
-            .map(|text| (Digest::of(text.as_bytes()), *text));
-        let asked: Vec<(Digest, &str)> = asked.collect();
+            .map(|text| (Digest::of(text.as_bytes()), *text))
+            .collect();
         let queries = self.vectors(model, Role::Query, &asked, &recent)?;
         facts.add_vectors(Arc::new(queries))?;
         if matches!(self.source, Source::Builtin) {
@@ -256,7 +256,7 @@ impl Vectorizer {
         Ok(question)
     }
 
-    /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;
+    /// The similarity of each of these texts to the query, nought where it is less than unrelated texts are;
     /// none where there are no vectors.
     ///
     /// # Errors
@@ -293,12 +293,14 @@ impl Vectorizer {
         let query = self.vectors(model, Role::Query, &[(asked, query)], &recent)?;
         both.add_vectors(vectors)?;
         both.add_vectors(Arc::new(query))?;
-        let similarity = |text: &Digest| match both.similarity(text, &asked) {
-            Some(score) if score >= unrelated => score.to_f64(),
-            _ => 0.0,
-        };
         Ok(Some(
-            texts.iter().map(|(text, _)| similarity(text)).collect(),
+            texts
+                .iter()
+                .map(|(text, _)| match both.similarity(text, &asked) {
+                    Some(score) if score >= unrelated => score.to_f64(),
+                    _ => 0.0,
+                })
+                .collect(),
         ))
     }
 
@@ -320,10 +322,15 @@ impl Vectorizer {
         match &self.source {
             Source::Nothing => return Ok(None),
             Source::Own(_) => {
-                let texts = layers.flat_map(PassageLayer::texts).zip(seen);
-                let texts = texts.filter(|(_, seen)| **seen).map(|(text, _)| text);
-                let known = self.similarities(query, &texts.collect::<Vec<_>>())?;
-                let mut known = known.unwrap_or_default().into_iter();
+                let texts = layers
+                    .flat_map(PassageLayer::texts)
+                    .zip(seen)
+                    .filter(|(_, seen)| **seen)
+                    .map(|(text, _)| text);
+                let mut known = self
+                    .similarities(query, &texts.collect::<Vec<_>>())?
+                    .unwrap_or_default()
+                    .into_iter();
                 similarities.extend(seen.iter().map(|seen| {
                     if *seen {
                         known.next().unwrap_or_default()
@@ -382,16 +389,21 @@ impl Vectorizer {
             (Source::Own(_), Role::Query) => &[],
             _ => recent,
         };
-        let same = recent
+        let same: Vec<&Vectors> = recent
             .iter()
-            .filter(|known| *known.vectors.model() == model);
-        let same: Vec<&Vectors> = same.map(|known| &*known.vectors).collect();
+            .filter(|known| *known.vectors.model() == model)
+            .map(|known| &*known.vectors)
+            .collect();
         let held: Vec<Option<&[i8]>> = texts
             .iter()
             .map(|(text, _)| same.iter().find_map(|vectors| vectors.get(text)))
             .collect();
-        let fresh = texts.iter().zip(&held).filter(|(_, held)| held.is_none());
-        let fresh: Vec<&str> = fresh.map(|((_, text), _)| *text).collect();
+        let fresh: Vec<&str> = texts
+            .iter()
+            .zip(&held)
+            .filter(|(_, held)| held.is_none())
+            .map(|((_, text), _)| *text)
+            .collect();
         let mut vectors = Vectors::new(model);
         match &self.source {
             Source::Nothing => {}
@@ -445,9 +457,11 @@ impl Vectorizer {
         let others = std::mem::replace(&mut *recent, used);
         let known: BTreeSet<Digest> = recent.iter().map(|known| known.of).collect();
         let before: BTreeSet<Digest> = others.iter().map(|other| other.of).collect();
-        let fresh = recent.iter().filter(|used| !before.contains(&used.of));
-        let fresh = fresh.map(|used| (Arc::clone(&used.vectors), 0));
-        let mut fresh: Vec<(Arc<Vectors>, usize)> = fresh.collect();
+        let mut fresh: Vec<(Arc<Vectors>, usize)> = recent
+            .iter()
+            .filter(|used| !before.contains(&used.of))
+            .map(|used| (Arc::clone(&used.vectors), 0))
+            .collect();
         let mut texts: usize = recent.iter().map(|known| known.vectors.len()).sum();
         for other in others
             .into_iter()
@@ -455,8 +469,9 @@ impl Vectorizer {
             // A layer in which a text has changed takes the place of what it was, or each write would leave a layer behind. Two
             // may be in use by turns: with an agent's tools and without.
             .filter(|other| {
-                let newer = fresh.iter_mut();
-                let mut newer = newer.filter(|(new, _)| is_older(&other.vectors, new));
+                let mut newer = fresh
+                    .iter_mut()
+                    .filter(|(new, _)| is_older(&other.vectors, new));
                 newer.next().is_none_or(|(_, older)| {
                     *older += 1;
                     *older <= 1
@@ -485,15 +500,16 @@ fn is_older(old: &Vectors, new: &Vectors) -> bool {
 /// The texts of these objects whose vectors a compile may use: what they say, and why a preference matters.
 fn texts_of(layer: &Candidates) -> Vec<(Digest, &str)> {
     let revisions = layer.objects().iter().map(|object| object.revision());
-    let said = revisions.clone();
-    let said = said.map(|revision| (revision.content_digest(), revision.content()));
+    let said = revisions
+        .clone()
+        .map(|revision| (revision.content_digest(), revision.content()));
     let preferences = revisions.filter(|revision| revision.object_type() == ObjectType::Preference);
     let reasons = preferences.filter_map(|revision| revision.why_it_matters());
     said.chain(reasons.map(|why| (Digest::of(why.as_bytes()), why)))
         .collect()
 }
 
-/// What the vectors of the built-in table are known as, with the thresholds that were found for it.
+/// The name of the vectors of the built-in table, with the thresholds that were found for it.
 ///
 /// # Errors
 ///
@@ -526,10 +542,11 @@ fn embed_all(table: &StaticTable, texts: &[&str]) -> Vec<[i8; DIMENSIONS]> {
             .chunks(share)
             .map(|part| (part, scope.spawn(move || embed(part))))
             .collect();
-        let parts = parts.into_iter();
         // What a thread could not do is done here.
-        let joined = parts.flat_map(|(part, made)| made.join().unwrap_or_else(|_| embed(part)));
-        joined.collect()
+        parts
+            .into_iter()
+            .flat_map(|(part, made)| made.join().unwrap_or_else(|_| embed(part)))
+            .collect()
     })
 }
 
@@ -604,10 +621,10 @@ mod tests {
 
     #[test]
     fn many_texts_are_as_one_by_one() {
-        let texts: Vec<String> = (0..WORTH_THREADS + 7)
+        let numbered: Vec<String> = (0..WORTH_THREADS + 7)
             .map(|at| format!("text {at}"))
             .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let texts: Vec<&str> = numbered.iter().map(String::as_str).collect();
         let table = StaticTable::builtin().unwrap();
         let all = embed_all(table, &texts);
         assert_eq!(all.len(), texts.len());
@@ -630,8 +647,9 @@ mod tests {
                 0 => format!("Note 0, for the {changed}th time."),
                 at => format!("Note {at} is about pump {at}."),
             };
-            let objects = (0..40).map(|at| ObjectDocument::named(format!("note-{at}"), text(at)));
-            let objects = objects.map(|object| object.seal().unwrap());
+            let objects = (0..40)
+                .map(|at| ObjectDocument::named(format!("note-{at}"), text(at)))
+                .map(|object| object.seal().unwrap());
             Arc::new(Candidates::new(objects.collect()))
         };
         let other = Candidates::new(vec![ObjectDocument::named("a", "Apart.").seal().unwrap()]);

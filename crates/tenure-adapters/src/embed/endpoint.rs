@@ -53,7 +53,7 @@ struct Settings {
     url: String,
     model: String,
     dimensions: u32,
-    /// Whether the endpoint is told how many dimensions are wanted. Default: it is not.
+    /// True if the endpoint is told how many dimensions are wanted. Default: it is not.
     #[serde(default)]
     ask_dimensions: bool,
     key_env: Option<String>,
@@ -61,9 +61,9 @@ struct Settings {
     timeout_s: u64,
     #[serde(default = "sixty_four")]
     batch: usize,
-    /// What is behind so many bytes of a text is not embedded. Default: nothing is cut.
+    /// Most bytes of a text that are embedded. Default: nothing is cut.
     max_bytes: Option<usize>,
-    /// What the model expects before a query, and before what is searched. Default: the catalogue's, where it
+    /// Prefix of a query, and of what is searched, that the model expects. Default: the catalogue's, where it
     /// knows the model.
     query_prefix: Option<String>,
     passage_prefix: Option<String>,
@@ -139,8 +139,9 @@ impl Endpoint {
         if !(1..=2_048).contains(&settings.batch) {
             return refused(format!("`batch = {}`", settings.batch), "1 to 2048 texts");
         }
-        let known = Encoder::named(&settings.model).ok();
-        let known = known.unwrap_or_else(|| Encoder::unknown(&settings.model));
+        let known = Encoder::named(&settings.model)
+            .ok()
+            .unwrap_or_else(|| Encoder::unknown(&settings.model));
         let query_prefix = settings.query_prefix.unwrap_or(known.query_prefix);
         let passage_prefix = settings.passage_prefix.unwrap_or(known.passage_prefix);
         let dimensions = settings.dimensions.to_le_bytes();
@@ -198,28 +199,31 @@ impl Endpoint {
     }
 
     fn all(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
-        let nothing = || vec![0.0; self.model.dimensions as usize];
         // Endpoints refuse empty texts, which point nowhere.
-        let cut = |text: &str| text.floor_char_boundary(self.max_bytes.min(text.len()));
-        let texts = texts.iter().map(|text| &text[..cut(text)]);
-        let prefixed = texts.map(|text| match text.trim().is_empty() {
-            true => None,
-            false if prefix.is_empty() => Some(Cow::Borrowed(text)),
-            false => Some(Cow::Owned(format!("{prefix}{text}"))),
-        });
-        let prefixed: Vec<Option<Cow<'_, str>>> = prefixed.collect();
+        let texts = texts
+            .iter()
+            .map(|text| &text[..text.floor_char_boundary(self.max_bytes.min(text.len()))]);
+        let prefixed: Vec<Option<Cow<'_, str>>> = texts
+            .map(|text| match text.trim().is_empty() {
+                true => None,
+                false if prefix.is_empty() => Some(Cow::Borrowed(text)),
+                false => Some(Cow::Owned(format!("{prefix}{text}"))),
+            })
+            .collect();
         let asked: Vec<&str> = prefixed.iter().flatten().map(AsRef::as_ref).collect();
-        let batches = asked.chunks(self.batch);
-        let batches: Vec<&[&str]> = batches.collect();
+        let batches: Vec<&[&str]> = asked.chunks(self.batch).collect();
         let bodies = batches.iter().map(|batch| self.body(batch));
         // One after the other, over one connection.
-        let made = self.api.ask(bodies, 1, |at, answer| match answer {
-            Answer::Given(answer) => self.read(batches[at].len(), &answer),
-            Answer::Filtered(error) => Err(error),
-        })?;
-        let mut made = made.into_iter().flatten();
+        let mut made = self
+            .api
+            .ask(bodies, 1, |at, answer| match answer {
+                Answer::Given(answer) => self.read(batches[at].len(), &answer),
+                Answer::Filtered(error) => Err(error),
+            })?
+            .into_iter()
+            .flatten();
         let vectors = prefixed.iter().map(|text| match text {
-            None => nothing(),
+            None => vec![0.0; self.model.dimensions as usize],
             Some(_) => made.next().unwrap_or_default(),
         });
         Ok(vectors.collect())

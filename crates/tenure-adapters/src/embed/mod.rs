@@ -40,7 +40,7 @@ pub use onnx::OnnxEncoder;
 pub use table::{DIMENSIONS, StaticTable, Vector};
 pub use wordpiece::LONGEST_WORD;
 
-/// What an error calls settings of an encoder whose file it does not know.
+/// Name in errors of settings of an encoder whose file is not known.
 const WHAT: &str = "embedder";
 
 /// Opens the encoder at this path: a folder with a model in the ONNX format, or a TOML file that names one (`onnx`) or

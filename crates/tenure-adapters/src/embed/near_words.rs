@@ -38,13 +38,15 @@ impl NearWords {
     /// [`ErrorKind::Internal`] when the bytes are not those that the program was built with.
     pub fn builtin() -> Result<&'static NearWords, Error> {
         static WORDS: OnceLock<Result<NearWords, Error>> = OnceLock::new();
-        let read = || {
-            NearWords::read(StaticTable::builtin()?, BUILTIN).map_err(|mut error| {
-                error.kind = ErrorKind::Internal;
-                error.hint("the program file is damaged; install it again")
+        WORDS
+            .get_or_init(|| {
+                NearWords::read(StaticTable::builtin()?, BUILTIN).map_err(|mut error| {
+                    error.kind = ErrorKind::Internal;
+                    error.hint("the program file is damaged; install it again")
+                })
             })
-        };
-        WORDS.get_or_init(read).as_ref().map_err(Clone::clone)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     fn read(table: &'static StaticTable, bytes: &[u8]) -> Result<NearWords, Error> {
@@ -161,13 +163,14 @@ mod tests {
     fn the_file_says_what_the_table_does() {
         let words = NearWords::builtin().unwrap();
         let table = words.table;
-        let is_word = |piece: &u32| {
-            let text = table.piece(*piece);
-            table.begins_word(*piece)
-                && text.chars().count() > 2
-                && text.chars().all(char::is_alphabetic)
-        };
-        let all: Vec<u32> = (0..table.pieces() as u32).filter(is_word).collect();
+        let all: Vec<u32> = (0..table.pieces() as u32)
+            .filter(|piece| {
+                let text = table.piece(*piece);
+                table.begins_word(*piece)
+                    && text.chars().count() > 2
+                    && text.chars().all(char::is_alphabetic)
+            })
+            .collect();
         let dot = |one: u32, other: u32| -> i64 {
             let pairs = table.row(one).iter().zip(table.row(other));
             let dot: i32 = pairs

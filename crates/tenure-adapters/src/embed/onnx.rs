@@ -22,7 +22,7 @@ const OUTPUTS: [&str; 3] = [
     "last_hidden_state",
     "token_embeddings",
 ];
-/// What encoders see that nothing is known of.
+/// Tokens that encoders see of which nothing is known.
 const MAX_TOKENS: u32 = 512;
 
 /// A sentence encoder in a folder: `model.onnx`, `tokenizer.json`, and what else sentence-transformers keeps there.
@@ -63,7 +63,7 @@ fn one() -> usize {
     1
 }
 
-/// What the folder's own files say of the model.
+/// Settings of the model in the folder's own files.
 #[derive(Default)]
 struct Own {
     pooling: Option<Pooling>,
@@ -138,10 +138,16 @@ impl OnnxEncoder {
             |known| &known.passage_prefix,
             own.passage_prefix,
         );
-        let pooling = settings.pooling.or(known.map(|known| known.pooling));
-        let pooling = pooling.or(own.pooling).unwrap_or_default();
-        let max_tokens = settings.max_tokens.or(known.map(|known| known.max_tokens));
-        let max_tokens = max_tokens.or(own.max_tokens).unwrap_or(MAX_TOKENS);
+        let pooling = settings
+            .pooling
+            .or(known.map(|known| known.pooling))
+            .or(own.pooling)
+            .unwrap_or_default();
+        let max_tokens = settings
+            .max_tokens
+            .or(known.map(|known| known.max_tokens))
+            .or(own.max_tokens)
+            .unwrap_or(MAX_TOKENS);
         let source = Source {
             library: match &settings.library {
                 Some(path) => Some(base.join(path)),
@@ -181,8 +187,9 @@ impl OnnxEncoder {
         let promised = [
             (settings.dimensions, "the configuration says"),
             (known.map(|known| known.dimensions), "the catalogue knows"),
-        ];
-        let promised = promised.into_iter().find_map(|(n, who)| Some((n?, who)));
+        ]
+        .into_iter()
+        .find_map(|(n, who)| Some((n?, who)));
         if let Some((wanted, who)) = promised.filter(|(wanted, _)| *wanted != dimensions) {
             let what = format!(
                 "`{}` gives vectors of {dimensions} dimensions",
@@ -269,14 +276,16 @@ impl OnnxEncoder {
             }
         };
         let mut made = self.model.each(&asked, pool)?.into_iter();
-        let vector = |text: &&str| {
-            if text.trim().is_empty() {
-                vec![0.0; self.described.dimensions as usize]
-            } else {
-                made.next().unwrap_or_default()
-            }
-        };
-        Ok(texts.iter().map(vector).collect())
+        Ok(texts
+            .iter()
+            .map(|text| {
+                if text.trim().is_empty() {
+                    vec![0.0; self.described.dimensions as usize]
+                } else {
+                    made.next().unwrap_or_default()
+                }
+            })
+            .collect())
     }
 }
 
@@ -302,7 +311,7 @@ impl Embedder for OnnxEncoder {
 
 #[derive(Deserialize)]
 struct PoolingFile {
-    /// How newer versions write it.
+    /// Name of the pooling as newer versions write it.
     pooling_mode: Option<String>,
     #[serde(default)]
     pooling_mode_cls_token: bool,

@@ -33,7 +33,7 @@ pub struct StaticTable {
     /// The digest that the file carries, of all that follows it.
     carried: Digest,
     pieces: Pieces,
-    /// What a piece's vector is multiplied by: its scale, the weight it was fitted with, and its rarity.
+    /// Factor of each piece's vector: its scale, the weight it was fitted with, and its rarity.
     factors: Vec<u16>,
     rows: Cow<'static, [u8]>,
 }
@@ -131,7 +131,7 @@ impl StaticTable {
         })
     }
 
-    /// What identifies the table: vectors of two tables cannot be compared.
+    /// Returns the digest that identifies the table: vectors of two tables cannot be compared.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -157,13 +157,13 @@ impl StaticTable {
         &self.rows[piece as usize * DIMENSIONS..][..DIMENSIONS]
     }
 
-    /// Whether a piece begins a word.
+    /// Returns whether a piece begins a word.
     #[cfg(test)]
     pub(super) fn begins_word(&self, piece: u32) -> bool {
         self.piece_numbers(self.piece(piece)) == [piece]
     }
 
-    /// How many pieces it has.
+    /// Counts its pieces.
     pub fn pieces(&self) -> usize {
         self.pieces.count()
     }
@@ -239,8 +239,12 @@ impl Sums {
     /// The largest component becomes 127 or −127 and the others follow, rounded to the nearest.
     fn vector(mut self) -> Vector {
         self.empty();
-        let largest = self.far.iter().map(|sum| sum.unsigned_abs()).max();
-        let largest = largest.unwrap_or(0);
+        let largest = self
+            .far
+            .iter()
+            .map(|sum| sum.unsigned_abs())
+            .max()
+            .unwrap_or(0);
         let mut components = [0; DIMENSIONS];
         if largest > 0 {
             let scale = 127.0 / largest as f64;
@@ -276,7 +280,7 @@ impl Vector {
         &self.components
     }
 
-    /// Whether the text had no known word.
+    /// Returns whether the text had no known word.
     pub fn is_zero(&self) -> bool {
         self.square == 0
     }

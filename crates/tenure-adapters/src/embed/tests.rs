@@ -1,4 +1,4 @@
-//! What the table gives, beside what its training gave, and what it refuses.
+//! Vectors of the table, beside what its training gave, and what it refuses.
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ fn bytes() -> Vec<u8> {
     include_bytes!("../../../../models/static/table.bin").to_vec()
 }
 
-/// What Python makes of a text (`models/static/golden.py`).
+/// Python's reading of a text (`models/static/golden.py`).
 #[derive(Deserialize)]
 struct Golden {
     text: String,

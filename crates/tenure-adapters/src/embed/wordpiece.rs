@@ -18,7 +18,7 @@ pub const LONGEST_WORD: usize = 100;
 pub(super) struct Pieces {
     /// A tag and a piece's number plus one; nought is an empty slot.
     slots: Vec<(u32, u32)>,
-    /// Where each piece starts in `text`; one more than there are pieces.
+    /// Starts of the pieces in `text`; one more than there are pieces.
     starts: Vec<u32>,
     text: Box<[u8]>,
     /// The longest piece, in bytes.
@@ -184,7 +184,7 @@ impl Word {
     }
 }
 
-/// What a character does to the word it stands in.
+/// Effects of a character on the word it stands in.
 enum Kind {
     Letter,
     /// Controls and the like: as if they were not there.

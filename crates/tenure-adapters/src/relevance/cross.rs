@@ -13,7 +13,7 @@ use crate::settings::from_toml;
 
 /// The usual name of a classifier's output.
 const OUTPUTS: [&str; 1] = ["logits"];
-/// How much of query and text together cross-encoders see.
+/// Tokens of query and text together that cross-encoders see.
 const MAX_TOKENS: u32 = 512;
 
 /// A cross-encoder in a folder: `model.onnx`, which gives one number for a query with a text, and `tokenizer.json`.
@@ -23,7 +23,7 @@ pub struct CrossEncoder {
     activation: Activation,
 }
 
-/// What makes a relevance of the model's number.
+/// Functions that make a relevance of the model's number.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Activation {

@@ -1,4 +1,4 @@
-//! Who says how relevant a text is, where the policy leaves it to somebody (`scorer = "supplied"`): a cross-encoder, a
+//! Scorers of relevance, where the policy leaves it to somebody (`scorer = "supplied"`): a cross-encoder, a
 //! judge behind an OpenAI-compatible endpoint, or any function. The answers are facts, which a record keeps: a
 //! replay asks nobody.
 //!
@@ -33,7 +33,7 @@ pub use judge::Judge;
 
 use crate::settings::{Given, in_file, variable};
 
-/// What an error calls settings of a scorer whose file it does not know.
+/// Name in errors of settings of a scorer whose file is not known.
 const WHAT: &str = "scorer";
 
 /// Says how relevant texts are to a query: a cross-encoder, a model, or any function of the caller. Asked only when
@@ -92,8 +92,10 @@ pub fn add_scores(
     candidates: &Candidates,
     facts: &mut Facts,
 ) -> Result<(), Error> {
-    let wanted = needs.asked.iter();
-    let wanted = wanted.filter(|asked| matches!(asked.need, Need::Relevance { .. }));
+    let wanted = needs
+        .asked
+        .iter()
+        .filter(|asked| matches!(asked.need, Need::Relevance { .. }));
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut texts = Vec::new();
     let mut asked = Vec::new();

@@ -44,7 +44,7 @@ impl TokenizerJson {
     }
 }
 
-/// Whether an added token has the form of a tag: models read it as one, special or not.
+/// Returns whether an added token has the form of a tag: models read it as one, special or not.
 fn is_tag(token: &str) -> bool {
     let inner = token
         .strip_prefix('<')

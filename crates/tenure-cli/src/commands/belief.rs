@@ -49,10 +49,11 @@ fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
     let ShowBeliefArgs { object, caller } = args;
     let tenant = tenant(&object.tenant)?;
     let id = object_id(&tenant, &object.object)?;
-    let sees = seen_by(&object.tenant, caller)?;
-    let sees = sees.as_deref();
-    let belief = tenant.belief(id, Clock::machine().now(), sees);
-    let belief = belief.map_err(|error| as_named(error, &[(id, &object.object)]))?;
+    let seen = seen_by(&object.tenant, caller)?;
+    let sees = seen.as_deref();
+    let belief = tenant
+        .belief(id, Clock::machine().now(), sees)
+        .map_err(|error| as_named(error, &[(id, &object.object)]))?;
     if object.tenant.format == Format::Json {
         return print_json(&belief);
     }
@@ -69,10 +70,10 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
     };
     let most = belief
         .at_most
-        .filter(|most| counts && *most < belief.confidence);
-    let most = most.map_or(String::new(), |most| {
-        format!(", at most {most} as what it was made from")
-    });
+        .filter(|most| counts && *most < belief.confidence)
+        .map_or(String::new(), |most| {
+            format!(", at most {most} as what it was made from")
+        });
     text.push_str(&format!(
         "  confidence  {confidence}{most}, stated {}\n",
         belief.stated
@@ -128,8 +129,8 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
 fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let sees = seen_by(&args.object.tenant, &args.caller)?;
-    let sees = sees.as_deref();
+    let seen = seen_by(&args.object.tenant, &args.caller)?;
+    let sees = seen.as_deref();
     let (now, writing) = (Clock::machine().now(), writing(&args.writing));
     let revised = tenant.revise_belief(id, now, sees, &writing);
     let (belief, written) =

@@ -85,11 +85,8 @@ fn run_plan(args: &CachePlanArgs) -> Result<(), Failure> {
     options.floor_ttl = ttl(&args.floor_ttl)?;
     options.automatic = args.automatic;
     options.turn_stays = args.turn_stays.then_some(true);
-    let previous = args.previous.as_deref().map(Read::file).transpose()?;
-    let previous = previous
-        .as_ref()
-        .map(|read| read.sent(target))
-        .transpose()?;
+    let before = args.previous.as_deref().map(Read::file).transpose()?;
+    let previous = before.as_ref().map(|read| read.sent(target)).transpose()?;
     let planned = plan(&world, &sent, &options, previous.as_ref())?;
     if args.apply {
         let body = std::str::from_utf8(read.0.bytes())

@@ -22,15 +22,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         return run_answer(args, answer);
     }
     let text = read_or_stdin(&args.file)?;
-    let format = args.target.as_deref();
-    let format = format.map(|target| flagged("--target", whole_name(target).parse::<Form>()));
-    let model = args.model.as_deref();
-    let model = model
+    let format = args
+        .target
+        .as_deref()
+        .map(|target| flagged("--target", whole_name(target).parse::<Form>()));
+    let model = args
+        .model
+        .as_deref()
         .map(|name| without_key(&args.catalogue)?.world(name))
         .transpose()?;
     let shown = args.file.display().to_string();
-    let checked = check_body(&text, &shown, format.transpose()?, model.as_ref());
-    let checked = checked.map_err(named_by_target)?;
+    let checked =
+        check_body(&text, &shown, format.transpose()?, model.as_ref()).map_err(named_by_target)?;
     match args.format {
         Format::Json => print_json(&checked)?,
         Format::Text => print(&lines(&checked.violations))?,
@@ -57,8 +60,10 @@ fn run_answer(args: &CheckArgs, answer: &Path) -> Result<(), Failure> {
     let text = read_or_stdin(answer)?;
     let is_given = args.file.as_os_str() != "-";
     let request = is_given.then(|| read_or_stdin(&args.file)).transpose()?;
-    let format = args.target.as_deref();
-    let format = format.map(|target| flagged("--target", whole_name(target).parse::<Form>()));
+    let format = args
+        .target
+        .as_deref()
+        .map(|target| flagged("--target", whole_name(target).parse::<Form>()));
     let collected = collected(&args.constraints)?;
     let shown = answer.display().to_string();
     let held = check_answer(
@@ -140,9 +145,10 @@ fn findings(report: &LintReport) -> String {
             .filter(|found| found.flaw == *flaw)
             .count()
     };
-    let counts = Flaw::ALL.iter().map(|flaw| (flaw, count(flaw)));
-    let counts = counts.filter(|(_, count)| *count > 0);
-    let counts: Vec<String> = counts
+    let counts: Vec<String> = Flaw::ALL
+        .iter()
+        .map(|flaw| (flaw, count(flaw)))
+        .filter(|(_, count)| *count > 0)
         .map(|(flaw, count)| format!("{count} {flaw}"))
         .collect();
     let more = if report.more { "; there are more" } else { "" };

@@ -21,8 +21,12 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
                 .into(),
         );
     }
-    let content_type = args.content_type.as_deref().map(str::parse::<ContentType>);
-    let content_type = content_type.map(usage).transpose()?;
+    let content_type = args
+        .content_type
+        .as_deref()
+        .map(str::parse::<ContentType>)
+        .map(usage)
+        .transpose()?;
     let (content, shown) = if args.file == Path::new("-") {
         let shown = "standard input".to_owned();
         (read_bytes_from(io::stdin().lock(), &shown)?, shown)

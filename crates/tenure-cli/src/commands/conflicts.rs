@@ -30,10 +30,15 @@ const SHOWN: u32 = 50;
 const AT_ONCE: usize = 1_000;
 
 fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
-    let known = args.as_of.as_deref();
-    let known = known.map(|at| instant(at, "--as-of")).transpose()?;
-    let after = args.after.as_deref().map(str::parse::<PairMark>);
-    let after = after
+    let known = args
+        .as_of
+        .as_deref()
+        .map(|at| instant(at, "--as-of"))
+        .transpose()?;
+    let after = args
+        .after
+        .as_deref()
+        .map(str::parse::<PairMark>)
         .transpose()
         .map_err(|error| error.at("--after", None))?;
     let tenant = tenant(&args.tenant)?;
@@ -86,10 +91,11 @@ fn print_all(tenant: &Tenant, mut query: ConflictQuery<'_>) -> Result<(), Failur
     loop {
         let page = tenant.conflict_page(&query, AT_ONCE)?;
         for conflict in &page.conflicts {
-            let line = serde_json::to_string_pretty(conflict).map_err(|error| {
-                Error::assertion(format!("a conflict is written as JSON: {error}"))
-            })?;
-            let line = line.replace('\n', "\n  ");
+            let line = serde_json::to_string_pretty(conflict)
+                .map_err(|error| {
+                    Error::assertion(format!("a conflict is written as JSON: {error}"))
+                })?
+                .replace('\n', "\n  ");
             print(&format!("{}\n  {line}", if begun { "," } else { "[" }))?;
             begun = true;
         }
@@ -163,11 +169,13 @@ fn text_of(conflict: &Conflict) -> String {
         }
     };
     let mut side = |party: &Party, stands: &str| {
-        let claims = party.claims.iter().zip(&party.valid);
-        let claims: Vec<String> = claims
+        let claims = party
+            .claims
+            .iter()
+            .zip(&party.valid)
             .map(|(claim, held)| format!("{claim}{}", time_of(*held)))
-            .collect();
-        let claims = claims.join(", ");
+            .collect::<Vec<String>>()
+            .join(", ");
         text.push_str(&format!(
             "  {stands:<6}  {}  {}\n",
             cell(&party.name),
@@ -198,8 +206,9 @@ fn text_of(conflict: &Conflict) -> String {
     if let Some(note) = &conflict.note {
         text.push_str(&format!("  {}\n", cell(note)));
     }
-    let actions = conflict.actions.iter();
-    let actions: Vec<String> = actions
+    let actions: Vec<String> = conflict
+        .actions
+        .iter()
         .map(|action| serde_json::to_value(action).unwrap_or_default())
         .filter_map(|action| action.as_str().map(|term| term.replace('_', " ")))
         .collect();

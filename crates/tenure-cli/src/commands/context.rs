@@ -103,8 +103,7 @@ fn summaries(path: Option<&Path>) -> Result<BTreeMap<Digest, String>, Error> {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(at, line)| {
-        let read: Result<Line, _> = serde_json::from_str(line);
-        let read = read.map_err(|error| {
+        let read: Line = serde_json::from_str(line).map_err(|error| {
             Error::input(format!("not a summary: {error}"))
                 .at(path.display().to_string(), Some(at + 1))
                 .expected("{\"digest\": \"sha256:…\", \"summary\": \"…\"}")

@@ -64,8 +64,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let mut found = doctor.look();
     found.push(port(listen).without_home(&home));
     found.extend(upstreams);
-    let wrong = found.iter().filter(|found| found.health == Health::Wrong);
-    let wrong: Vec<&Finding> = wrong.collect();
+    let wrong: Vec<&Finding> = found
+        .iter()
+        .filter(|found| found.health == Health::Wrong)
+        .collect();
     match args.format {
         Format::Json => print_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),

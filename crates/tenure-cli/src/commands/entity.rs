@@ -73,14 +73,14 @@ fn line_of(entity: &SeenEntity) -> String {
 }
 
 fn entity(tenant: &Tenant, id: &str) -> Result<SeenEntity, Error> {
-    let found = tenant.entities(None)?.into_iter();
-    let mut found =
-        found.filter(|one| one.id == id || one.merged.iter().any(|merged| merged == id));
-    let missing = || {
+    let mut found = tenant
+        .entities(None)?
+        .into_iter()
+        .filter(|one| one.id == id || one.merged.iter().any(|merged| merged == id));
+    found.next().ok_or_else(|| {
         Error::not_found(format!("there is no entity `{}`", cell(id)))
             .hint("`tenure entity list` shows those that there are")
-    };
-    found.next().ok_or_else(missing)
+    })
 }
 
 fn show(args: &EntityIdArgs) -> Result<(), Failure> {
@@ -307,9 +307,9 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
             name: name.clone(),
             ..around
         };
-        let resolved = tenant.resolve_entity(&mention, &weights, None);
-        let resolved =
-            resolved.map_err(|error| error.hint("--object NAME resolves what an object names"))?;
+        let resolved = tenant
+            .resolve_entity(&mention, &weights, None)
+            .map_err(|error| error.hint("--object NAME resolves what an object names"))?;
         if args.tenant.format == Format::Json {
             return print_json(&resolved);
         }
@@ -334,9 +334,11 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
         if args.tenant.format == Format::Json {
             return print_json(&written);
         }
-        let note = written.objects.first();
-        let note = note.and_then(|object| note_of(object.note.as_ref()));
-        let note = note.map(|note| format!("  {note}\n"));
+        let note = written
+            .objects
+            .first()
+            .and_then(|object| note_of(object.note.as_ref()))
+            .map(|note| format!("  {note}\n"));
         return print(&(version_of(&written) + &note.unwrap_or_default()));
     }
     if args.tenant.format == Format::Json {
@@ -359,10 +361,11 @@ fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
 fn unchanged(tenant: &Tenant) -> Result<Written, Error> {
     let version = tenant.version()?;
     let last = tenant.written(version)?;
-    let missing = || Error::not_found("nothing was ever written to this tenant");
     Ok(Written {
         version,
-        at: last.ok_or_else(missing)?.at,
+        at: last
+            .ok_or_else(|| Error::not_found("nothing was ever written to this tenant"))?
+            .at,
         objects: Vec::new(),
         nothing_changed: true,
     })
@@ -372,11 +375,11 @@ fn unchanged(tenant: &Tenant) -> Result<Written, Error> {
 fn text_of(name: &str, resolved: &Resolved) -> String {
     let mut text = format!("{}  {}\n", cell(name), resolved.outcome);
     for (id, found) in &resolved.candidates {
-        let parts = found
+        let parts: Vec<String> = found
             .parts
             .iter()
-            .map(|(part, score)| format!("{part} {score}"));
-        let parts: Vec<String> = parts.collect();
+            .map(|(part, score)| format!("{part} {score}"))
+            .collect();
         text.push_str(&format!(
             "  {}  {}  ({})\n",
             found.score,

@@ -64,9 +64,12 @@ fn why(args: &ExplainArgs, prepared: &Prepared, trace: &Trace, name: &str) -> Re
     let mut text = String::new();
     if let Some(answer) = &answer {
         let candidates = prepared.job.candidates().objects().iter();
-        let place = candidates.filter(|object| object.name() == &*answer.verdict.name);
-        let place = place.filter_map(|object| object.revision().provenance());
-        let place = place.map(place_of).next().unwrap_or_default();
+        let place = candidates
+            .filter(|object| object.name() == &*answer.verdict.name)
+            .filter_map(|object| object.revision().provenance())
+            .map(place_of)
+            .next()
+            .unwrap_or_default();
         text.push_str(&format!("{answer}{place}"));
     }
     for one in &waiting {
@@ -81,12 +84,13 @@ struct Why {
     /// The verdict; none where the object is no candidate.
     #[serde(flatten)]
     answer: Option<WhyNot>,
-    /// What of it waits for a person in the store, with the commands that decide it.
+    /// Parts of it that wait for a person in the store, with the commands that decide them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waiting: Vec<Waiting>,
 }
 
-/// What of an object waits for a person now, in the store that is read. A compile of an instant is not of now.
+/// Finds the parts of an object that wait for a person now, in the store that is read. A compile of an instant is not
+/// of now.
 fn waiting(args: &ExplainArgs, request: &Request, name: &str) -> Result<Vec<Waiting>, Failure> {
     let CompileArgs {
         stored,
@@ -122,8 +126,7 @@ fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
     let store = super::stores::existing(&args.compile.stored.url, "tenure serve")?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let workspace = Workspace::without_key()?;
-    let record = workspace.records(&tenant).exchange(id)?;
-    let record = record.ok_or_else(|| {
+    let record = workspace.records(&tenant).exchange(id)?.ok_or_else(|| {
         Error::not_found(format!("there is no record `{}`", clip(id)))
             .hint("`tenure log --format json` lists those of a conversation")
     })?;

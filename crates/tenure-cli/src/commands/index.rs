@@ -31,14 +31,13 @@ pub(crate) fn run(args: &IndexArgs) -> Result<(), Failure> {
 
 fn update(args: &IndexArgs) -> Result<(), Failure> {
     let working = Working::on("indexing");
-    let progress = |done, of| working.count(done, of);
     let run = Index::update(
         &args.root.root,
         &args.paths,
         Indexing {
             include_ignored: args.no_ignore,
             trust: Some(&Trust::of_user()),
-            progress: Some(&progress),
+            progress: Some(&|done, of| working.count(done, of)),
         },
     );
     drop(working);
@@ -113,8 +112,12 @@ fn query(args: &IndexQueryArgs) -> Result<(), Failure> {
         if !args.text {
             return print_json(&found);
         }
-        let units = found.units.into_iter().zip(texts);
-        let units: Vec<WithText> = units.map(|(unit, text)| WithText { unit, text }).collect();
+        let units: Vec<WithText> = found
+            .units
+            .into_iter()
+            .zip(texts)
+            .map(|(unit, text)| WithText { unit, text })
+            .collect();
         return print_json(
             &serde_json::json!({"units": units, "left_out": found.left_out, "files_left": found.files_left}),
         );
@@ -156,12 +159,13 @@ pub(super) fn told(found: &FoundUnits) {
 }
 
 fn line(unit: &FoundUnit) -> String {
-    let names = unit
+    let names: Vec<String> = unit
         .trail
         .iter()
         .chain([&unit.name])
-        .filter(|name| !name.is_empty());
-    let names: Vec<String> = names.map(|name| cell(name)).collect();
+        .filter(|name| !name.is_empty())
+        .map(|name| cell(name))
+        .collect();
     let score = unit
         .score
         .map_or(String::new(), |score| format!("  {:.2}", score.to_f64()));

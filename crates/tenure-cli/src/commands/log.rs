@@ -58,11 +58,13 @@ pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
             print(&conversation(&talk, workspace.catalogue()))
         };
     };
-    let record = number.checked_sub(1).and_then(|at| talk.requests.get(at));
-    let record = record.ok_or_else(|| {
-        Error::input(format!("there is no request {number} in this conversation"))
-            .expected(format!("1 to {}", talk.requests.len()))
-    })?;
+    let record = number
+        .checked_sub(1)
+        .and_then(|at| talk.requests.get(at))
+        .ok_or_else(|| {
+            Error::input(format!("there is no request {number} in this conversation"))
+                .expected(format!("1 to {}", talk.requests.len()))
+        })?;
     let told = Told::of(&records, record)?;
     if json {
         print_json(&told)
@@ -274,11 +276,11 @@ fn item_lines(items: &RequestItems) -> String {
         let pointer = first
             .pointer
             .as_ref()
-            .filter(|_| first.form != ItemForm::Whole);
-        let pointer = pointer.map_or_else(String::new, |pointer| match run.len() {
-            1 => format!("; original: {}", cell(pointer)),
-            _ => format!("; originals: {id}"),
-        });
+            .filter(|_| first.form != ItemForm::Whole)
+            .map_or_else(String::new, |pointer| match run.len() {
+                1 => format!("; original: {}", cell(pointer)),
+                _ => format!("; originals: {id}"),
+            });
         let _ = writeln!(
             text,
             "    {id}{at}: {} → {} tokens, {}: {}{pointer}",
@@ -495,8 +497,9 @@ fn tokens(record: &ExchangeRecord) -> String {
     let size = |bytes: u64| format!("{} bytes", grouped(bytes));
     let is_refused = record.ending == Ending::Refused;
     if is_refused || record.is_as_it_came() || record.sent_bytes.is_none() {
-        let came = came.map(|came| format!("{came} tokens"));
-        let came = came.unwrap_or_else(|| size(record.request_bytes));
+        let came = came
+            .map(|came| format!("{came} tokens"))
+            .unwrap_or_else(|| size(record.request_bytes));
         let how = if is_refused { "" } else { ", as it came" };
         return format!("{came}{how}");
     }
@@ -559,11 +562,11 @@ fn evidence(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Opti
         .beside()
         .map(|chosen| chosen.name.as_str())
         .collect();
-    let new = beside
+    let new: Vec<&str> = beside
         .iter()
         .copied()
-        .filter(|name| !before.contains(*name));
-    let new: Vec<&str> = new.collect();
+        .filter(|name| !before.contains(*name))
+        .collect();
     match (new.len(), beside.len() - new.len()) {
         (0, _) => None,
         (_, 0) => Some(format!("evidence added: {}", names(new.into_iter()))),

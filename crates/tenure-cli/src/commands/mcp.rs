@@ -73,7 +73,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     Ok(serve_mcp(options)?)
 }
 
-/// Whether the caller is the store's owner: who is said to be less sees what that one may see.
+/// Returns whether the caller is the store's owner: who is said to be less sees what that one may see.
 #[cfg(feature = "server")]
 fn is_owner(caller: &CallerArgs) -> bool {
     caller.user.is_none()
@@ -88,18 +88,20 @@ fn is_owner(caller: &CallerArgs) -> bool {
 #[cfg(feature = "server")]
 fn list(args: &McpArgs, tools: &[McpTool]) -> Result<(), Failure> {
     let world = without_key(&args.catalogue)?.world(DEFAULT_MODEL)?;
-    let priced = tools.iter().map(|tool| {
-        let definition = tool.definition();
-        let tokens = world.tokenizer().count(&definition.to_string());
-        (tool, definition, tokens)
-    });
-    let priced: Vec<_> = priced.collect();
+    let priced: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let definition = tool.definition();
+            let tokens = world.tokenizer().count(&definition.to_string());
+            (tool, definition, tokens)
+        })
+        .collect();
     let sum: usize = priced.iter().map(|(_, _, tokens)| tokens).sum();
     if args.format == Format::Json {
-        let tools = priced
+        let tools: Vec<_> = priced
             .iter()
-            .map(|(_, definition, tokens)| json!({ "tool": definition, "tokens": tokens }));
-        let tools: Vec<_> = tools.collect();
+            .map(|(_, definition, tokens)| json!({ "tool": definition, "tokens": tokens }))
+            .collect();
         return print_json(&json!({ "tools": tools, "tokens": sum }));
     }
     let mut text = String::new();

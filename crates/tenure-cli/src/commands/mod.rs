@@ -43,7 +43,7 @@ pub(crate) mod trust;
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tenure::policy::{PolicyDocument, Scorer};
@@ -116,10 +116,12 @@ fn with_relevance(workspace: Workspace, args: &RelevanceArgs) -> Result<Workspac
     })
 }
 
-/// Who takes queries apart, where the arguments name somebody.
+/// Returns the decomposer of queries that the arguments name.
 fn decomposer(args: &RelevanceArgs) -> Result<Option<Box<dyn Decomposer>>, Error> {
-    let open = |path: &PathBuf| tenure_workspace::decompose::open(path);
-    args.decomposer.as_ref().map(open).transpose()
+    args.decomposer
+        .as_ref()
+        .map(|path| tenure_workspace::decompose::open(path))
+        .transpose()
 }
 
 /// The encoder that the arguments name.
@@ -136,15 +138,18 @@ fn opened(
     encoder: Option<&Path>,
     library: Option<&Path>,
 ) -> Result<Option<Box<dyn Embedder>>, Error> {
-    let open = |path| tenure_workspace::embed::open(path, library);
-    encoder.map(open).transpose()
+    encoder
+        .map(|path| tenure_workspace::embed::open(path, library))
+        .transpose()
 }
 
 /// The scorer that the arguments name.
 fn scorer(args: &RelevanceArgs) -> Result<Option<Box<dyn RelevanceScorer>>, Error> {
     let library = args.embedder.onnxruntime.as_deref();
-    let open = |path: &PathBuf| tenure_workspace::relevance::open(path, library);
-    args.scorer.as_ref().map(open).transpose()
+    args.scorer
+        .as_ref()
+        .map(|path| tenure_workspace::relevance::open(path, library))
+        .transpose()
 }
 
 /// The policy that asks the scorer which the arguments name, or as it is where they name none.
@@ -202,7 +207,7 @@ fn with_originals(
     })
 }
 
-/// The same error as a mistake in the call.
+/// Returns the error as a mistake in the call.
 fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| Error {
         kind: ErrorKind::Usage,
@@ -210,7 +215,7 @@ fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-/// The same error as a mistake in the value of a flag.
+/// Returns the error as a mistake in the value of a flag.
 fn flagged<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
     usage(result).map_err(|error| Error {
         what: format!("{flag}: {}", error.what),

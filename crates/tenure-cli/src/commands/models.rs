@@ -30,10 +30,10 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<(), Failure> {
 fn list(args: &ModelsListArgs) -> Result<(), Failure> {
     let workspace = without_key(&args.catalogue)?;
     let catalogue = workspace.catalogue();
-    let models = catalogue
+    let models: Vec<KnownModel<'_>> = catalogue
         .names()
-        .map(|name| KnownModel::of(catalogue, name));
-    let models: Vec<KnownModel<'_>> = models.collect::<Result<_, _>>()?;
+        .map(|name| KnownModel::of(catalogue, name))
+        .collect::<Result<_, _>>()?;
     match args.format {
         Format::Json => print_json(&models),
         Format::Text => print(&listed(&models)),
@@ -600,8 +600,11 @@ fn lasting(seconds: u32) -> String {
 /// A number of bytes, to a tenth of the largest unit that is below it.
 fn size(bytes: u128) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = UNITS.iter().enumerate().rev();
-    let mut unit = unit.map(|(at, unit)| (1u128 << (10 * (at + 1)), unit));
+    let mut unit = UNITS
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(at, unit)| (1u128 << (10 * (at + 1)), unit));
     match unit.find(|(one, _)| bytes >= *one) {
         Some((one, unit)) => {
             let (whole, rest) = (bytes / one, bytes % one);

@@ -17,9 +17,8 @@ use tenure::{
 use tenure_workspace::packages::{Bearing, Packages};
 use tenure_workspace::trust::Trust;
 use tenure_workspace::{
-    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
-    Workspace, default_frame_key_path, is_policy_file, load_template, read_text, symbols_in,
-    write_whole,
+    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Reach, Reader, StoreAsk, Workspace,
+    default_frame_key_path, is_policy_file, load_template, read_text, symbols_in, write_whole,
 };
 
 use super::cache::Read;
@@ -34,7 +33,7 @@ pub(super) struct Prepared {
     pub(super) job: Job,
     /// The result of the call before.
     previous: Option<Read>,
-    /// Whether the end of the request stays in place in the next one, as in a session.
+    /// True if the end of the request stays in place in the next one, as in a session.
     pub(super) turn_stays: bool,
 }
 
@@ -98,8 +97,8 @@ impl Prepared {
             .previous
             .as_ref()
             .map(|read| read.sent(None))
-            .transpose()?;
-        let previous = previous.filter(|sent| sent.format() == self.job.request.target.format());
+            .transpose()?
+            .filter(|sent| sent.format() == self.job.request.target.format());
         let mut options = Options::default();
         options.turn_stays = self.turn_stays.then_some(true);
         for compiled in outcome.compiled_mut() {
@@ -137,7 +136,7 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Prepared, Error> {
     prepare_saying(args, None)
 }
 
-/// The same, where a history says the task when no argument does.
+/// Like `prepare`, where a history says the task when no argument does.
 pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Prepared, Error> {
     let mut request = request(args, said)?;
     if !args.reading.code.is_empty() {
@@ -159,8 +158,11 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     if let Some(previous) = &previous {
         request.served = Some(previous.envelope()?.served.clone());
     }
-    let model = args.model.clone().or(request.model.take());
-    let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+    let model = args
+        .model
+        .clone()
+        .or(request.model.take())
+        .unwrap_or_else(|| DEFAULT_MODEL.to_owned());
     request.model = Some(model.clone());
     let window = request.budget.window;
     let policy = if is_policy_file(&args.policy) {
@@ -197,9 +199,12 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
 
 /// Adds the names of source code in the task to the entities, but for those that the request knows already.
 fn name_symbols(request: &mut Request) {
-    let known = request.entities.iter();
-    let known = known.flat_map(|entity| entity.aliases.iter().chain([&entity.name]));
-    let known: BTreeSet<String> = known.map(|name| name.to_lowercase()).collect();
+    let known: BTreeSet<String> = request
+        .entities
+        .iter()
+        .flat_map(|entity| entity.aliases.iter().chain([&entity.name]))
+        .map(|name| name.to_lowercase())
+        .collect();
     let symbols = symbols_in(&request.query_text()).into_iter();
     let new = symbols.filter(|symbol| !known.contains(&symbol.name.to_lowercase()));
     request.entities.extend(new);
@@ -285,19 +290,17 @@ fn sources(
         world.map_or(0, |world| world.tokenizer().count(text))
     };
     let window = || {
-        let known = || world.as_ref().map_or(0, |world| world.model().window);
-        u64::from(window.unwrap_or_else(known))
+        u64::from(window.unwrap_or_else(|| world.as_ref().map_or(0, |world| world.model().window)))
     };
     let mandatory = (!args.optional_instructions).then_some(Mandatory {
         count: &tokens,
         window: &window,
     });
     let working = Working::on("reading files");
-    let progress = |progress: Progress| working.count(progress.files, progress.of);
     let collect = Collect {
         mandatory,
         tenant: Some(tenant),
-        progress: Some(&progress),
+        progress: Some(&|progress| working.count(progress.files, progress.of)),
         registry: args.registry.clone(),
         ..reading::options(&args.reading)?
     };

@@ -6,9 +6,7 @@ use tenure::{Candidates, Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
 use tenure_workspace::trust::Trust;
-use tenure_workspace::{
-    Collect, Collected, Encoder, Progress, ReadAs, Warning, WarningKind, Workspace,
-};
+use tenure_workspace::{Collect, Collected, Encoder, ReadAs, Warning, WarningKind, Workspace};
 
 use crate::args::{ReadingArgs, Skills};
 use crate::failure;
@@ -40,11 +38,13 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
     };
     let mut declared = Vec::with_capacity(args.read_as.len() / 2);
     for pair in args.read_as.chunks_exact(2) {
-        let kind = pair[0].to_string_lossy();
-        let kind = kind.parse::<ReadAs>().map_err(|error| Error {
-            kind: ErrorKind::Usage,
-            ..error
-        })?;
+        let kind = pair[0]
+            .to_string_lossy()
+            .parse::<ReadAs>()
+            .map_err(|error| Error {
+                kind: ErrorKind::Usage,
+                ..error
+            })?;
         declared.push((pair[1].clone(), kind));
     }
     Ok(Collect {
@@ -76,7 +76,7 @@ pub(crate) fn collect(
     Ok(collected.candidates)
 }
 
-/// The same for a write, whose answer says itself what it notes on each object.
+/// Collects for a write, whose answer says itself what it notes on each object.
 pub(crate) fn collect_to_write(
     workspace: &Workspace,
     sources: &[PathBuf],
@@ -96,11 +96,10 @@ fn gather(
     options: &Collect<'_>,
 ) -> Result<Collected, Error> {
     let working = Working::on("reading files");
-    let progress = |progress: Progress| working.count(progress.files, progress.of);
     let collected = workspace.collect(
         sources,
         &Collect {
-            progress: Some(&progress),
+            progress: Some(&|progress| working.count(progress.files, progress.of)),
             ..options.clone()
         },
     );

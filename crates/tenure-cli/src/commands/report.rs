@@ -22,12 +22,12 @@ pub(crate) fn run(_: &ReportArgs) -> Result<(), Failure> {
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let path = Path::new(&args.what);
     let weights = weights(args)?;
-    let page = if args.what == "-" || path.exists() {
+    let made = if args.what == "-" || path.exists() {
         of_file(args, path, weights.as_deref())
     } else {
         of_store(args, weights.as_deref())
     };
-    let page = page.map_err(|error| in_weights(args, error))?;
+    let page = made.map_err(|error| in_weights(args, error))?;
     let Some(out) = &args.out else {
         return print_bytes(page.as_bytes());
     };

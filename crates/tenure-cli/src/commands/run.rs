@@ -19,7 +19,7 @@ use super::models::grouped;
 use crate::args::{RunArgs, ServeArgs};
 use crate::failure::{Failure, cell, warning};
 
-/// What is said where Codex would send a login that goes to another address.
+/// Remark where Codex would send a login that goes to another address.
 pub(super) const SIGNED_IN: &str = "codex is signed in with ChatGPT: such requests go to an address of their own, and cannot go through the gateway; it would need OPENAI_API_KEY";
 /// The seconds that requests may take once the agent has ended.
 const DRAIN: u64 = 5;
@@ -49,8 +49,9 @@ pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
         url: GATEWAY.to_owned(),
         ..Beside::default()
     };
-    let missing = Launch::of(agent, &places, &nowhere, arguments.clone())?.needs;
-    let missing = missing.filter(|name| std::env::var_os(name).is_none());
+    let missing = Launch::of(agent, &places, &nowhere, arguments.clone())?
+        .needs
+        .filter(|name| std::env::var_os(name).is_none());
     if missing.is_some() && codex_is_signed_in(&places) {
         let error = Error::new(ErrorKind::Unavailable, SIGNED_IN);
         return Err(error
@@ -118,11 +119,12 @@ fn upstreams(agent: Agent, places: &Places) -> Result<Vec<String>, Error> {
         Agent::Claude => Use::of(places, agent.client())?.gateway.filter(own),
         _ => None,
     };
-    let addresses = agent.addresses().iter();
-    let addresses = addresses.map(|(name, variable)| {
+    let addresses = agent.addresses().iter().map(|(name, variable)| {
         let named = std::env::var(variable).ok().filter(own);
-        let url = settings.clone().or(named.filter(|url| !url.is_empty()));
-        let url = url.unwrap_or_else(|| format!("https://api.{name}.com"));
+        let url = settings
+            .clone()
+            .or(named.filter(|url| !url.is_empty()))
+            .unwrap_or_else(|| format!("https://api.{name}.com"));
         format!("{name}={url}")
     });
     Ok(addresses.collect())
@@ -174,8 +176,9 @@ fn told(tally: &Tally, serve: &ServeArgs, store: Option<&str>) -> String {
         ),
         None => line("cache", "the provider reported no usage".to_owned()),
     }
-    let faults = tally.faults.iter();
-    let faults: Vec<String> = faults
+    let faults: Vec<String> = tally
+        .faults
+        .iter()
         .map(|(what, count)| format!("{} {}", grouped(*count), cell(what)))
         .collect();
     line(

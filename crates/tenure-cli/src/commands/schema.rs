@@ -9,8 +9,7 @@ use crate::failure::Failure;
 
 /// Prints the schema.
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
-    let form = args.form.parse::<Form>();
-    let form = form.map_err(|error| Error {
+    let form = args.form.parse::<Form>().map_err(|error| Error {
         kind: ErrorKind::Usage,
         ..error
     })?;

@@ -69,10 +69,10 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
     let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
         let pem = read_text(path)?;
-        let trusting = upstreams
+        let trusting: Result<_, Error> = upstreams
             .into_iter()
-            .map(|upstream| upstream.trusting(&pem));
-        let trusting: Result<_, Error> = trusting.collect();
+            .map(|upstream| upstream.trusting(&pem))
+            .collect();
         upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
     }
     let mode: Mode = flagged("--mode", args.mode.parse())?;
@@ -161,18 +161,21 @@ fn sweeping(args: &ServeArgs) -> Result<Option<Sweeping>, Error> {
     if args.sweep_every == "off" {
         return Ok(None);
     }
-    let seconds = args.sweep_every.parse::<u64>().ok();
-    let seconds = seconds.filter(|seconds| (1..=Limits::LONGEST.as_secs()).contains(seconds));
-    let seconds = seconds.ok_or_else(|| {
-        let what = format!(
-            "`{}` is no time between two sweeps",
-            cell(&args.sweep_every)
-        );
-        let longest = Limits::LONGEST.as_secs();
-        Error::new(ErrorKind::Usage, what)
-            .or_at("--sweep-every", None)
-            .expected(format!("1 to {longest} seconds, or off"))
-    })?;
+    let seconds = args
+        .sweep_every
+        .parse::<u64>()
+        .ok()
+        .filter(|seconds| (1..=Limits::LONGEST.as_secs()).contains(seconds))
+        .ok_or_else(|| {
+            let what = format!(
+                "`{}` is no time between two sweeps",
+                cell(&args.sweep_every)
+            );
+            let longest = Limits::LONGEST.as_secs();
+            Error::new(ErrorKind::Usage, what)
+                .or_at("--sweep-every", None)
+                .expected(format!("1 to {longest} seconds, or off"))
+        })?;
     let hard_delete = if args.sweep_hard_delete {
         HardDelete::Done
     } else {
@@ -182,20 +185,23 @@ fn sweeping(args: &ServeArgs) -> Result<Option<Sweeping>, Error> {
     Ok(Some(Sweeping { every, hard_delete }))
 }
 
-/// How long records are kept, as the arguments say.
+/// Returns the time for which records are kept, as the arguments say.
 #[cfg(feature = "server")]
 fn keep_records(args: &ServeArgs) -> Result<Option<Duration>, Error> {
     if args.keep_records == "off" {
         return Ok(None);
     }
-    let days = args.keep_records.parse::<u64>().ok();
-    let days = days.filter(|days| (1..=MOST_DAYS).contains(days));
-    let days = days.ok_or_else(|| {
-        let what = format!("`{}` is no number of days", cell(&args.keep_records));
-        Error::new(ErrorKind::Usage, what)
-            .or_at("--keep-records", None)
-            .expected(format!("1 to {MOST_DAYS} days, or off"))
-    })?;
+    let days = args
+        .keep_records
+        .parse::<u64>()
+        .ok()
+        .filter(|days| (1..=MOST_DAYS).contains(days))
+        .ok_or_else(|| {
+            let what = format!("`{}` is no number of days", cell(&args.keep_records));
+            Error::new(ErrorKind::Usage, what)
+                .or_at("--keep-records", None)
+                .expected(format!("1 to {MOST_DAYS} days, or off"))
+        })?;
     Ok(Some(Duration::from_secs(days * 24 * 60 * 60)))
 }
 
@@ -209,10 +215,14 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), Failure> {
 }
 
 fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
-    let clearance = args.clearance.as_deref();
-    let clearance = clearance.map(|class| flagged("--clearance", class.parse::<Classification>()));
-    let expires = args.expires.as_deref();
-    let expires = expires.map(|text| instant(text, "--expires"));
+    let clearance = args
+        .clearance
+        .as_deref()
+        .map(|class| flagged("--clearance", class.parse::<Classification>()));
+    let expires = args
+        .expires
+        .as_deref()
+        .map(|text| instant(text, "--expires"));
     let grant = Grant {
         tenant: args.tenant.clone(),
         user: args.user.clone(),

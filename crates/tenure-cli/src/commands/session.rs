@@ -107,9 +107,12 @@ fn read(
     let text = messages_or_stdin(path)?;
     read_messages(&text, said, own, earlier).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
-        let place = error.at.as_ref().map(|at| at.source.clone());
-        let place = place.filter(|place| !place.is_empty());
-        let place = place.map_or_else(String::new, |place| format!(", {place}"));
+        let place = error
+            .at
+            .as_ref()
+            .map(|at| at.source.clone())
+            .filter(|place| !place.is_empty())
+            .map_or_else(String::new, |place| format!(", {place}"));
         error.at(format!("{}{place}", path.display()), line)
     })
 }
@@ -133,7 +136,7 @@ fn messages_or_stdin(path: &Path) -> Result<String, Error> {
     Ok(text.replace("\r\n", "\n"))
 }
 
-/// What of a text is not in its messages, a line for each.
+/// Prints the parts of a text that are not in its messages, a line for each.
 fn told_of(path: &Path, brought: &Brought) {
     if let Some(form) = brought.form {
         anstream::eprintln!("note: read as a transcript of {}", form.name());
@@ -213,8 +216,8 @@ fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
 fn append(args: &AppendArgs) -> Result<(), Failure> {
     let mut session = open(&args.session)?;
     let own = session.opened().format.unwrap_or(Wire::OpenAiChat);
-    let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
-    let recent: Vec<&ObjectDocument> = recent.iter().collect();
+    let documents: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+    let recent: Vec<&ObjectDocument> = documents.iter().collect();
     let brought = match (&args.text, &args.file) {
         (Some(text), _) => {
             let role: Role = flagged("--role", args.role.parse())?;
@@ -282,8 +285,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             messages.push(json!({ "id": format!("t{number}"), "message": message }));
             Ok(())
         })?;
-        let summaries = session.checkpoints().iter();
-        let summaries: Vec<_> = summaries
+        let summaries: Vec<_> = session.checkpoints().iter()
             .map(|(number, checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint }))
             .collect();
         return print_json(&json!({
@@ -317,15 +319,20 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
     let judged = session.judged()?;
     session.each_message(&mut |number, message| {
         let id = format!("t{number}");
-        let judged = judged.iter().find(|one| one.id == id);
-        let judged = judged.map_or_else(String::new, judgement);
+        let judged = judged
+            .iter()
+            .find(|one| one.id == id)
+            .map_or_else(String::new, judgement);
         for object in &message.objects {
             let speaker = match object.object_type {
                 Some(ObjectType::ToolResult) => "tool".to_owned(),
                 _ => object.role.unwrap_or(Role::User).to_string(),
             };
-            let calls = object.tool_calls.iter();
-            let calls: String = calls.map(|call| format!(" → {}", call.name)).collect();
+            let calls: String = object
+                .tool_calls
+                .iter()
+                .map(|call| format!(" → {}", call.name))
+                .collect();
             let line = first_line(&object.content);
             text.push_str(&format!(
                 "t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"
@@ -354,10 +361,14 @@ fn judgement(judged: &JudgedMessage) -> String {
         .by
         .as_deref()
         .map_or_else(String::new, |by| format!(" by {}", cell(by)));
-    let role = judged.role.as_deref();
-    let role = role.map_or_else(String::new, |role| format!(" ({})", cell(role)));
-    let reason = judged.reason.as_deref();
-    let reason = reason.map_or_else(String::new, |reason| format!(": {}", cell(reason)));
+    let role = judged
+        .role
+        .as_deref()
+        .map_or_else(String::new, |role| format!(" ({})", cell(role)));
+    let reason = judged
+        .reason
+        .as_deref()
+        .map_or_else(String::new, |reason| format!(": {}", cell(reason)));
     format!("[{}{by}{role}{reason}] ", judged.status)
 }
 
@@ -383,12 +394,13 @@ fn told(forecast: &Forecast) -> String {
 
 fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let stored = &args.compile.stored;
-    let store = super::stores::opened(&stored.url)?.filter(|_| !stored.no_store);
-    let store = store.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "there is no store with sessions")
-            .expected("--store URL, or a project with a store")
-            .hint("`tenure session new` and `tenure session import` make one")
-    })?;
+    let store = super::stores::opened(&stored.url)?
+        .filter(|_| !stored.no_store)
+        .ok_or_else(|| {
+            Error::new(ErrorKind::Usage, "there is no store with sessions")
+                .expected("--store URL, or a project with a store")
+                .hint("`tenure session new` and `tenure session import` make one")
+        })?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let mut session = Session::open(tenant, &args.id)?;
     let mut prepared = prepare_saying(&args.compile, session.last_request())?;
@@ -514,8 +526,9 @@ fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
         workspace.policy(&args.policy)?,
     );
     let made = session.checkpoint(&world, &policy, &args.task, args.keep)?;
-    let stands = session.checkpoints().iter();
-    let stands: Vec<_> = stands
+    let stands: Vec<_> = session
+        .checkpoints()
+        .iter()
         .map(|(number, found)| (format!("c{number}"), found))
         .collect();
     if args.session.tenant.format == Format::Json {
@@ -546,17 +559,17 @@ fn pin(
     apply: fn(&mut Session, u64) -> Result<(), Error>,
 ) -> Result<(), Failure> {
     let mut session = open(&args.session)?;
-    let turn = args
+    let turn: u64 = args
         .message
         .strip_prefix('t')
-        .and_then(|digits| digits.parse().ok());
-    let turn: u64 = turn.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Usage,
-            format!("`{}` is not the id of a message", args.message),
-        )
-        .expected("t17")
-    })?;
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::Usage,
+                format!("`{}` is not the id of a message", args.message),
+            )
+            .expected("t17")
+        })?;
     apply(&mut session, turn)?;
     match args.session.tenant.format {
         Format::Text => print(&format!("t{turn}\n")),
@@ -636,9 +649,11 @@ fn export(args: &ExportSessionArgs) -> Result<(), Failure> {
                 serde_json::value::RawValue::from_string(json.to_owned())
                     .map_err(|error| Error::assertion(format!("what is written is JSON: {error}")))
             };
-            let fields = written.fields.iter();
-            let fields = fields.map(|(name, json)| Ok((*name, raw(json)?)));
-            let fields: BTreeMap<_, _> = fields.collect::<Result<_, Error>>()?;
+            let fields: BTreeMap<_, _> = written
+                .fields
+                .iter()
+                .map(|(name, json)| Ok((*name, raw(json)?)))
+                .collect::<Result<_, Error>>()?;
             print_json(&json!({
                 "format": format,
                 "fields": fields,

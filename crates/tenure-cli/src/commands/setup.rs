@@ -84,8 +84,7 @@ fn ways(args: &SetupArgs) -> Vec<Way> {
 }
 
 fn address(args: &SetupArgs) -> String {
-    let url = args.url.as_deref().unwrap_or(GATEWAY);
-    let url = url.trim_end_matches('/');
+    let url = args.url.as_deref().unwrap_or(GATEWAY).trim_end_matches('/');
     url.strip_suffix("/v1").unwrap_or(url).to_owned()
 }
 
@@ -98,21 +97,28 @@ fn wanted(args: &SetupArgs, ways: &[Way]) -> Result<Wanted, Error> {
         return Err(Error::without_feature("MCP", "mcp"));
     }
     let command = std::env::current_exe()
-        .map_err(|error| Error::input(format!("this program has no path: {error}")))?;
-    let command = command.into_os_string().into_string().map_err(|_| {
-        Error::input("the path of this program is no UTF-8, which a configuration needs")
-    })?;
-    let key = args.gateway.then(|| {
-        args.key
-            .clone()
-            .or_else(|| std::env::var(KEY_VARIABLE).ok())
-    });
-    let key = key.flatten().filter(|key| !key.is_empty());
+        .map_err(|error| Error::input(format!("this program has no path: {error}")))?
+        .into_os_string()
+        .into_string()
+        .map_err(|_| {
+            Error::input("the path of this program is no UTF-8, which a configuration needs")
+        })?;
+    let key = args
+        .gateway
+        .then(|| {
+            args.key
+                .clone()
+                .or_else(|| std::env::var(KEY_VARIABLE).ok())
+        })
+        .flatten()
+        .filter(|key| !key.is_empty());
     if let Some(key) = &key {
         flagged("--key", check_key(key))?;
     }
-    let store = args.store.iter();
-    let store = store.flat_map(|url| ["--store".to_owned(), url.clone()]);
+    let store = args
+        .store
+        .iter()
+        .flat_map(|url| ["--store".to_owned(), url.clone()]);
     Ok(Wanted {
         gateway,
         command,

@@ -16,7 +16,7 @@ struct Told {
     path: String,
     kind: Kind,
     trusted: bool,
-    /// What speaks against it, and was accepted.
+    /// Faults that speak against it, and were accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     despite: Vec<String>,
 }
@@ -28,8 +28,11 @@ pub(crate) fn run(args: &TrustArgs) -> Result<(), Failure> {
         return list(&trust.list()?, args.format);
     }
     // A mistake in one path is told before another is accepted.
-    let each = args.paths.iter().map(|path| Ok((path, Thing::at(path)?)));
-    let each: Vec<(_, Vec<Thing>)> = each.collect::<Result<_, Error>>()?;
+    let each: Vec<(_, Vec<Thing>)> = args
+        .paths
+        .iter()
+        .map(|path| Ok((path, Thing::at(path)?)))
+        .collect::<Result<_, Error>>()?;
     let mut told = Vec::new();
     for (path, things) in each {
         let before = told.len();

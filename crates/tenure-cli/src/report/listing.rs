@@ -89,8 +89,7 @@ fn rows(trace: &Trace, ruling: Ruling) -> Vec<Row<'_>> {
         .filter(|(_, verdict)| verdict.verdict == ruling)
         .collect();
     if ruling != Ruling::Included {
-        let composite = |row: &Row<'_>| row.1.score.map(|score| score.composite);
-        rows.sort_by_key(|row| std::cmp::Reverse(composite(row)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.1.score.map(|score| score.composite)));
     }
     rows
 }
@@ -245,9 +244,6 @@ mod tests {
 
     #[test]
     fn like_reasons_are_one_line() {
-        let row = |(kind, why, name): (&str, &str, &'static str)| {
-            (kind.to_owned(), (why.to_owned(), name))
-        };
         let rows = [
             ("no_room", "needs 7", "a"),
             ("no_room", "needs 8", "b"),
@@ -255,7 +251,10 @@ mod tests {
             ("no_room", "needs 7", "e"),
             ("over_limit", "longer than 9", "c"),
         ];
-        let lines = by_reason(rows.into_iter().map(row));
+        let lines = by_reason(
+            rows.into_iter()
+                .map(|(kind, why, name)| (kind.to_owned(), (why.to_owned(), name))),
+        );
         assert_eq!(
             lines,
             ["    4  no room (a, b, d, …)", "    1  longer than 9 (c)"]

@@ -54,8 +54,11 @@ impl Answer {
 
     /// Returns whether it is JSON that is not streamed.
     pub(super) fn is_whole_json(&self) -> bool {
-        let kind = self.headers.get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = self
+            .headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
         self.status == StatusCode::OK && kind.starts_with("application/json")
     }
 
@@ -94,9 +97,9 @@ pub(super) struct Failure {
 #[derive(Default)]
 pub(super) struct Ahead {
     pub(super) data: Option<Bytes>,
-    /// Why the answer broke off within it, where it did.
+    /// Reason for which the answer broke off within it, where it did.
     pub(super) broken: Option<Broken>,
-    /// Whether it is the whole answer.
+    /// True if it is the whole answer.
     pub(super) whole: bool,
 }
 

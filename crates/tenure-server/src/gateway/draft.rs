@@ -51,18 +51,18 @@ pub(super) struct Draft {
     pub(super) head: Option<Duration>,
     /// The constraints that stand in it.
     pub(super) constraints: Vec<Arc<AnswerConstraint>>,
-    /// What of it the answer may cite, where a constraint asks for that.
+    /// Sources of it that the answer may cite, where a constraint asks for that.
     pub(super) sources: Vec<Source>,
     /// The fields of its answer that may be null, though the agent did not say so.
     pub(super) relaxed: Vec<String>,
     pub(super) omitted_tools: OmittedTools,
     /// The answer's message and its faults, where it was inspected before it went on.
     pub(super) inspected: Option<Inspected>,
-    /// Why it was not managed, where it was not.
+    /// Reason for which it was not managed, where it was not.
     pub(super) unmanaged: Option<Unmanaged>,
     /// Notices for its operator.
     pub(super) notices: Vec<Notice>,
-    /// How its provider's counts were taken, where reports of its usage say so.
+    /// Calibration of its provider's counts, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
     /// The most tokens of input that its provider takes, where it is managed.
     pub(super) room: Option<u32>,

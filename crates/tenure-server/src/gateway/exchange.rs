@@ -84,7 +84,7 @@ struct Exchange {
     record: OpenRecord,
     /// The id of its record, where one is kept.
     record_id: Option<String>,
-    /// Whether a shorter request went on after the first.
+    /// True if a shorter request went on after the first.
     is_shortened: bool,
     /// The faults of the answer, where it was inspected.
     findings: Option<Findings>,
@@ -100,8 +100,7 @@ async fn open(gateway: &Arc<Gateway>, received: Received, mut fitted: Fitted) ->
         // The first fault stands.
         Err(_) => {}
     }
-    let body = fitted.body.take();
-    let body = body.unwrap_or_else(|| received.body.clone());
+    let body = fitted.body.take().unwrap_or_else(|| received.body.clone());
     let is_refused = app.settings.fail_closed && fitted.fault.is_some();
     let draft = received.is_recorded().then(|| {
         let mut draft = draft(gateway, &received);
@@ -439,8 +438,9 @@ impl Exchange {
         let fault = faults.find(|fault| self.app().settings.rejects.contains(fault))?;
         let what = format!("the model's answer was rejected: {}", fault.term());
         let mut refusal = Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, what);
-        let names = findings.broken.iter();
-        let names: Vec<String> = names
+        let names: Vec<String> = findings
+            .broken
+            .iter()
             .map(|broken| {
                 let name = tenure::object::clip(&broken.constraint.name);
                 format!("`{name}` ({})", broken.what)
@@ -481,8 +481,12 @@ impl Exchange {
         if self.is_shortened {
             labels.insert(RETRIED_HEADER, HeaderValue::from_static("too-long"));
         }
-        let faults = self.findings.iter().flat_map(|findings| &findings.faults);
-        let faults: Vec<&str> = faults.map(|fault| fault.term()).collect();
+        let faults: Vec<&str> = self
+            .findings
+            .iter()
+            .flat_map(|findings| &findings.faults)
+            .map(|fault| fault.term())
+            .collect();
         add(labels, OUTPUT_HEADER, &faults.join(", "));
         add(labels, LEFT_OUT_HEADER, &counts(&fitted.omitted_tools));
         let notices: Vec<&str> = fitted.notices.iter().map(|notice| notice.code()).collect();

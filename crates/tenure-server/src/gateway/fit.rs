@@ -53,8 +53,9 @@ pub(super) async fn fit(
             ..Fitted::unmanaged(Unmanaged::PackedBody, Some(fault))
         };
     }
-    let variant = headers.get_all(VARIANT).iter();
-    let variant: Vec<u8> = variant
+    let variant: Vec<u8> = headers
+        .get_all(VARIANT)
+        .iter()
         .flat_map(|value| value.as_bytes().to_vec())
         .collect();
     let turn = Turn {
@@ -97,7 +98,7 @@ fn is_packed(headers: &HeaderMap) -> bool {
 struct Turn {
     caller: Caller,
     format: Format,
-    /// Whether it is only counted.
+    /// True if it is only counted.
     counted: bool,
     body: Bytes,
     /// The key of its caller's conversations.
@@ -168,15 +169,17 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         .iter()
         .flat_map(|context| context.watched())
         .collect();
-    let input = side.as_ref().zip(context.as_ref());
-    let input = input.map(|(job, context)| SideInput {
-        policy: &job.policy,
-        gathered: &context.gathered,
-        watched: &watched,
-        known: job.request.as_of.known.unwrap_or_else(|| app.now()),
-        principal: &job.request.principal,
-        identities: &job.request.identities,
-    });
+    let input = side
+        .as_ref()
+        .zip(context.as_ref())
+        .map(|(job, context)| SideInput {
+            policy: &job.policy,
+            gathered: &context.gathered,
+            watched: &watched,
+            known: job.request.as_of.known.unwrap_or_else(|| app.now()),
+            principal: &job.request.principal,
+            identities: &job.request.identities,
+        });
     let grant = &turn.caller.grant;
     let relaying = Relaying {
         format: turn.format,
@@ -197,12 +200,16 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
     if relayed.reads_originals && !turn.counted {
         note(app, &tenant, relayed.position.as_ref());
     }
-    let constraints = context.iter().flat_map(|context| &context.constraints);
-    let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
-    let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
-    let sources = context.iter().flat_map(|context| &context.sources);
-    let sources = sources.filter(|(at, _)| relayed.stand.contains(at));
-    let sources = sources.map(|(_, source)| source.clone());
+    let constraints = context
+        .iter()
+        .flat_map(|context| &context.constraints)
+        .filter(|(at, _)| relayed.stand.contains(at))
+        .map(|(_, constraint)| Arc::clone(constraint));
+    let sources = context
+        .iter()
+        .flat_map(|context| &context.sources)
+        .filter(|(at, _)| relayed.stand.contains(at))
+        .map(|(_, source)| source.clone());
     Ok(Fitted {
         sources: sources.collect(),
         relaxed: relayed.relaxed.clone(),
@@ -400,8 +407,11 @@ mod tests {
         let app = Arc::new(App::new(options).unwrap());
         let gateway = Arc::new(Gateway::new(Arc::clone(&app), Vec::new()).unwrap());
         let slow: &'static Slow = Box::leak(Box::default());
-        let world = app.workspace.world("gpt-4").unwrap();
-        let world = world.counted_by(|_| Arc::new(Stopping(Arc::new(slow))));
+        let world = app
+            .workspace
+            .world("gpt-4")
+            .unwrap()
+            .counted_by(|_| Arc::new(Stopping(Arc::new(slow))));
         app.know_world("gpt-4", Arc::new(world));
         let caller = Caller {
             tenant: "local".into(),

@@ -23,7 +23,7 @@ pub(super) struct Fitted {
     /// The tokens that it has fewer, or more, than it came with.
     pub(super) saved: u64,
     pub(super) added: u64,
-    /// Whether any of its messages no longer stands as it was said.
+    /// True if any of its messages no longer stands as it was said.
     pub(super) cut: bool,
     /// The compile, for its record, with the side context of the conversation.
     pub(super) done: Option<Box<Done>>,
@@ -34,12 +34,12 @@ pub(super) struct Fitted {
     pub(super) turns: Option<PendingWrites>,
     /// The constraints that stand in it and that its answer is checked against.
     pub(super) constraints: Vec<Arc<AnswerConstraint>>,
-    /// What of it the answer may cite, where a constraint asks for that.
+    /// Sources of it that the answer may cite, where a constraint asks for that.
     pub(super) sources: Vec<Source>,
     /// The fields of its answer that may be null, though the agent did not say so.
     pub(super) relaxed: Vec<String>,
     pub(super) omitted_tools: OmittedTools,
-    /// Why it goes on as it came, where its history would have been looked after.
+    /// Reason for which it goes on as it came, where its history would have been looked after.
     pub(super) unmanaged: Option<Unmanaged>,
     /// The conversation that it is of, where it is in no session.
     pub(super) conversation: Option<Digest>,
@@ -81,11 +81,12 @@ impl Fitted {
         Fitted::unmanaged(Unmanaged::of(&error), Some(error))
     }
 
-    /// The same request where its turns could not be written.
+    /// Returns the request where its turns could not be written.
     pub(super) fn unwritten(self, error: Error) -> Fitted {
-        let session = || Some(Digest::of(self.position.as_ref()?.session.as_bytes()));
         Fitted {
-            conversation: self.conversation.or_else(session),
+            conversation: self
+                .conversation
+                .or_else(|| Some(Digest::of(self.position.as_ref()?.session.as_bytes()))),
             model: self.model,
             notices: self.notices,
             ..Fitted::failed(error)

@@ -14,11 +14,11 @@ const MAX_CLIENT: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handling {
     mode: &'static str,
-    /// Whether any of its messages no longer stands as it was said.
+    /// True if any of its messages no longer stands as it was said.
     cut: bool,
     saved: u64,
     added: u64,
-    /// Why it was not managed, by the code of the reason.
+    /// Code of the reason for which it was not managed.
     fault: Option<&'static str>,
 }
 
@@ -53,10 +53,9 @@ impl Handling {
 
 /// Returns the client that a request names.
 pub(super) fn client(headers: &HeaderMap) -> Option<String> {
-    let named = headers.get(header::USER_AGENT)?.as_bytes();
+    let bytes = headers.get(header::USER_AGENT)?.as_bytes();
     // No longer text is made of a long name.
-    let named = named.get(..4 * MAX_CLIENT).unwrap_or(named);
-    let named = String::from_utf8_lossy(named);
+    let named = String::from_utf8_lossy(bytes.get(..4 * MAX_CLIENT).unwrap_or(bytes));
     Some(bounded(named.trim(), MAX_CLIENT).into_owned()).filter(|named| !named.is_empty())
 }
 

@@ -26,8 +26,9 @@ const VIA: HeaderValue = HeaderValue::from_static("1.1 tenure");
 /// Returns the headers of a request as they go to the upstream. Its host and the length of its body are written
 /// again with it; that there is nothing in a body is only said where the client said that there is one.
 pub(super) fn request(mut headers: HeaderMap, is_empty: bool) -> HeaderMap {
-    let has_body = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
-    let has_body = has_body.iter().any(|name| headers.contains_key(name));
+    let has_body = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
+        .iter()
+        .any(|name| headers.contains_key(name));
     drop_hops(&mut headers);
     for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
         headers.remove(name);

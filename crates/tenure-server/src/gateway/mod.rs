@@ -85,7 +85,7 @@ pub(crate) struct Gateway {
     pub(crate) app: Arc<App>,
     upstreams: Upstreams,
     recorder: Recorder,
-    /// Whether records are kept, so that answers name them.
+    /// True if records are kept, so that answers name them.
     keeps_records: bool,
     ids: Ids,
     side_contexts: SideContexts,

@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_text_that_came_before_costs_what_it_did() {
-        let workspace = tenure_workspace::Workspace::new(tenure::FrameKey::new("test", [7; 32]));
-        let workspace = workspace.unwrap();
+        let workspace =
+            tenure_workspace::Workspace::new(tenure::FrameKey::new("test", [7; 32])).unwrap();
         let worlds = ["gpt-4o", "gpt-4"].map(|model| workspace.world(model).unwrap());
         let long = |at: usize| format!("Pump {at} is warm, unlike the others. ").repeat(9);
         let mut prices = Prices::default();

@@ -149,8 +149,10 @@ fn no_upstream(protocol: Protocol, path: &str) -> Refusal {
 
 /// Refuses another protocol on a connection, such as WebSocket: none is carried through.
 fn check_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
-    let asked = headers.get_all(header::UPGRADE).iter();
-    let mut asked = asked.filter_map(|value| value.to_str().ok());
+    let mut asked = headers
+        .get_all(header::UPGRADE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     if asked.any(|value| value.to_ascii_lowercase().contains("websocket")) {
         let what = "WebSocket connections are not carried through";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, what)
@@ -161,8 +163,9 @@ fn check_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Refuses a path that climbs: it would leave the part of the upstream that is meant.
 fn check_path(path: &str) -> Result<(), Refusal> {
-    let plain = path.replace("%2e", ".").replace("%2E", ".");
-    let plain = plain
+    let plain = path
+        .replace("%2e", ".")
+        .replace("%2E", ".")
         .replace("%2f", "/")
         .replace("%2F", "/")
         .replace("%5c", "\\")

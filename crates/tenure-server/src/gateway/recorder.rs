@@ -303,8 +303,9 @@ impl Desk {
         self.held.fetch_sub(held, Ordering::Relaxed);
         let request = draft.request.as_deref();
         let asked = request.map(RequestBody::read).unwrap_or_default();
-        let model = asked.model();
-        let model = model.map(|model| bounded(model, MAX_MODEL).into_owned());
+        let model = asked
+            .model()
+            .map(|model| bounded(model, MAX_MODEL).into_owned());
         let world = model.as_deref().and_then(|model| self.world(model));
         // One that is managed by what its upstream stated is counted as it was managed.
         let is_managed = draft.position.is_some();
@@ -324,13 +325,13 @@ impl Desk {
             .digest(draft.request.as_ref().zip(request_digest));
         let resolved_model = draft.sent.done.as_ref().map(|done| done.model().to_owned());
         let priced = resolved_model.as_deref().or(model.as_deref());
-        let cost = priced.zip(usage.as_ref());
-        let cost = cost.and_then(|(model, usage)| spent(self.workspace.catalogue(), model, usage));
+        let cost = priced
+            .zip(usage.as_ref())
+            .and_then(|(model, usage)| spent(self.workspace.catalogue(), model, usage));
         if let Some(cost) = cost {
             self.telemetry.metrics.cost(draft.protocol.term(), cost);
         }
-        let compiled = draft.sent.compile();
-        let compiled = compiled.unwrap_or_else(|_| {
+        let compiled = draft.sent.compile().unwrap_or_else(|_| {
             // The store is away, for one: the record says less.
             self.telemetry.metrics.dropped("compile");
             None
@@ -537,10 +538,9 @@ impl Desk {
 
     /// Returns the world of models that the catalogue does not know.
     fn unknown_world(&mut self) -> Option<Arc<World>> {
-        let world = || self.workspace.unknown_world().ok().map(Arc::new);
         self.worlds
             .entry(String::new())
-            .or_insert_with(world)
+            .or_insert_with(|| self.workspace.unknown_world().ok().map(Arc::new))
             .clone()
     }
 

@@ -71,14 +71,14 @@ impl Drop for Share {
 /// The beginning and the end of an answer.
 #[derive(Default)]
 pub(super) struct ReplyBuffer {
-    /// Whether a large answer is kept, too.
+    /// True if a large answer is kept, too.
     whole: bool,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     pub(super) bytes: u64,
-    /// Whether something in between was let go.
+    /// True if something in between was let go.
     cut: bool,
-    /// Whether all bytes were let go, as are those that come.
+    /// True if all bytes were let go, as are those that come.
     gone: bool,
     share: Share,
 }

@@ -33,7 +33,7 @@ pub(super) struct SideContext {
     pub(super) gathered: Gathered,
     /// The constraints that a machine can check, each with its place among the candidates.
     pub(super) constraints: Vec<(usize, Arc<AnswerConstraint>)>,
-    /// What answers may cite, likewise; empty where no constraint asks for it.
+    /// Sources that answers may cite, likewise; empty where no constraint asks for it.
     pub(super) sources: Vec<(usize, Source)>,
 }
 
@@ -41,18 +41,20 @@ impl SideContext {
     fn of(gathered: Gathered) -> SideContext {
         let candidates = gathered.candidates.objects().iter().enumerate();
         let mut checked = 0;
-        let constraints = candidates.filter_map(|(at, object)| {
-            let constraint = AnswerConstraint::of(object, checked < MAX_CHECKED)?;
-            checked += 1;
-            Some((at, Arc::new(constraint)))
-        });
-        let constraints: Vec<(usize, Arc<AnswerConstraint>)> = constraints.collect();
+        let constraints: Vec<(usize, Arc<AnswerConstraint>)> = candidates
+            .filter_map(|(at, object)| {
+                let constraint = AnswerConstraint::of(object, checked < MAX_CHECKED)?;
+                checked += 1;
+                Some((at, Arc::new(constraint)))
+            })
+            .collect();
         let must_cite = constraints
             .iter()
             .any(|(_, constraint)| constraint.must_cite());
         let objects = gathered.candidates.objects().iter().enumerate();
-        let sources = objects.filter(|_| must_cite);
-        let sources = sources.filter_map(|(at, object)| Some((at, cited_by(object)?)));
+        let sources = objects
+            .filter(|_| must_cite)
+            .filter_map(|(at, object)| Some((at, cited_by(object)?)));
         SideContext {
             sources: sources.collect(),
             constraints,
@@ -96,8 +98,7 @@ impl SideContexts {
 
     /// Returns the most tokens that an answer may have, where the tenant's policy says so, as it was read a moment ago.
     pub(super) fn max_answer(&self, app: &App, tenant: &Tenant) -> Result<Option<u32>, Error> {
-        let known = self.limits.get(tenant.name());
-        let known = known.filter(|(read, _)| {
+        let known = self.limits.get(tenant.name()).filter(|(read, _)| {
             let age = app.now().micros().saturating_sub(read.micros());
             (0..FRESH).contains(&age)
         });

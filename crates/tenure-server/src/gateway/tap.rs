@@ -26,7 +26,7 @@ pub(super) struct Tap {
     write: Option<SessionWrite>,
     /// The last frame, where it waits for that.
     last: Option<Frame<Bytes>>,
-    /// Whether there is nothing more.
+    /// True if there is nothing more.
     ended: bool,
     record: OpenRecord,
     telemetry: Arc<Telemetry>,

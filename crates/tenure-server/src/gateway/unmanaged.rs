@@ -154,11 +154,11 @@ pub(super) fn conversation(
     format: Format,
     body: &[u8],
 ) -> Digest {
-    let says = match session {
+    let digest = match session {
         Some(session) => Some(Digest::of(session.as_bytes())),
         None => first(format, body),
     };
-    let says = says.as_ref().map_or(&[][..], |says| says.bytes());
+    let says = digest.as_ref().map_or(&[][..], |says| says.bytes());
     Digest::of_parts([key.as_bytes(), format.term().as_bytes(), says])
 }
 

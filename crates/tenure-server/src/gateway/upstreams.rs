@@ -69,8 +69,9 @@ pub(super) async fn send(
         refusal,
         ending: Ending::UpstreamFailed,
     };
-    let uri = link.uri(&head.uri);
-    let uri = uri.map_err(|error| failed(Refusal::from(error)))?;
+    let uri = link
+        .uri(&head.uri)
+        .map_err(|error| failed(Refusal::from(error)))?;
     let mut headers = headers::request(head.headers.clone(), body.is_empty());
     if let Some(protocol) = link.protocol() {
         protocol.keep_keys(&mut headers);

@@ -33,7 +33,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// The same, which may show certificates of these authorities, too: the text of a PEM file. For
+    /// Returns the upstream, which may show certificates of these authorities, too: the text of a PEM file. For
     /// upstreams within a company, or behind a proxy of its own.
     ///
     /// # Errors
@@ -92,8 +92,8 @@ impl FromStr for Upstream {
         if path.query().is_some() {
             return wrong("has a query");
         }
-        let base = path.path().trim_end_matches('/');
-        let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
+        let whole = path.path().trim_end_matches('/');
+        let base = whole.strip_suffix("/v1").unwrap_or(whole).to_owned();
         Ok(Upstream {
             protocol,
             scheme,

@@ -55,7 +55,7 @@ enum Pool {
 pub(super) struct Pools {
     connector: Connector,
     builder: Builder,
-    /// What is under way over the connections of a pool that is let go comes to its end.
+    /// Pools by owner. What is under way over the connections of a pool that is let go comes to its end.
     of: Cache<Owner, Arc<Pool>>,
 }
 

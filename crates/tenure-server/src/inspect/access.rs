@@ -250,9 +250,10 @@ fn set_cookie(key: &str, lives: u32, headers: &HeaderMap) -> String {
 pub(super) fn onto(place: &str, cookie: Option<&str>) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
-    let value =
-        |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(pages::ROOT));
-    headers.insert(header::LOCATION, value(place));
+    headers.insert(
+        header::LOCATION,
+        HeaderValue::from_str(place).unwrap_or(HeaderValue::from_static(pages::ROOT)),
+    );
     if let Some(Ok(cookie)) = cookie.map(HeaderValue::from_str) {
         headers.insert(header::SET_COOKIE, cookie);
     }

@@ -30,8 +30,10 @@ pub(super) struct Done {
 pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
-        let after = Some(done.after.as_str()).filter(|after| !after.is_empty());
-        let after: Option<PairMark> = after.map(str::parse).transpose()?;
+        let after: Option<PairMark> = Some(done.after.as_str())
+            .filter(|after| !after.is_empty())
+            .map(str::parse)
+            .transpose()?;
         let reader = Reader::of(&visit.caller.grant, None)?;
         let sees = reader.sees();
         let query = ConflictQuery {
@@ -56,7 +58,7 @@ pub(super) async fn waiting(visit: Visit, Query(done): Query<Done>) -> Result<Re
     Ok(html(StatusCode::OK, page.await?))
 }
 
-/// What waits but for conflicts, as far as the reader may see it.
+/// Finds what waits but for conflicts, as far as the reader may see it.
 fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
     let reader = Reader::of(&visit.caller.grant, None)?;
     let sees = reader.sees();
@@ -75,7 +77,7 @@ fn waits(visit: &Visit, tenant: &Tenant) -> Result<Waiting, Error> {
     })
 }
 
-/// How far a decision came.
+/// Steps of a decision.
 enum Step {
     /// It is to be confirmed, on this page.
     Asked(String),
@@ -130,9 +132,11 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         let reader = Reader::of(&visit.caller.grant, None)?;
         let sees = reader.sees();
         let judged = tenant.conflict_history(first, second, sees.as_deref())?;
-        let now = judged.iter().find(|judged| judged.tx_end.is_none());
-        let now = now.filter(|now| now.tx_start.to_string() == form.since);
-        let now = now.ok_or_else(meanwhile)?;
+        let now = judged
+            .iter()
+            .find(|judged| judged.tx_end.is_none())
+            .filter(|now| now.tx_start.to_string() == form.since)
+            .ok_or_else(meanwhile)?;
         let asking = Asking {
             what: format!(
                 "On {} of {}: {}.",
@@ -200,8 +204,11 @@ pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<R
     step(visit.frame.clone(), "entity", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let entities = tenant.entities(None)?;
-        let found = entities.iter().find(|entity| entity.id == form.id);
-        let found = found.filter(|found| found.pending).ok_or_else(meanwhile)?;
+        let found = entities
+            .iter()
+            .find(|entity| entity.id == form.id)
+            .filter(|found| found.pending)
+            .ok_or_else(meanwhile)?;
         let id = form.id.clone();
         // That it still waits is asked again by the write.
         let mut operations = vec![(EntityOp::Confirm { id: id.clone() }, None)];

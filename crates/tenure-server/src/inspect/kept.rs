@@ -202,11 +202,13 @@ mod tests {
         };
         let made = std::cell::Cell::new(0);
         let get = |record: usize, bytes: usize| {
-            let make = || {
-                made.set(made.get() + 1);
-                Ok(items(bytes))
-            };
-            pages.get(&tenant, key(record), make).map(drop).unwrap();
+            pages
+                .get(&tenant, key(record), || {
+                    made.set(made.get() + 1);
+                    Ok(items(bytes))
+                })
+                .map(drop)
+                .unwrap();
         };
         get(1, 10);
         get(1, 10);

@@ -51,10 +51,10 @@ pub(super) async fn overview(
         let after = place(&filter.after)?;
         let is_first = after.is_none();
         let said = Said::default();
-        let wants =
-            |line: &Line| filter.takes(line) && said.has(&visit, &tenant, &filter.text, line);
         let most = if is_first { COUNTED } else { LINES };
-        let (mut lines, mut next) = visit.caller.seen_records(&records, after, most, wants)?;
+        let (mut lines, mut next) = visit.caller.seen_records(&records, after, most, |line| {
+            filter.takes(line) && said.has(&visit, &tenant, &filter.text, line)
+        })?;
         let catalogue = visit.app.workspace.catalogue();
         let mut totals = Totals::of(&lines, &filter, catalogue);
         totals.looked = (is_first && next.is_some()).then_some(lines.len());
@@ -487,11 +487,11 @@ pub(super) async fn difference(
         };
         let difference = diff(before, after);
         let payloads = one.envelope().zip(other.envelope());
-        let explained = payloads.ok_or_else(|| {
+        let made = payloads.ok_or_else(|| {
             "The payloads could not be made again, so nothing is said of bytes and of a cache."
                 .to_owned()
         });
-        let explained = explained.and_then(|(first, second)| {
+        let explained = made.and_then(|(first, second)| {
             let world = visit.app.world(&after.model).map_err(|error| error.what)?;
             let sent =
                 |envelope, model| Sent::compiled(envelope, Some(model)).map_err(|error| error.what);

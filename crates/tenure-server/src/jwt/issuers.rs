@@ -62,15 +62,19 @@ impl Issuers {
     /// Returns the caller who shows this token.
     pub(crate) async fn caller(&self, shown: &str, now: Instant) -> Result<Caller, Refusal> {
         let refused = |what: String| {
-            let names = self.0.iter().map(|jwt| clip(&jwt.settings.issuer));
-            let names: Vec<String> = names.collect();
+            let names: Vec<String> = self
+                .0
+                .iter()
+                .map(|jwt| clip(&jwt.settings.issuer))
+                .collect();
             let expected = format!("a token of `{}`", names.join("` or `"));
             Refusal::new(StatusCode::UNAUTHORIZED, what).expected(expected)
         };
         let issuer = token::issuer(shown).map_err(refused)?;
         let mut known = self.0.iter();
-        let jwt = known.find(|jwt| Some(&jwt.settings.issuer) == issuer.as_ref());
-        let jwt = jwt.ok_or_else(|| refused("the token is of another issuer".into()))?;
+        let jwt = known
+            .find(|jwt| Some(&jwt.settings.issuer) == issuer.as_ref())
+            .ok_or_else(|| refused("the token is of another issuer".into()))?;
         jwt.caller(shown, now).await
     }
 }

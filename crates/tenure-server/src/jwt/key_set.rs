@@ -191,8 +191,9 @@ fn key(published: Value) -> Option<Key> {
     }
     let algorithm = published
         .alg
-        .map(|name| serde_json::from_value(Value::String(name)));
-    let algorithm = algorithm.transpose().ok()?;
+        .map(|name| serde_json::from_value(Value::String(name)))
+        .transpose()
+        .ok()?;
     let number = |text: Option<String>| URL_SAFE_NO_PAD.decode(text?).ok();
     // The coordinates of a point are as long as the curve's field, with their leading zeros.
     let point = |x: Vec<u8>, y: Vec<u8>, size: usize| {

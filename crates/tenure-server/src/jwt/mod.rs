@@ -128,9 +128,9 @@ impl Default for Names {
 struct Extra {
     operator: bool,
     pii: bool,
-    /// Whether it speaks for any user of its tenant, and not for its subject alone.
+    /// True if it speaks for any user of its tenant, and not for its subject alone.
     any_user: bool,
-    /// Whether it speaks for any project of its tenant, and not for the one that is claimed alone.
+    /// True if it speaks for any project of its tenant, and not for the one that is claimed alone.
     any_project: bool,
     clearance: Option<Classification>,
     origins: Vec<String>,
@@ -183,14 +183,19 @@ impl Jwt {
                 .expected(format!("a token of `{}`", clip(&settings.issuer)))
         };
         let token = Unverified::read(token, &settings.algorithms).map_err(refused)?;
-        let keys = self.source.with(token.kid.as_deref(), token.algorithm);
-        let keys = keys.await.map_err(|missing| match missing {
-            Missing::Unknown => refused("the token is signed with a key that is not known".into()),
-            Missing::Unavailable(error) => {
-                let what = format!("the keys of the issuer cannot be had: {}", error.what);
-                Error::new(ErrorKind::Unavailable, what).into()
-            }
-        })?;
+        let keys = self
+            .source
+            .with(token.kid.as_deref(), token.algorithm)
+            .await
+            .map_err(|missing| match missing {
+                Missing::Unknown => {
+                    refused("the token is signed with a key that is not known".into())
+                }
+                Missing::Unavailable(error) => {
+                    let what = format!("the keys of the issuer cannot be had: {}", error.what);
+                    Error::new(ErrorKind::Unavailable, what).into()
+                }
+            })?;
         let claims = token.verified(&keys).map_err(refused)?;
         let seconds = now.micros().div_euclid(1_000_000);
         let audiences = settings.audience.names();

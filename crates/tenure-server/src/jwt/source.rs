@@ -94,13 +94,13 @@ impl Source {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(PATIENCE));
-        let connector = HttpsConnectorBuilder::new().with_tls_config(tls::client(authorities)?);
-        let connector = if secure {
-            connector.https_only()
+        let builder = HttpsConnectorBuilder::new().with_tls_config(tls::client(authorities)?);
+        let schemes = if secure {
+            builder.https_only()
         } else {
-            connector.https_or_http()
+            builder.https_or_http()
         };
-        let connector = connector.enable_http1().wrap_connector(tcp);
+        let connector = schemes.enable_http1().wrap_connector(tcp);
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(connector);
@@ -175,10 +175,9 @@ impl Source {
         match self.known() {
             Some(known) if fits(&known) => Ok(known.keys),
             Some(_) => Err(Missing::Unknown),
-            None => {
-                let unsaid = || Error::new(ErrorKind::Unavailable, "they were not asked for yet");
-                Err(Missing::Unavailable(self.trouble().unwrap_or_else(unsaid)))
-            }
+            None => Err(Missing::Unavailable(self.trouble().unwrap_or_else(|| {
+                Error::new(ErrorKind::Unavailable, "they were not asked for yet")
+            }))),
         }
     }
 
@@ -216,8 +215,8 @@ impl Source {
             }
             Place::Url(address) => {
                 let read = tokio::time::timeout(PATIENCE, fetch(address)).await;
-                let slow = || failed(format!("no answer within {} s", PATIENCE.as_secs()));
-                read.map_err(|_| slow())?.map_err(failed)
+                read.map_err(|_| failed(format!("no answer within {} s", PATIENCE.as_secs())))?
+                    .map_err(failed)
             }
         }
     }
@@ -251,13 +250,15 @@ async fn fetch(address: &Address) -> Result<Vec<u8>, String> {
     if answer.status() != hyper::StatusCode::OK {
         return Err(format!("the address answers {}", answer.status().as_u16()));
     }
-    let body = Limited::new(answer.into_body(), MAX_SET).collect().await;
-    let body = body.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            too_large()
-        } else {
-            format!("the answer breaks off: {error}")
-        }
-    })?;
+    let body = Limited::new(answer.into_body(), MAX_SET)
+        .collect()
+        .await
+        .map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
+                too_large()
+            } else {
+                format!("the answer breaks off: {error}")
+            }
+        })?;
     Ok(body.to_bytes().to_vec())
 }

@@ -88,15 +88,15 @@ impl<'t> Unverified<'t> {
         } = parts(text)?;
         let header: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| form())?;
         let named = serde_json::from_value(Value::String(header.alg.clone())).ok();
-        let algorithm = named.filter(|algorithm| allowed.contains(algorithm));
-        let algorithm = algorithm
+        let algorithm = named
+            .filter(|algorithm| allowed.contains(algorithm))
             .ok_or_else(|| format!("tokens by `{}` are not accepted here", clip(&header.alg)))?;
         if header.crit.is_some() {
             return Err("the token demands what this server does not know (`crit`)".into());
         }
         // A token for another purpose, such as the notice of a logout, is no token of access.
-        let kind = header.typ.map(|kind| kind.to_ascii_lowercase());
-        let kind = kind
+        let lowered = header.typ.map(|kind| kind.to_ascii_lowercase());
+        let kind = lowered
             .as_deref()
             .map(|kind| kind.strip_prefix("application/").unwrap_or(kind));
         if !matches!(kind, None | Some("jwt" | "at+jwt")) {
@@ -121,8 +121,10 @@ impl<'t> Unverified<'t> {
         if !keys.verify(kid, self.algorithm, message, &self.signature) {
             return Err("the token's signature is wrong".into());
         }
-        let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
-        let claims = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
+        let claims = URL_SAFE_NO_PAD
+            .decode(self.claims)
+            .ok()
+            .and_then(|claims| serde_json::from_slice(&claims).ok());
         claims.ok_or_else(no_claims)
     }
 }
@@ -167,8 +169,9 @@ impl Claims {
         if !is_for_us {
             return Err("the token is for another audience".into());
         }
-        let expires = self.second("exp")?;
-        let expires = expires.ok_or("the token does not say when it ends (`exp`)")?;
+        let expires = self
+            .second("exp")?
+            .ok_or("the token does not say when it ends (`exp`)")?;
         if expires + leeway as f64 <= now as f64 {
             return Err("the token has expired".into());
         }
@@ -182,10 +185,12 @@ impl Claims {
 
     /// A second of the clock, where there is one. Whole seconds are exact as far as any clock goes.
     fn second(&self, name: &str) -> Result<Option<f64>, String> {
-        let wrong = || format!("the token's `{name}` is no second");
         match self.get(name) {
             None => Ok(None),
-            Some(value) => value.as_f64().map(Some).ok_or_else(wrong),
+            Some(value) => value
+                .as_f64()
+                .map(Some)
+                .ok_or_else(|| format!("the token's `{name}` is no second")),
         }
     }
 }

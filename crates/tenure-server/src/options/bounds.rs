@@ -47,7 +47,7 @@ impl Limits {
     /// The longest that anything is waited for: a year.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-    /// The same with times that can be added to any instant.
+    /// Returns the limits with times that can be added to any instant.
     pub(crate) fn bounded(self) -> Limits {
         let bounded = |time: Duration| time.min(Limits::LONGEST);
         Limits {
@@ -61,19 +61,19 @@ impl Limits {
         }
     }
 
-    /// The same with another largest body, in bytes.
+    /// Returns the limits with another largest body, in bytes.
     #[must_use]
     pub fn with_body(self, body: usize) -> Limits {
         Limits { body, ..self }
     }
 
-    /// The same with another patience for upstreams.
+    /// Returns the limits with another patience for upstreams.
     #[must_use]
     pub fn with_upstream(self, upstream: Duration) -> Limits {
         Limits { upstream, ..self }
     }
 
-    /// The same with another patience for clients that do not send, or do not take what they are sent.
+    /// Returns the limits with another patience for clients that do not send, or do not take what they are sent.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Limits {
         Limits {
@@ -83,13 +83,13 @@ impl Limits {
         }
     }
 
-    /// The same with another time to come to an end.
+    /// Returns the limits with another time to come to an end.
     #[must_use]
     pub fn with_drain(self, drain: Duration) -> Limits {
         Limits { drain, ..self }
     }
 
-    /// The same with at most `rate` requests of a tenant in a minute.
+    /// Returns the limits with at most `rate` requests of a tenant in a minute.
     #[must_use]
     pub fn with_rate(self, rate: Option<u32>) -> Limits {
         Limits { rate, ..self }

@@ -133,7 +133,7 @@ fn write(lines: &Receiver<Value>, mut out: Box<dyn Write + Send>) {
     }
 }
 
-/// What a log wrote, for tests to read.
+/// Lines that a log wrote, for tests to read.
 #[cfg(test)]
 #[derive(Clone, Default)]
 pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);

@@ -32,7 +32,7 @@ pub(crate) struct Telemetry {
     pub(crate) audit: Audit,
     /// The limits that payloads are held to.
     pub(crate) thresholds: Vec<Threshold>,
-    /// What went through the gateway since the start.
+    /// Tally of what went through the gateway since the start.
     pub(crate) tally: Mutex<Tally>,
 }
 

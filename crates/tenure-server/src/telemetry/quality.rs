@@ -98,8 +98,10 @@ pub(crate) fn observe(
         }
         // The policy's own limits, where the server has none for the metric. A small request uses little of its budget.
         let missed = compiled.trace.quality.iter().filter(|measured| {
-            let own = telemetry.thresholds.iter();
-            let mut own = own.filter(|threshold| threshold.metric == measured.metric);
+            let mut own = telemetry
+                .thresholds
+                .iter()
+                .filter(|threshold| threshold.metric == measured.metric);
             measured.missed && measured.metric != QualityMetric::Utilization && own.next().is_none()
         });
         for measured in missed {

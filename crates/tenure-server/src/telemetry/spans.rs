@@ -275,8 +275,14 @@ impl Spans {
             let end = start + i128::from(exchange.latency_us) * 1_000;
             let failed = exchange.status.is_none_or(|status| status >= 500);
             let name = format!("chat {model}");
-            let name = name.trim_end();
-            self.offer(span(&context, name, 3, (start, end), attributes, failed));
+            self.offer(span(
+                &context,
+                name.trim_end(),
+                3,
+                (start, end),
+                attributes,
+                failed,
+            ));
         }
     }
 

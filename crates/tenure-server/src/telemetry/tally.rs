@@ -1,4 +1,4 @@
-//! What went through the gateway, added up: for whoever started it for one client and wants to know in the end.
+//! Traffic through the gateway, added up: for whoever started it for one client and wants to know in the end.
 
 use std::collections::BTreeMap;
 
@@ -61,8 +61,11 @@ impl Tally {
             Ending::Rejected => Some("answer rejected".to_owned()),
             Ending::Refused => Some("refused here".to_owned()),
         };
-        let unmanaged = record.unmanaged.iter().filter(|_| record.mode != "observe");
-        let unmanaged = unmanaged.map(|why| format!("not managed: {why}"));
+        let unmanaged = record
+            .unmanaged
+            .iter()
+            .filter(|_| record.mode != "observe")
+            .map(|why| format!("not managed: {why}"));
         let output = record.output.iter().map(|fault| format!("answer: {fault}"));
         for fault in ended.into_iter().chain(unmanaged).chain(output) {
             *self.faults.entry(fault).or_default() += 1;

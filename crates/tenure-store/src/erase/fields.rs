@@ -153,7 +153,7 @@ pub(super) enum Field {
     Name,
     /// A text that may be JSON, and must stay so.
     Json,
-    /// The same, with fields of its own, each of which is a text: the arguments of a call.
+    /// An object with fields of its own, each of which is a text: the arguments of a call.
     Arguments,
 }
 
@@ -265,9 +265,11 @@ mod tests {
         }) {
             return Some(!fields.contains_key("format") && !fields.contains_key("pattern"));
         }
-        let all = ["anyOf", "oneOf", "allOf"].into_iter();
-        let all = all.filter_map(|key| fields.get(key)?.as_array()).flatten();
-        let all = all.chain(fields.get("items"));
+        let all = ["anyOf", "oneOf", "allOf"]
+            .into_iter()
+            .filter_map(|key| fields.get(key)?.as_array())
+            .flatten()
+            .chain(fields.get("items"));
         all.filter_map(|schema| is_free(schema, of))
             .reduce(|a, b| a | b)
     }

@@ -73,8 +73,9 @@ struct TextLocation<'p> {
 
 impl Gone {
     pub(super) fn new(key: [u8; 32], ids: impl Iterator<Item = ObjectId>) -> Gone {
-        let stand_in = |id| (id, stand_in_id(buried_as(&key, id)));
-        let ids: BTreeMap<ObjectId, String> = ids.map(stand_in).collect();
+        let ids: BTreeMap<ObjectId, String> = ids
+            .map(|id| (id, stand_in_id(buried_as(&key, id))))
+            .collect();
         let keys = ids.iter().map(|(id, left)| (id.to_string(), left.clone()));
         Gone {
             key,
@@ -332,8 +333,10 @@ impl Gone {
 
     /// The stand-in for a name or a text that a record of its object has alone in a field.
     fn word(&self, text: &str, place: TextLocation<'_>) -> Option<&String> {
-        let known = self.words.get(text);
-        let known = known.filter(|_| place.within == Within::Record)?;
+        let known = self
+            .words
+            .get(text)
+            .filter(|_| place.within == Within::Record)?;
         let own = known.iter().find(|(id, _)| place.spoken_of.contains(id));
         own.map(|(_, stand_in)| stand_in)
     }
@@ -443,8 +446,10 @@ fn stand_in_id(label: Digest) -> String {
 /// The prose that can still be read in a JSON text that is damaged. Where a quotation mark is lost, each string looks
 /// like what stands between two: so each text between two is taken that has the length of a passage and words.
 fn prose(damaged: &str) -> Vec<String> {
-    let readable = |c: char| if c < ' ' { ' ' } else { c };
-    let text: String = damaged.chars().map(readable).collect();
+    let text: String = damaged
+        .chars()
+        .map(|c| if c < ' ' { ' ' } else { c })
+        .collect();
     let mut found = Vec::new();
     let (mut from, mut is_escaped) = (0, false);
     let ends = text.char_indices().filter(|(_, c)| {
@@ -469,8 +474,9 @@ pub(super) fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
         &document.why_it_matters,
         &document.behavioral_implication,
         &document.normalized_claim,
-    ];
-    let rest = rest.into_iter().filter_map(|text| text.as_deref());
+    ]
+    .into_iter()
+    .filter_map(|text| text.as_deref());
     let all = std::iter::once(document.content.as_str()).chain(rest);
     all.filter(|text| !text.is_empty())
 }
@@ -488,11 +494,13 @@ fn each_text(value: &Value, each: &mut dyn FnMut(&str)) {
 /// The parts of a text that are searched for within others: all of it, its lines, and their sentences.
 fn passages(text: &str) -> impl Iterator<Item = &str> {
     let whole = Some(text.trim()).filter(|text| text.len() >= SHORTEST_TEXT);
-    let lines = text.lines().flat_map(|line| {
-        let sentences = line.split_inclusive(['.', '!', '?', ';', '。']);
-        std::iter::once(line).chain(sentences)
-    });
-    let lines = lines.map(str::trim);
+    let lines = text
+        .lines()
+        .flat_map(|line| {
+            let sentences = line.split_inclusive(['.', '!', '?', ';', '。']);
+            std::iter::once(line).chain(sentences)
+        })
+        .map(str::trim);
     whole
         .into_iter()
         .chain(lines.filter(|line| line.len() >= SHORTEST_PASSAGE))

@@ -227,11 +227,13 @@ impl Logged {
                 // A request that was sent with one of these is dropped without a search: it held it in some form.
                 let unsent = is_session && unsend(&mut value, gone, &holders);
                 // What an erased object says of entities goes whole, the names with it.
-                let source = value.get("source").and_then(Value::as_str);
-                let source = source.and_then(|id| id.parse().ok());
-                let by_source = [crate::resolution::LOG, crate::outcomes::LOG];
-                let by_source =
-                    by_source.contains(&log.as_str()) || log.starts_with(crate::mentioned::SPOKEN);
+                let source = value
+                    .get("source")
+                    .and_then(Value::as_str)
+                    .and_then(|id| id.parse().ok());
+                let by_source = [crate::resolution::LOG, crate::outcomes::LOG]
+                    .contains(&log.as_str())
+                    || log.starts_with(crate::mentioned::SPOKEN);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
                     entities.extend(created(&value));
                     forgotten_names.extend(named(&value, &["alias", "role"]));
@@ -313,8 +315,9 @@ fn forget_removed(
         }
         Ok(())
     })?;
-    let gone = removed.into_iter().filter(|(_, name)| names.contains(name));
-    let gone: Vec<(u64, String)> = gone
+    let gone: Vec<(u64, String)> = removed
+        .into_iter()
+        .filter(|(_, name)| names.contains(name))
         .map(|(number, _)| (number, NOTICE.to_owned()))
         .collect();
     if !gone.is_empty() {
@@ -353,12 +356,13 @@ fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<LoggedMessage>, Er
             if let Some(came) = came.and_then(|came| Format::deserialize(came).ok()) {
                 format = came;
             }
-            let links = ["object_type", "tool_call_id", "tool_calls"];
-            let links = links.into_iter().filter_map(|field| {
-                let value = fields.get(field)?;
-                Some((field.to_owned(), value.clone()))
-            });
-            let links: Map<String, Value> = links.collect();
+            let links: Map<String, Value> = ["object_type", "tool_call_id", "tool_calls"]
+                .into_iter()
+                .filter_map(|field| {
+                    let value = fields.get(field)?;
+                    Some((field.to_owned(), value.clone()))
+                })
+                .collect();
             objects.extend(ObjectDocument::deserialize(Value::Object(links)));
         });
         said.push(LoggedMessage {

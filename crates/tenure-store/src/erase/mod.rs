@@ -38,7 +38,7 @@ enum Wanted {
     Objects(Vec<ObjectId>),
     /// The objects about this person.
     Subject(Subject),
-    /// The same, and what is theirs: their objects, sessions and records.
+    /// A person, and what is theirs: their objects, sessions and records.
     Person(Subject),
     /// A log, and the objects in it.
     Log(String),
@@ -217,8 +217,11 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     // What was inferred since the erased claimed the same is no part of it, but stands on it no more.
     left.extend(rejudge_all(rows, &falls, |_| None)?);
     let lowered = lower(rows, &leaning)?;
-    let claiming = lowered.iter().map(|lowered| lowered.object);
-    let claiming: Vec<ObjectId> = claiming.chain(proposed.into_keys()).collect();
+    let claiming: Vec<ObjectId> = lowered
+        .iter()
+        .map(|lowered| lowered.object)
+        .chain(proposed.into_keys())
+        .collect();
     settle_claims(rows, &claiming)?;
     rows.drop_blobs(&dropped)?;
     rows.put_records(&records)?;
@@ -240,7 +243,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         .collect())
 }
 
-/// What only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
+/// Adds what only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
 fn with_proposed_from(
     rows: &mut dyn Read,
     mut proposed: Proposed,
@@ -267,8 +270,9 @@ fn add_proposed(
     let (go, stay): (BTreeMap<RevisionId, String>, BTreeMap<RevisionId, String>) = bodies
         .into_iter()
         .partition(|(revision, _)| revisions.contains(revision));
-    let stay = stay.values();
-    let stay = stay.filter_map(|body| serde_json::from_str::<ObjectDocument>(body).ok());
+    let stay = stay
+        .values()
+        .filter_map(|body| serde_json::from_str::<ObjectDocument>(body).ok());
     let mut kept = BTreeSet::new();
     for document in stay {
         kept.extend(texts(&document).map(str::to_owned));

@@ -211,15 +211,19 @@ impl Person {
 
     /// The logs of the sessions that are theirs.
     pub(super) fn own_logs(&self) -> Vec<String> {
-        let own = self.sessions.iter();
-        let own = own.filter(|session| session.relation == Relation::User);
+        let own = self
+            .sessions
+            .iter()
+            .filter(|session| session.relation == Relation::User);
         own.map(|session| session_log(&session.id)).collect()
     }
 
     /// The ids of the records of what they asked.
     pub(super) fn own_records(&self) -> Vec<String> {
-        let own = self.records.iter();
-        let own = own.filter(|record| record.relation == Relation::User);
+        let own = self
+            .records
+            .iter()
+            .filter(|record| record.relation == Relation::User);
         own.map(|record| record.record_id.clone()).collect()
     }
 }
@@ -342,8 +346,10 @@ fn users_objects(
     for chunk in ids.chunks(CHUNK) {
         let held = rows.held_labels(chunk)?.into_iter();
         found.extend(held.filter(|(_, labels)| is_own(labels)).map(|(id, _)| id));
-        let ever = rows.renewed(chunk)?.into_iter();
-        let ever = ever.filter(|row| row.waits() && is_own(&row.labels));
+        let ever = rows
+            .renewed(chunk)?
+            .into_iter()
+            .filter(|row| row.waits() && is_own(&row.labels));
         waited.extend(ever.map(|row| row.object));
         // A damaged body names no user: its revision is found by other means alone.
         let own = rows.heads(chunk)?.into_iter();
@@ -436,12 +442,13 @@ fn read_records(rows: &mut dyn Read, asked: &Subject) -> Result<Vec<ReadRecord>,
         };
         let body: Value = serde_json::from_str(&record.body).map_err(|error| unwritable(&error))?;
         let says = |field: &str| body.pointer(field).and_then(Value::as_str);
-        let users = [
+        let mut users = [
             "/user",
             "/inputs/request/principal/user",
             "/compile/request/principal/user",
-        ];
-        let mut users = users.into_iter().filter_map(says);
+        ]
+        .into_iter()
+        .filter_map(says);
         let key = says("/key").filter(|key| asked.keys.iter().any(|own| own == key));
         let user = users.next();
         found.push(ReadRecord {
@@ -471,9 +478,11 @@ fn records(
     sessions: &[PersonSession],
     about: &BTreeSet<ObjectId>,
 ) -> Vec<PersonRecord> {
-    let own = sessions.iter();
-    let own = own.filter(|session| session.relation == Relation::User);
-    let own: BTreeSet<&str> = own.map(|session| session.id.as_str()).collect();
+    let own: BTreeSet<&str> = sessions
+        .iter()
+        .filter(|session| session.relation == Relation::User)
+        .map(|session| session.id.as_str())
+        .collect();
     let mut found = Vec::new();
     for record in kept {
         let in_own = |session: &String| own.contains(session.as_str());
@@ -507,9 +516,11 @@ fn logs_naming(
     (related, sessions): (&BTreeSet<ObjectId>, &[PersonSession]),
 ) -> Result<Vec<Mention>, Error> {
     let named = as_json(subject);
-    let own = sessions.iter();
-    let own = own.filter(|session| session.relation == Relation::User);
-    let own: BTreeSet<String> = own.map(|session| session_log(&session.id)).collect();
+    let own: BTreeSet<String> = sessions
+        .iter()
+        .filter(|session| session.relation == Relation::User)
+        .map(|session| session_log(&session.id))
+        .collect();
     let holding = logged.entries_with(related);
     let mut found = Vec::new();
     // What the registry of entities says of a person is listed as their entities; an id may be of something else.
@@ -534,8 +545,12 @@ fn objects_naming(
     related: &BTreeSet<ObjectId>,
 ) -> Result<Vec<Mention>, Error> {
     let named = as_json(subject);
-    let ids = rows.objects()?.into_iter().map(|(_, id)| id);
-    let ids: Vec<ObjectId> = ids.filter(|id| !related.contains(id)).collect();
+    let ids: Vec<ObjectId> = rows
+        .objects()?
+        .into_iter()
+        .map(|(_, id)| id)
+        .filter(|id| !related.contains(id))
+        .collect();
     let mut found = BTreeSet::new();
     for chunk in ids.chunks(CHUNK) {
         let heads = rows.heads(chunk)?.into_iter();
@@ -566,8 +581,9 @@ pub(super) fn texts_only_in(
         ))
     })?;
     let named_in = |text: &str| -> BTreeSet<Digest> {
-        let found = finder.find_iter(text);
-        let found = found.filter_map(|found| all.get(found.pattern().as_usize()));
+        let found = finder
+            .find_iter(text)
+            .filter_map(|found| all.get(found.pattern().as_usize()));
         found.copied().collect()
     };
     let (mut named, mut stay) = (BTreeSet::new(), BTreeSet::new());

@@ -189,8 +189,9 @@ impl Postgres {
         let sql = "SELECT obj_description(to_regnamespace($1), 'pg_namespace'), \
                    EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1)), \
                    current_setting('server_version_num')::int, current_setting('server_encoding')";
-        let rows = client.query_typed(sql, &[(&self.schema, Type::TEXT)]);
-        let rows = rows.map_err(|error| self.failed(error))?;
+        let rows = client
+            .query_typed(sql, &[(&self.schema, Type::TEXT)])
+            .map_err(|error| self.failed(error))?;
         let Some(row) = rows.first() else {
             return Ok(0);
         };
@@ -272,8 +273,11 @@ impl Postgres {
             "SELECT tenant FROM \"{}\".{table} ORDER BY tenant",
             self.schema
         );
-        let rows = lease.connection()?.client.query_typed(&sql, &[]);
-        let rows = rows.map_err(|error| self.failed(error))?;
+        let rows = lease
+            .connection()?
+            .client
+            .query_typed(&sql, &[])
+            .map_err(|error| self.failed(error))?;
         lease.keep();
         Ok(Some(rows.iter().map(|row| row.get(0)).collect()))
     }

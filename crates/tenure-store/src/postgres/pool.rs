@@ -97,8 +97,9 @@ impl<'p> Lease<'p> {
 
     /// The connection.
     pub(super) fn connection(&mut self) -> Result<&mut Connection, Error> {
-        let lost = || Error::new(ErrorKind::Unavailable, "the connection is gone");
-        self.connection.as_mut().ok_or_else(lost)
+        self.connection
+            .as_mut()
+            .ok_or_else(|| Error::new(ErrorKind::Unavailable, "the connection is gone"))
     }
 
     /// Gives the connection back: it is in no transaction.

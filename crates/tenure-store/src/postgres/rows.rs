@@ -414,8 +414,8 @@ impl Read for Rows<'_> {
             Ok((object(row, 0)?, standing))
         };
         let of = ids(of);
-        let found = self.all(sql, &[&of], read)?;
-        let mut found: BTreeMap<ObjectId, Standing> = found.into_iter().collect();
+        let mut found: BTreeMap<ObjectId, Standing> =
+            self.all(sql, &[&of], read)?.into_iter().collect();
         if found.is_empty() {
             return Ok(found);
         }

@@ -32,8 +32,9 @@ impl Write for Rows<'_> {
                    ON CONFLICT (tenant) DO UPDATE SET version = t.version + 1, at = \
                    greatest(t.at + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) \
                    RETURNING version, at";
-        let made = self.one(sql, &[&key.as_slice()], |row| stamped(row, 0, 1))?;
-        let made = made.ok_or_else(|| unreadable(&"a tenant has no stamp"))?;
+        let made = self
+            .one(sql, &[&key.as_slice()], |row| stamped(row, 0, 1))?
+            .ok_or_else(|| unreadable(&"a tenant has no stamp"))?;
         if made.version == 1 {
             // The row is of this write: the tenant has not written before, or has lost its own.
             self.unless_written(|_| Ok(true))?;
@@ -62,15 +63,19 @@ impl Write for Rows<'_> {
             let of: Vec<Id> = objects.values().map(|(id, _, _)| *id).collect();
             let names: Vec<&str> = objects.values().map(|(_, name, _)| *name).collect();
             let heads: Vec<&[u8]> = objects.values().map(|(_, _, head)| *head).collect();
-            let held = change.open.iter();
-            let held = held.map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
-            let new = change.revisions.iter();
-            let new = new.map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
+            let held = change
+                .open
+                .iter()
+                .map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
+            let new = change
+                .revisions
+                .iter()
+                .map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
             let labels: BTreeMap<(ObjectId, &[u8]), &str> = held.chain(new).collect();
-            let labels = objects
+            let labels: Vec<&str> = objects
                 .values()
-                .map(|(id, _, head)| labels.get(&(id.0, *head)).copied().unwrap_or_default());
-            let labels: Vec<&str> = labels.collect();
+                .map(|(id, _, head)| labels.get(&(id.0, *head)).copied().unwrap_or_default())
+                .collect();
             let sql = "INSERT INTO objects AS o (tenant, place, object, name, head, changed, labels) \
                        SELECT $1, n.place, n.object, n.name, n.head, $2, n.labels \
                        FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::bytea[], $7::text[]) \
@@ -125,11 +130,13 @@ impl Write for Rows<'_> {
         let of: Vec<Id> = objects.iter().map(|(id, _)| Id(*id)).collect();
         let sql = "DELETE FROM claims WHERE tenant = $1 AND object = ANY($2)";
         self.execute(sql, &[&of])?;
-        let each = objects.iter().flat_map(|(id, claims)| {
-            let id = Id(*id);
-            claims.iter().map(move |claim| (id, claim))
-        });
-        let each: Vec<(Id, &ClaimKey)> = each.collect();
+        let each: Vec<(Id, &ClaimKey)> = objects
+            .iter()
+            .flat_map(|(id, claims)| {
+                let id = Id(*id);
+                claims.iter().map(move |claim| (id, claim))
+            })
+            .collect();
         let of: Vec<Id> = each.iter().map(|(id, _)| *id).collect();
         let slots: Vec<i64> = each.iter().map(|(_, claim)| claim.slot).collect();
         let levels: Vec<i32> = each.iter().map(|(_, claim)| claim.level.into()).collect();
@@ -225,11 +232,13 @@ impl Write for Rows<'_> {
             let places: Vec<i64> = part.iter().map(|row| row.place as i64).collect();
             let terms: Vec<i64> = part.iter().flat_map(|row| &row.terms).copied().collect();
             let mut end = 0;
-            let ends = part.iter().map(|row| {
-                end += row.terms.len() as i32;
-                end
-            });
-            let ends: Vec<i32> = ends.collect();
+            let ends: Vec<i32> = part
+                .iter()
+                .map(|row| {
+                    end += row.terms.len() as i32;
+                    end
+                })
+                .collect();
             let sql = "INSERT INTO search (tenant, place, terms) \
                        SELECT $1, n.place, ($4::bigint[])[n.start + 1:n.stop] FROM \
                        (SELECT place, stop, lag(stop, 1, 0) OVER (ORDER BY stop) AS start \
@@ -350,11 +359,12 @@ impl Write for Rows<'_> {
 
     fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error> {
         // Each record once, and in one order: two writers cannot wait for each other.
-        let records: BTreeMap<&str, &RecordRow> = records
+        let records: Vec<&RecordRow> = records
             .iter()
             .map(|record| (record.id.as_str(), record))
+            .collect::<BTreeMap<&str, &RecordRow>>()
+            .into_values()
             .collect();
-        let records: Vec<&RecordRow> = records.into_values().collect();
         for records in messages(&records, |record| record.body.len()) {
             let names: Vec<&str> = records.iter().map(|record| record.id.as_str()).collect();
             let times: Vec<i64> = records
@@ -518,10 +528,16 @@ impl Rows<'_> {
         let superseded: Vec<Option<Id>> =
             rows.iter().map(|row| row.superseded_by.map(Id)).collect();
         let lifecycles: Vec<&str> = rows.iter().map(|row| row.lifecycle.term()).collect();
-        let ends = rows.iter().map(|row| row.closed);
-        let ends: Vec<Option<i64>> = ends.map(|end| Some(end?.at.micros())).collect();
-        let closed = rows.iter().map(|row| row.closed);
-        let closed: Vec<Option<i64>> = closed.map(|end| Some(end?.version as i64)).collect();
+        let ends: Vec<Option<i64>> = rows
+            .iter()
+            .map(|row| row.closed)
+            .map(|end| Some(end?.at.micros()))
+            .collect();
+        let closed: Vec<Option<i64>> = rows
+            .iter()
+            .map(|row| row.closed)
+            .map(|end| Some(end?.version as i64))
+            .collect();
         let sql = "INSERT INTO beliefs (tenant, object, tx_start, part, opened, revision, valid_from, \
                    valid_until, contradiction, superseded_by, lifecycle, tx_end, closed, labels) SELECT $1, n.* \
                    FROM unnest($2::uuid[], $3::bigint[], $4::integer[], $5::bigint[], $6::bytea[], \

@@ -87,7 +87,7 @@ pub(super) fn is_denied(error: &std::io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// The same for a connection, whose folder may not be written, either.
+/// Returns whether it is the error of a connection whose folder may not be written, either.
 pub(super) fn cannot_be_written(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
     matches!(

@@ -367,11 +367,12 @@ impl Sqlite {
 
     fn run_alone(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
         let mut rows = Rows::new(connection, &self.path, &queued.tenant, &*self.outside);
-        let result = (queued.job)(&mut rows).and_then(|()| rows.finish());
-        let result = result.and_then(|()| {
-            let committed = connection.execute_batch("COMMIT");
-            committed.map_err(|error| self.failed(error))
-        });
+        let result = (queued.job)(&mut rows)
+            .and_then(|()| rows.finish())
+            .and_then(|()| {
+                let committed = connection.execute_batch("COMMIT");
+                committed.map_err(|error| self.failed(error))
+            });
         if !connection.is_autocommit() {
             // Nothing more can be done if this fails; the next writer tries it again.
             connection.execute_batch("ROLLBACK").ok();
@@ -462,9 +463,10 @@ impl Engine for Sqlite {
 
     fn forget(&self) -> Result<(), Error> {
         // Deleted rows are overwritten in the file; here those that the log of writes still holds.
-        let checkpoint = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
         lock(&self.writer)
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], checkpoint)
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+                row.get::<_, i64>(0)
+            })
             .map(drop)
             .map_err(|error| self.failed(error))
     }
@@ -483,8 +485,9 @@ impl Engine for Sqlite {
             let sql =
                 format!("SELECT tenant, sum = row_sum({columns}) FROM tenants ORDER BY tenant");
             let mut statement = connection.prepare_cached(&sql)?;
-            let read = |row: &rusqlite::Row<'_>| decode::whole(row, 1).and_then(|()| row.get(0));
-            statement.query_map([], read)?.collect()
+            statement
+                .query_map([], |row| decode::whole(row, 1).and_then(|()| row.get(0)))?
+                .collect()
         };
         let tenants = read().map_err(|error| self.failed(error));
         self.keep_reader(connection);
@@ -505,8 +508,8 @@ impl Engine for Sqlite {
 
     fn probe(&self) -> Result<(), Error> {
         let connection = self.reader()?;
-        let found = whole::probe(&connection, MIGRATIONS.len() as u32);
-        let found = found.map_err(|error| self.failed(error))?;
+        let found = whole::probe(&connection, MIGRATIONS.len() as u32)
+            .map_err(|error| self.failed(error))?;
         self.keep_reader(connection);
         match found {
             None => Ok(()),
@@ -605,10 +608,11 @@ mod tests {
                 let sql = format!("EXPLAIN QUERY PLAN SELECT body FROM {side} = ?3 AND {held}");
                 let mut plan = file.prepare(&sql).unwrap();
                 let bound = rusqlite::params![1, 0, [0u8; 16]];
-                let plan = plan
+                let plan: Vec<String> = plan
                     .query_map(bound, |row| row.get::<_, String>(3))
-                    .unwrap();
-                let plan: Vec<String> = plan.map(Result::unwrap).collect();
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect();
                 let by = format!("(tenant=? AND {column}=?");
                 assert!(plan.iter().all(|step| step.contains(&by)), "{plan:?}");
             }

@@ -50,9 +50,10 @@ pub(super) fn ranges(places: &BTreeSet<u64>) -> String {
 }
 
 pub(super) fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
-    let range = |range: &str| {
-        let (first, last) = range.split_once('-')?;
-        Some((first.parse().ok()?, last.parse().ok()?))
-    };
-    text.split(',').map(range).collect()
+    text.split(',')
+        .map(|range| {
+            let (first, last) = range.split_once('-')?;
+            Some((first.parse().ok()?, last.parse().ok()?))
+        })
+        .collect()
 }

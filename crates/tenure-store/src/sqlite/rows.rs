@@ -190,9 +190,13 @@ impl<'c> Rows<'c> {
         while let Some(row) = self.check(rows.next())? {
             let place = self.check(version(row, BELIEF_COLUMNS))?;
             let belief = self.check(read(row))?;
-            let body = self.check(row.get_ref(BELIEF_COLUMNS + 1))?;
             // What is no text any more is found out by its digest.
-            let body = body.as_bytes_or_null().ok().flatten().unwrap_or_default();
+            let body = self
+                .check(row.get_ref(BELIEF_COLUMNS + 1))?
+                .as_bytes_or_null()
+                .ok()
+                .flatten()
+                .unwrap_or_default();
             each(place, belief, &String::from_utf8_lossy(body))?;
         }
         Ok(())

@@ -154,8 +154,9 @@ impl Rows<'_> {
         if let Some(place) = places.get(&id) {
             return Ok(*place);
         }
-        let missing = || Error::assertion("a belief is about an object that is there");
-        let place = self.place(id)?.ok_or_else(missing)?;
+        let place = self
+            .place(id)?
+            .ok_or_else(|| Error::assertion("a belief is about an object that is there"))?;
         places.insert(id, place);
         Ok(place)
     }
@@ -210,8 +211,9 @@ impl Write for Rows<'_> {
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('objects', ?1, ?2, ?3, ?4, ?5, ?6, ?7)) \
                    ON CONFLICT (tenant, object) DO UPDATE SET name = excluded.name, head = excluded.head, \
                    head_number = excluded.head_number, labels = excluded.labels, sum = excluded.sum";
-        let labels = change.revisions.iter();
-        let labels: HashMap<_, &str> = labels
+        let labels: HashMap<_, &str> = change
+            .revisions
+            .iter()
             .map(|row| ((row.object, row.revision), &*row.labels))
             .collect();
         let mut insert = self.check(self.statement(sql))?;

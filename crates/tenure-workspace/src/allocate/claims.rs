@@ -138,7 +138,7 @@ impl Claims {
         })
     }
 
-    /// The same with another cost sensitivity (μ).
+    /// Returns the claims with another cost sensitivity (μ).
     #[must_use]
     pub fn with_sensitivity(self, sensitivity: Option<f64>) -> Claims {
         Claims {

@@ -78,8 +78,9 @@ fn budgets(budget: u32, asked: &[u32]) -> Vec<u32> {
     if asked.is_empty() {
         let whole = u64::from(budget);
         let around = [whole / 2, whole * 3 / 4, whole, whole * 3 / 2, whole * 2];
-        let fits = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX).max(1);
-        budgets = around.map(fits).to_vec();
+        budgets = around
+            .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).max(1))
+            .to_vec();
     }
     budgets.sort_unstable();
     budgets.dedup();

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Faults of a configuration.
 
 use tenure::{Error, ErrorKind};
 

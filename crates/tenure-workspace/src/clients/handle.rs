@@ -58,8 +58,7 @@ impl Handle {
         // Only its owner can look into it.
         #[cfg(unix)]
         folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let folder = folder.tempdir();
-        let folder = folder.map_err(|error| {
+        let folder = folder.tempdir().map_err(|error| {
             let what = format!("there can be no temporary folder: {error}");
             Error::new(ErrorKind::Unavailable, what)
         })?;
@@ -109,8 +108,8 @@ impl Handle {
     /// [`ErrorKind::Input`] when the file is no handle.
     pub fn read(&self) -> Result<Option<Conversation>, Error> {
         let wrong = |what: String| {
-            let error = Error::input(format!("the handle of the conversation {what}"));
-            let error = error.at(self.path.display().to_string(), None);
+            let error = Error::input(format!("the handle of the conversation {what}"))
+                .at(self.path.display().to_string(), None);
             error.hint(format!(
                 "`tenure run` sets {HANDLE_VARIABLE}; without it there is no conversation"
             ))

@@ -59,7 +59,7 @@ impl KeptFile {
     }
 }
 
-/// What was set up of one client.
+/// Record of what was set up of one client.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Journal {

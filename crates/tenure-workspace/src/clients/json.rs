@@ -86,13 +86,10 @@ fn is_bare(object: &CstObject) -> bool {
 
 /// Refuses a name that stands twice: readers do not agree which of the two counts.
 fn once(object: &CstObject, name: &str) -> Result<(), Error> {
-    let named = |entry: &jsonc_parser::cst::CstObjectProp| {
-        entry.decoded_name().is_some_and(|found| found == name)
-    };
     match object
         .properties()
         .iter()
-        .filter(|entry| named(entry))
+        .filter(|entry| entry.decoded_name().is_some_and(|found| found == name))
         .count()
     {
         0 | 1 => Ok(()),
@@ -111,8 +108,9 @@ fn written(value: &Value) -> CstInputValue {
         Value::String(value) => CstInputValue::String(value.clone()),
         Value::Array(values) => CstInputValue::Array(values.iter().map(written).collect()),
         Value::Object(values) => {
-            let values = values.iter();
-            let values = values.map(|(name, value)| (name.clone(), written(value)));
+            let values = values
+                .iter()
+                .map(|(name, value)| (name.clone(), written(value)));
             CstInputValue::Object(values.collect())
         }
     }

@@ -139,11 +139,12 @@ impl Places {
     ///
     /// [`ErrorKind::Input`] when there is no home.
     pub fn of_process() -> Result<Places, Error> {
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
-        let home = home.ok_or_else(|| {
-            Error::input("no home folder: the configurations of clients are below it")
-                .hint("set HOME to an absolute path")
-        })?;
+        let home = std::env::home_dir()
+            .filter(|home| home.is_absolute())
+            .ok_or_else(|| {
+                Error::input("no home folder: the configurations of clients are below it")
+                    .hint("set HOME to an absolute path")
+            })?;
         let named = |variable: &str| {
             let path = PathBuf::from(std::env::var_os(variable)?);
             path.is_absolute().then_some(path)
@@ -261,13 +262,12 @@ pub fn check_key(key: &str) -> Result<(), Error> {
 
 /// Returns headers of Claude Code with the gateway's key among them, in the place of one that was there.
 pub(super) fn with_key(headers: &str, key: &str) -> String {
-    let is_other = |line: &&str| {
-        let name = line.split(':').next().unwrap_or_default().trim();
-        !line.trim().is_empty() && !name.eq_ignore_ascii_case(KEY_HEADER)
-    };
     let mut lines: Vec<String> = headers
         .lines()
-        .filter(is_other)
+        .filter(|line| {
+            let name = line.split(':').next().unwrap_or_default().trim();
+            !line.trim().is_empty() && !name.eq_ignore_ascii_case(KEY_HEADER)
+        })
         .map(str::to_owned)
         .collect();
     lines.push(format!("{KEY_HEADER}: {key}"));
@@ -361,9 +361,10 @@ impl Client {
         Ok(match (self, way) {
             (Client::ClaudeCode, Way::Gateway) => {
                 let address = Entry::new(&["env", "ANTHROPIC_BASE_URL"], json!(gateway));
-                let key = wanted.key.as_ref();
-                let key =
-                    key.map(|key| Entry::new(&["env", CLAUDE_HEADERS], json!(with_key("", key))));
+                let key = wanted
+                    .key
+                    .as_ref()
+                    .map(|key| Entry::new(&["env", CLAUDE_HEADERS], json!(with_key("", key))));
                 std::iter::once(address).chain(key).collect()
             }
             (Client::Codex, Way::Gateway) => {
@@ -382,13 +383,14 @@ impl Client {
                 ]
             }
             (_, Way::Gateway) => {
-                let options = |provider| ["provider", provider, "options"];
                 let entries = ["anthropic", "openai"].map(|provider| {
-                    let [first, second, third] = options(provider);
+                    let [first, second, third] = ["provider", provider, "options"];
                     let address = [first, second, third, "baseURL"];
                     let header = [first, second, third, "headers", KEY_HEADER];
-                    let key = wanted.key.as_ref();
-                    let key = key.map(|key| Entry::new(&header, json!(key)));
+                    let key = wanted
+                        .key
+                        .as_ref()
+                        .map(|key| Entry::new(&header, json!(key)));
                     std::iter::once(Entry::new(&address, json!(versioned))).chain(key)
                 });
                 entries.into_iter().flatten().collect()

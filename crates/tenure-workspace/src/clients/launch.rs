@@ -11,9 +11,7 @@ use tenure_adapters::read::read_text;
 
 use super::document::at;
 use super::handle::HANDLE_VARIABLE;
-use super::known::{
-    CLAUDE_HEADERS, Client, ENTRY, Entry, KEY_HEADER, Places, Wanted, Way, with_key,
-};
+use super::known::{CLAUDE_HEADERS, Client, ENTRY, KEY_HEADER, Places, Wanted, Way, with_key};
 
 /// A client that can be started with the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,14 +131,15 @@ impl Launch {
                     settings.push(format!("model_providers.{ENTRY}.env_http_headers={header}"));
                 }
                 settings.extend(gateway.handle.as_ref().and_then(|_| passed_on(places)));
-                let settings = settings.into_iter();
-                let settings = settings.flat_map(|setting| ["-c".into(), setting.into()]);
+                let settings = settings
+                    .into_iter()
+                    .flat_map(|setting| ["-c".into(), setting.into()]);
                 settings.chain(arguments).collect()
             }
             Agent::Opencode => {
                 let own = std::env::var(OPENCODE).unwrap_or_default();
-                let content = with_gateway(Client::Opencode, url, key.as_deref(), &own);
-                let content = content.map_err(|error| error.at(OPENCODE, None))?;
+                let content = with_gateway(Client::Opencode, url, key.as_deref(), &own)
+                    .map_err(|error| error.at(OPENCODE, None))?;
                 variables.push((OPENCODE, content));
                 arguments
             }
@@ -190,8 +189,11 @@ fn passed_on(places: &Places) -> Option<String> {
     let text = read_text(&places.file(Client::Codex, Way::Mcp)).ok()?;
     let value = Client::Codex.form().value(&text).ok()?;
     let server = value.get("mcp_servers")?.get(ENTRY)?;
-    let named = server.get("env_vars").and_then(Value::as_array);
-    let mut named = named.cloned().unwrap_or_default();
+    let mut named = server
+        .get("env_vars")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     // Others are written in a form of their own, which is left alone.
     if !named.iter().all(Value::is_string) {
         return None;
@@ -242,8 +244,9 @@ fn with_gateway(
         key: key.map(str::to_owned),
     };
     let entries = client.entries(Way::Gateway, &wanted)?;
-    let set = |text: String, entry: &Entry| client.form().set(&text, &entry.path, &entry.value);
-    let text = entries.iter().try_fold(text.to_owned(), set)?;
+    let text = entries.iter().try_fold(text.to_owned(), |text, entry| {
+        client.form().set(&text, &entry.path, &entry.value)
+    })?;
     Ok(client.form().value(&text)?.to_string())
 }
 
@@ -272,8 +275,8 @@ fn with_settings(
             _ => read_text(Path::new(own))?,
         },
     };
-    let settings = with_gateway(Client::ClaudeCode, gateway, None, &text);
-    let settings = settings.map_err(|error| error.at(OPTION, None))?;
+    let settings = with_gateway(Client::ClaudeCode, gateway, None, &text)
+        .map_err(|error| error.at(OPTION, None))?;
     let first = [OPTION.into(), settings.clone().into()];
     Ok((first.into_iter().chain(others).collect(), settings))
 }

@@ -33,20 +33,20 @@ pub use known::{Client, ENTRY, Entry, GATEWAY, Places, Wanted, Way, check_key};
 pub use launch::{Agent, Beside, KEY_VARIABLE, Launch, codex_is_signed_in};
 pub use setup::{Change, Plan};
 
-/// How a client uses Tenure, as its configuration says.
+/// A client's use of Tenure, as its configuration says.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Use {
     /// The client.
     pub client: Client,
     /// Its program, where there is one.
     pub program: Option<PathBuf>,
-    /// Whether it is here at all.
+    /// True if it is here at all.
     pub installed: bool,
     /// The address that its requests go to, where its configuration names one.
     pub gateway: Option<String>,
     /// The program that it starts for tools.
     pub command: Option<String>,
-    /// Whether the entries are of `tenure setup`, which can undo them.
+    /// True if the entries are of `tenure setup`, which can undo them.
     pub undoable: bool,
 }
 
@@ -75,8 +75,8 @@ impl Use {
             let path: Vec<String> = path.iter().map(|&name| name.to_owned()).collect();
             let found = at(value.as_ref()?, &path)?;
             // opencode has the program and its arguments in one list.
-            let found = found.get(0).unwrap_or(found);
-            found.as_str().map(str::to_owned)
+            let first = found.get(0).unwrap_or(found);
+            first.as_str().map(str::to_owned)
         };
         let (gateway, mcp) = (found(Way::Gateway)?, found(Way::Mcp)?);
         let gateway = match client {

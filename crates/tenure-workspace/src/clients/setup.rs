@@ -60,7 +60,7 @@ pub struct Plan {
     is_undo: bool,
     /// The files that are to be changed.
     pub changes: Vec<Change>,
-    /// What stays although one might expect otherwise, in words.
+    /// Notes on what stays although one might expect otherwise, in words.
     pub notes: Vec<String>,
     journal: Journal,
 }
@@ -153,8 +153,10 @@ impl Plan {
                 (original, kept.entries.clone(), kept.folders.clone())
             }
         };
-        let earlier = earlier.into_iter().map(|set| set.entry);
-        let earlier = earlier.filter(|old| entries.iter().all(|new| new.path != old.path));
+        let earlier = earlier
+            .into_iter()
+            .map(|set| set.entry)
+            .filter(|old| entries.iter().all(|new| new.path != old.path));
         let all: Vec<Entry> = earlier.chain(entries.iter().cloned()).collect();
         let mut text = text_of(original.as_deref())?.to_owned();
         let mut set = Vec::new();
@@ -453,7 +455,7 @@ fn widen(path: &Path, mode: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The same error, with the file that it is about.
+/// Returns the error with the file that it is about.
 pub(super) fn in_file(error: Error, path: &Path) -> Error {
     let line = error.at.as_ref().and_then(|at| at.line);
     match error.kind {

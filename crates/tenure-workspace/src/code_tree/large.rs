@@ -21,7 +21,7 @@ const LEAST_PART: usize = 512;
 const MOST_PART: usize = 16 << 10;
 /// The most bytes of a run of lines.
 const MOST_RUN: usize = 4 << 10;
-/// What is left of a line behind a function still belongs to it, up to this many bytes.
+/// Most bytes of the rest of a line behind a function that still belong to it.
 const MOST_OF_LINE: usize = 200;
 /// The most names of one part, and the most bytes of a name.
 const MOST_NAMES: usize = 32;
@@ -31,8 +31,9 @@ const MOST_OF_NAME: usize = 64;
 /// to fit behind it.
 pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocument> {
     // Of what no parser knows, the lines decide.
-    let bodies = code::ending(file).map(|ending| outline(text, ending).unwrap_or_default());
-    let bodies = bodies.unwrap_or_default();
+    let bodies = code::ending(file)
+        .map(|ending| outline(text, ending).unwrap_or_default())
+        .unwrap_or_default();
     let found = Provenance {
         source_id: Some(file.to_owned()),
         digest: Some(bytes),
@@ -73,22 +74,22 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
             )
         }
     });
-    let parts: Vec<ObjectDocument> = parts.collect();
     std::iter::once(outline).chain(parts).collect()
 }
 
 /// The text without its bodies; of a language that no parser knows the lines that are not indented. What is too long is
 /// cut behind a line, with a remark.
 fn shown(text: &str, bodies: &[Elidable]) -> String {
-    let whole = if bodies.is_empty() {
-        let is_head =
-            |line: &&str| line.starts_with(|c: char| c.is_alphanumeric() || "_#@".contains(c));
-        let lines: Vec<&str> = text.lines().filter(is_head).collect();
+    let outline = if bodies.is_empty() {
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_alphanumeric() || "_#@".contains(c)))
+            .collect();
         lines.join("\n")
     } else {
         code::outline(text, bodies)
     };
-    let whole = whole.trim();
+    let whole = outline.trim();
     if whole.len() <= MOST_OF_OUTLINE {
         let rest = text.lines().count();
         return if whole.is_empty() {
@@ -184,10 +185,9 @@ fn cut(text: &str, most: usize) -> usize {
     }
     let window = &text[..text.floor_char_boundary(most)];
     let blank = window.rfind("\n\n").map(|at| at + 2);
-    let line = || window.rfind('\n').map(|at| at + 1);
     blank
         .filter(|at| *at > most / 2)
-        .or_else(line)
+        .or_else(|| window.rfind('\n').map(|at| at + 1))
         .unwrap_or(window.len())
 }
 
@@ -223,7 +223,7 @@ fn words_of(name: &str) -> String {
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
-    /// How often a name was asked for.
+    /// Times that each name was asked for.
     asked: BTreeMap<String, usize>,
 }
 

@@ -50,7 +50,7 @@ pub struct Collect<'a> {
     pub declared: Vec<(PathBuf, ReadAs)>,
     /// The choice of instructions that are mandatory in a compile. Default: none; all of them are ranked.
     pub mandatory: Option<Mandatory<'a>>,
-    /// What the user accepted. Default: nothing.
+    /// Things that the user accepted. Default: nothing.
     pub trust: Trust,
     /// Takes objects of a JSON file that is named, or of its lines, at their word where they state their type, as the API
     /// does. Default: they are documents.

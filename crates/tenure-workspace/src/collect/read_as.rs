@@ -124,8 +124,8 @@ fn kind_in(text: &str, path: &Path) -> Result<ReadAs, Error> {
 
 /// The path within a project that an update path names; none where it names no file, or leads out.
 pub(crate) fn file_named(update_path: &str) -> Option<PathBuf> {
-    let plain = update_path.strip_prefix("file:").unwrap_or(update_path);
-    let plain = plain.strip_prefix("//").unwrap_or(plain);
+    let path = update_path.strip_prefix("file:").unwrap_or(update_path);
+    let plain = path.strip_prefix("//").unwrap_or(path);
     // A scheme of two letters or more: a drive has one.
     let scheme = plain.split_once(':').map_or("", |(scheme, _)| scheme);
     if plain.is_empty() || scheme.len() > 1 || plain.contains('\0') {
@@ -147,7 +147,7 @@ fn names_itself(document: &ObjectDocument, path: &str, origin: &str) -> bool {
         })
 }
 
-/// What became of a document that was made data.
+/// Fate of a document that was made data.
 #[derive(Default)]
 pub(super) struct Demoted {
     /// True if it claimed to command.
@@ -295,16 +295,17 @@ pub(super) fn looks_like_rules(text: &str) -> bool {
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with('#'))
     };
-    let orders = lines().filter(|line| {
-        let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
-        let starts = |order: &str| {
-            line.get(..order.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(order))
-                && !line[order.len()..].starts_with(char::is_alphanumeric)
-        };
-        ORDERS.iter().any(|order| starts(order))
-    });
-    let orders = orders.count();
+    let orders = lines()
+        .filter(|line| {
+            let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
+            let starts = |order: &str| {
+                line.get(..order.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(order))
+                    && !line[order.len()..].starts_with(char::is_alphanumeric)
+            };
+            ORDERS.iter().any(|order| starts(order))
+        })
+        .count();
     orders >= 3 && orders * 3 >= lines().count()
 }
 

@@ -144,7 +144,7 @@ fn place_of(name: &str) -> Option<usize> {
 /// A workspace, and the worlds of its models, which keep the prices of pieces.
 pub struct Embedded {
     workspace: Workspace,
-    /// Whether a function of the program scores what is compiled.
+    /// True if a function of the program scores what is compiled.
     is_scored: bool,
     worlds: Mutex<BTreeMap<String, Arc<World>>>,
     /// The presets that were asked for.
@@ -316,17 +316,18 @@ impl Embedded {
             layers.retain(|layer| !layer.is_empty() || !layer.unfetched().is_empty());
             Ok(Candidates::layered(layers))
         };
-        let store = store.map(|store| -> Result<StoreAsk<'_>, Error> {
-            Ok(StoreAsk {
-                tenant: store.tenant(&tenant)?,
-                objects: Some(Reach::Resident),
-                version: 0,
-                registry: call.registry.as_deref(),
-                names_registries: true,
-                record: call.record,
+        let store = store
+            .map(|store| -> Result<StoreAsk<'_>, Error> {
+                Ok(StoreAsk {
+                    tenant: store.tenant(&tenant)?,
+                    objects: Some(Reach::Resident),
+                    version: 0,
+                    registry: call.registry.as_deref(),
+                    names_registries: true,
+                    record: call.record,
+                })
             })
-        });
-        let store = store.transpose()?;
+            .transpose()?;
         if store.is_none() && (call.record || call.registry.is_some()) {
             let what = "there is no store to keep a record in, or to take a registry from";
             return Err(Error::new(ErrorKind::Usage, what).expected("`store`"));
@@ -471,8 +472,8 @@ impl Embedded {
         messages: &str,
         format: Option<Format>,
     ) -> Result<Vec<u64>, Error> {
-        let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
-        let recent: Vec<&ObjectDocument> = recent.iter().collect();
+        let documents: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+        let recent: Vec<&ObjectDocument> = documents.iter().collect();
         let said = format.map(MessageForm::Provider);
         let own = session.opened().format.unwrap_or(Format::OpenAiChat);
         let brought = read_messages(messages, said, own, &recent)
@@ -518,7 +519,7 @@ impl Embedded {
     }
 }
 
-/// The same with the marks of the provider's cache in its payloads, where they are wanted and there is one.
+/// Adds the marks of the provider's cache to its payloads, where they are wanted and there is one.
 fn marked(mut ran: Ran, wanted: bool) -> Result<Ran, Error> {
     if wanted && !ran.job.request.dry_run {
         let world = &ran.job.world;
@@ -609,8 +610,8 @@ pub fn parsed<T: DeserializeOwned>(json: &str, name: &str) -> Result<T, Error> {
             inner => format!("{name}.{inner}"),
         };
         // Lines and columns are of a text that nobody has seen.
-        let what = error.into_inner().to_string();
-        let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
+        let message = error.into_inner().to_string();
+        let what = message.split(" at line ").next().unwrap_or(&message);
         Error::input(what).at(place, None)
     })
 }

@@ -170,8 +170,9 @@ impl OwnedRegistries {
         let (eviction, _) = registries.evict_until(&by, label, &until, |block| {
             score(block.name()).map_or_else(|| retention(block), Score::clamped)
         })?;
-        let gone = before.blocks();
-        let gone = gone.filter(|block| eviction.blocks.contains(&block.id()));
+        let gone = before
+            .blocks()
+            .filter(|block| eviction.blocks.contains(&block.id()));
         let names = gone.map(|block| block.name().to_owned()).collect();
         Ok((names, eviction.short))
     }

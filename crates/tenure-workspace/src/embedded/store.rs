@@ -66,7 +66,7 @@ fn named(tenant: &Tenant, name: &str) -> Result<Vec<ObjectId>, Error> {
     }
 }
 
-/// What is believed of the objects of a name or an id, now or at an instant.
+/// Returns what is believed of the objects of a name or an id, now or at an instant.
 ///
 /// # Errors
 ///

@@ -47,8 +47,10 @@ pub(super) fn write_changed(
     known: &BTreeMap<String, (String, Option<Digest>)>,
     options: Indexing<'_>,
 ) -> Result<Written, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.min(MOST_THREADS).min(changed.len());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MOST_THREADS)
+        .min(changed.len());
     let next = AtomicUsize::new(0);
     let mut done = Written::default();
     let told = std::thread::scope(|scope| -> Result<(), Error> {

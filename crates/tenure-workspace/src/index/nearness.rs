@@ -1,4 +1,4 @@
-//! How near parts are to words by vectors of an encoder of one's own.
+//! Nearness of parts to words by vectors of an encoder of one's own.
 
 use std::path::Path;
 

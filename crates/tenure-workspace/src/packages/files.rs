@@ -30,7 +30,7 @@ pub struct Version {
     pub id: String,
     /// The instant at which it was kept.
     pub at: Instant,
-    /// Who assented to it, where somebody had to.
+    /// Person who assented to it, where somebody had to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -91,9 +91,9 @@ impl Recorded {
 pub(super) struct Files {
     thing: Thing,
     folder: PathBuf,
-    /// What the user accepted; none where the registry was named, and so is believed.
+    /// Things that the user accepted; none where the registry was named, and so is believed.
     trust: Option<Trust>,
-    /// What its user should know of a registry that was looked at and is believed.
+    /// Remark for its user on a registry that was looked at and is believed.
     believed: OnceLock<Option<String>>,
 }
 
@@ -154,8 +154,8 @@ impl Files {
         let lock = File::options()
             .create(true)
             .append(true)
-            .open(self.folder.join("lock"));
-        let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
+            .open(self.folder.join("lock"))
+            .and_then(|lock| lock.lock().map(|()| lock));
         lock.map(Held)
             .map_err(|error| self.failed("take the lock", error))
     }
@@ -316,8 +316,8 @@ impl Files {
                 "`{prefix}` and at least {FEWEST} hexadecimal digits"
             )));
         }
-        let found = self.hexes(kind)?;
-        let mut found = found.iter().filter(|known| known.starts_with(hex));
+        let all = self.hexes(kind)?;
+        let mut found = all.iter().filter(|known| known.starts_with(hex));
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(format!("{prefix}{only}")),
             (Some(_), Some(_)) => Err(Error::input(format!(
@@ -349,8 +349,9 @@ impl Files {
 
 /// The digits of an id, which are a name of a file and nothing else.
 fn hex_of<'i>(id: &'i str, prefix: &str) -> Result<&'i str, Error> {
-    let hex = id.strip_prefix(prefix);
-    let hex = hex.filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let hex = id
+        .strip_prefix(prefix)
+        .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     hex.ok_or_else(|| {
         Error::input(format!("`{}` is no id", clip(id)))
             .expected(format!("`{prefix}` and 64 hexadecimal digits"))

@@ -176,7 +176,7 @@ pub(super) fn sources(root: &Path, sources: &[String]) -> Result<Vec<String>, Er
 }
 
 impl<'a> Gatherer<'a> {
-    /// What a selector finds; where it finds nothing, what is nearest.
+    /// Returns what a selector finds; where it finds nothing, what is nearest.
     fn select(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         let selector = Selector::new(&recipe.query)?;
         let limit = recipe.limit.map_or(MOST, |limit| limit as usize);
@@ -253,15 +253,17 @@ impl<'a> Gatherer<'a> {
         Ok(Some(match &index {
             Some(index) => index.miss(&selector, &scopes)?,
             None => {
-                let documents = names.iter().filter_map(|name| self.loaded.get(name));
-                let documents: Vec<&DocumentUnits> =
-                    documents.map(|(_, loaded)| &loaded.document).collect();
+                let documents: Vec<&DocumentUnits> = names
+                    .iter()
+                    .filter_map(|name| self.loaded.get(name))
+                    .map(|(_, loaded)| &loaded.document)
+                    .collect();
                 selector.miss(documents)
             }
         }))
     }
 
-    /// What a JSONPath finds.
+    /// Returns what a JSONPath finds.
     fn values(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         let query = JsonPath::new(&recipe.query)?;
         let limit = recipe.limit.map_or(MOST, |limit| limit as usize);
@@ -349,7 +351,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// What words find.
+    /// Returns what words find.
     fn search(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         if !recipe.sources.is_empty() {
             return Err(

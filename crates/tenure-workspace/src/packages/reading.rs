@@ -125,10 +125,9 @@ pub(super) fn readable(
         let what = format!("the caller may read none of the {} items", filtered.len());
         return Err(Error::new(ErrorKind::Policy, what));
     }
-    let told = standings
+    let told: Vec<String> = standings
         .iter()
-        .filter(|(standing, _)| **standing != Standing::Same);
-    let told: Vec<String> = told
+        .filter(|(standing, _)| **standing != Standing::Same)
         .map(|(standing, count)| {
             let was = match standing {
                 Standing::Moved => "stand at another place of their source now",

@@ -1,4 +1,5 @@
-//! What a document says itself of who may see it, as rules of its items: a package carries it on, or does not hold the document.
+//! Rules of a document on who may see it, as rules of its items: a package carries it on, or does not hold the
+//! document.
 
 use std::path::Path;
 

@@ -31,7 +31,7 @@ pub struct Explained {
     pub tokens: u32,
     /// The query that found it.
     pub selector: String,
-    /// How its source stands; none where nothing is known of the source.
+    /// Standing of its source; none where nothing is known of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
     /// The lines that it has now.
@@ -143,7 +143,8 @@ impl<'r> Sources<'r> {
         loaded.as_ref()
     }
 
-    /// How the source of an item stands, and the lines that it has now. Of a file that was not sent, nothing is known.
+    /// Returns the standing of the source of an item, and the lines that it has now. Of a file that was not sent,
+    /// nothing is known.
     pub(super) fn standing(
         &mut self,
         span: &SourceSpan,
@@ -206,7 +207,7 @@ impl<'r> Sources<'r> {
     }
 }
 
-/// How a value that a JSONPath found stands: it is known by its normalized path.
+/// Returns the standing of a value that a JSONPath found: it is known by its normalized path.
 fn value_standing(
     loaded: &Loaded,
     span: &SourceSpan,

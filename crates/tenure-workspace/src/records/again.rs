@@ -57,7 +57,7 @@ struct Repeated {
     envelope: Envelope,
     /// The number of candidates that are gone.
     gone: u64,
-    /// Whether anything of the session was erased since.
+    /// True if anything of the session was erased since.
     erased: bool,
 }
 
@@ -69,8 +69,7 @@ impl Records<'_> {
     /// [`ErrorKind::NotFound`] when there is no such record; [`ErrorKind::Input`] when something that it needs is gone without an erasure;
     /// [`ErrorKind::Internal`] when nothing was erased and the body is another.
     pub fn replay_exchange(&self, id: &str) -> Result<ExchangeReplay, Error> {
-        let record = self.exchange(id)?;
-        let record = record.ok_or_else(|| super::unknown(id))?;
+        let record = self.exchange(id)?.ok_or_else(|| super::unknown(id))?;
         let nothing = |proof, record| ExchangeReplay {
             proof,
             body: None,
@@ -188,8 +187,12 @@ impl Records<'_> {
         let gate = gate.filter(|_| compile.gated);
         let unnoted = self.workspace.compile_unnoted(&mut session, &job, gate)?;
         let compiled = unnoted.compiled().outcome.single()?;
-        let payload = compiled.envelope.payload.as_ref();
-        let payload = payload.map(|payload| payload.bytes()).unwrap_or_default();
+        let payload = compiled
+            .envelope
+            .payload
+            .as_ref()
+            .map(|payload| payload.bytes())
+            .unwrap_or_default();
         let before = compile.included.len() + compile.omitted.len();
         Ok(Some(Repeated {
             body: body(self.tenant, payload, &compile.pieces)?,
@@ -205,8 +208,9 @@ impl ExchangeReplay {
     /// The proof, in a line.
     pub fn sentence(&self) -> String {
         let record = &self.record;
-        let digest = record.sent_digest;
-        let digest = digest.map_or_else(|| "no digest".to_owned(), |digest| digest.to_string());
+        let digest = record
+            .sent_digest
+            .map_or_else(|| "no digest".to_owned(), |digest| digest.to_string());
         match self.proof {
             Again::Whole => {
                 format!("proven: what was sent and all its inputs are as recorded, {digest}")

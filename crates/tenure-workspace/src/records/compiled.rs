@@ -32,10 +32,10 @@ pub struct ExchangeCompile {
     pub after: u64,
     /// The request, without the task: the session says it.
     pub request: Request,
-    /// Whether earlier requests of its conversation went to the provider, compiled or as they came.
+    /// True if earlier requests of its conversation went to the provider, compiled or as they came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
-    /// Whether the policy's gate for tools was applied.
+    /// True if the policy's gate for tools was applied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gated: bool,
     /// The digest of the policy's document, which is stored with the record.
@@ -61,7 +61,7 @@ pub struct ExchangeCompile {
     /// Missing in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<Passed>,
-    /// Whether any message no longer stands as it was said.
+    /// True if any message no longer stands as it was said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// The first message that stands as it was said.
@@ -70,7 +70,7 @@ pub struct ExchangeCompile {
     /// The summaries that stand for those before it, by their numbers; the first 256.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<u64>,
-    /// How the user's words in messages that left stand; none where none left, and in records of older versions.
+    /// State of the user's words in messages that left; none where none left, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<UserWordsKept>,
     /// The number of pictures, documents and recordings in messages that left.
@@ -151,8 +151,12 @@ pub(crate) fn choices(
     let (mut included, mut omitted) = (Choices::default(), Choices::default());
     let mut decayed = 0;
     let own = trace.verdicts.len().saturating_sub(beside);
-    let all = trace.verdicts.iter().zip(candidates.objects());
-    let all: Vec<_> = all.enumerate().collect();
+    let all: Vec<_> = trace
+        .verdicts
+        .iter()
+        .zip(candidates.objects())
+        .enumerate()
+        .collect();
     let (talk, others) = all.split_at(own.min(all.len()));
     let mut others = others.to_vec();
     others.sort_by_key(|(at, (verdict, _))| {
@@ -190,8 +194,11 @@ pub(crate) fn entity_conflicts(trace: &Trace) -> u64 {
             Note::AmbiguousAlias { .. } | Note::EntityUndecided { .. }
         )
     });
-    let rest = trace.rest.iter().flat_map(|rest| &rest.notes);
-    let rest = rest.filter(|(code, _)| matches!(&***code, "ambiguous_alias" | "entity_undecided"));
+    let rest = trace
+        .rest
+        .iter()
+        .flat_map(|rest| &rest.notes)
+        .filter(|(code, _)| matches!(&***code, "ambiguous_alias" | "entity_undecided"));
     open.count() as u64 + rest.map(|(_, count)| u64::from(*count)).sum::<u64>()
 }
 
@@ -209,8 +216,8 @@ pub(crate) fn is_quarantined(reason: &Reason) -> bool {
 }
 
 impl Chosen {
-    /// The same of an object that a record names. Records of older versions do not say of what was overridden whether it was
-    /// quarantined.
+    /// Returns whether an object that a record names is quarantined. Records of older versions do not say of what was
+    /// overridden whether it was quarantined.
     pub fn is_quarantined(&self) -> bool {
         let by_policy = self.contradiction_status == Some(ContradictionStatus::Quarantined);
         by_policy || matches!(&*self.code, "contradicted" | "conflicting_claim_unresolved")

@@ -82,7 +82,7 @@ pub struct ExchangeRecord {
     /// The key by which the provider groups prefixes (`prompt_cache_key`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
-    /// Whether the answer was asked for as a stream.
+    /// True if the answer was asked for as a stream.
     #[serde(default)]
     pub streamed: bool,
     /// The bytes of the request's body.
@@ -229,9 +229,9 @@ impl ExchangeRecord {
     /// The objects of the store that it speaks of.
     fn objects(&self) -> Vec<ObjectId> {
         let compile = self.compile.iter();
-        let chosen =
-            compile.flat_map(|compile| compile.included.beside().chain(compile.omitted.beside()));
-        let chosen = chosen.map(|chosen| chosen.object_id);
+        let chosen = compile
+            .flat_map(|compile| compile.included.beside().chain(compile.omitted.beside()))
+            .map(|chosen| chosen.object_id);
         let all: BTreeSet<ObjectId> = chosen.chain(self.broken.iter().copied()).collect();
         all.into_iter().collect()
     }

@@ -110,8 +110,11 @@ impl Records<'_> {
         let disputed = |seen: &&Seen<'_>| is_quarantined(&seen.verdict.reason);
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
-        let decayed = seen.iter().filter(|seen| seen.verdict.reason.is_age());
-        let decayed = decayed.count() + left_of_age(trace);
+        let decayed = seen
+            .iter()
+            .filter(|seen| seen.verdict.reason.is_age())
+            .count()
+            + left_of_age(trace);
         Ok(json!({
             "trace_id": hex(record, 16),
             "request_id": record.record.record_id,
@@ -166,13 +169,19 @@ impl Records<'_> {
         let trace = &record.record.trace;
         let mut allocations = Map::new();
         let mut ratios = Map::new();
-        let standing = record.envelope.sections.iter();
-        let standing = standing.map(|section| (section.name, section.tokens));
+        let standing = record
+            .envelope
+            .sections
+            .iter()
+            .map(|section| (section.name, section.tokens));
         let shared = trace.allocations.iter().map(|share| (share.section, 0));
         let sections: BTreeMap<Section, u32> = shared.chain(standing).collect();
         for (section, tokens) in sections {
-            let share = trace.allocations.iter();
-            let share = share.into_iter().find(|share| share.section == section);
+            let share = trace
+                .allocations
+                .iter()
+                .into_iter()
+                .find(|share| share.section == section);
             let shown = match share {
                 Some(share) => json!({
                     "allocated": share.allocated,
@@ -235,9 +244,11 @@ impl Records<'_> {
         let trace = &record.record.trace;
         let request = &record.inputs.request;
         let documents = seen.iter().filter(|seen| seen.is_in()).map(|seen| {
-            let score = seen.verdict.score.map(|score| score.composite.to_f64());
-            let score =
-                score.map(|score| json!({ "key": "score", "value": { "doubleValue": score } }));
+            let score = seen
+                .verdict
+                .score
+                .map(|score| score.composite.to_f64())
+                .map(|score| json!({ "key": "score", "value": { "doubleValue": score } }));
             let id = json!({ "key": "id", "value": { "stringValue": seen.id() } });
             let values: Vec<Value> = std::iter::once(id).chain(score).collect();
             json!({ "kvlistValue": { "values": values } })
@@ -417,8 +428,10 @@ impl Records<'_> {
 }
 
 fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
-    let own = seen.object.as_ref();
-    let own = own.map(|object| object.status().contradiction);
+    let own = seen
+        .object
+        .as_ref()
+        .map(|object| object.status().contradiction);
     seen.verdict.reason.contradiction().or(own)
 }
 

@@ -16,7 +16,7 @@ pub struct RequestItems {
     pub items: Vec<RequestItem>,
     /// The number of items of each form, and their tokens.
     pub forms: BTreeMap<ItemForm, Tally>,
-    /// Why they are not known one by one, where they are not.
+    /// Reason for which they are not known one by one, where they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<&'static str>,
 }

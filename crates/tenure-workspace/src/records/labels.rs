@@ -97,8 +97,7 @@ impl Records<'_> {
         names: &[String],
     ) -> Result<Option<Trace>, Error> {
         let trace = &record.record.trace;
-        let has = |name: &String| trace.verdict(name).is_some();
-        if trace.rest.is_none() || names.iter().all(has) {
+        if trace.rest.is_none() || names.iter().all(|name| trace.verdict(name).is_some()) {
             return Ok(None);
         }
         let names = names.iter().map(String::as_str).collect();

@@ -151,8 +151,10 @@ impl CompileLine {
                 .count(),
             // A metric of another version of the trace is none of these.
             quality: {
-                let known = trace.quality.iter();
-                let known = known.filter_map(|one| Some((one.metric.parse().ok()?, one.value)));
+                let known = trace
+                    .quality
+                    .iter()
+                    .filter_map(|one| Some((one.metric.parse().ok()?, one.value)));
                 known.collect()
             },
             by: trace.policy,
@@ -254,9 +256,13 @@ impl Records<'_> {
                 if record.record.trace.rest.is_some() {
                     seen = seen.brief();
                 }
-                let open = trace.verdicts.iter().zip(found);
-                let open = open.filter(|(verdict, _)| verdict.verdict != Ruling::Denied);
-                let mut open: Vec<_> = open.map(|(_, object)| object).collect();
+                let mut open: Vec<_> = trace
+                    .verdicts
+                    .iter()
+                    .zip(found)
+                    .filter(|(verdict, _)| verdict.verdict != Ruling::Denied)
+                    .map(|(_, object)| object)
+                    .collect();
                 if let Some(rest) = &seen.rest {
                     let kept = rest.places.iter().map(|place| open[*place as usize].take());
                     open = kept.collect();
@@ -264,8 +270,9 @@ impl Records<'_> {
                 (seen, open)
             }
         };
-        let objects = found.into_iter().enumerate();
-        let objects = objects
+        let objects = found
+            .into_iter()
+            .enumerate()
             .filter_map(|(at, object)| Some((at, object?)))
             .collect();
         Ok(Look {
@@ -284,14 +291,13 @@ pub(super) fn objects_of(
 ) -> Vec<Option<Arc<ContextObject>>> {
     let all = candidates.objects();
     let gone = trace.candidates().saturating_sub(all.len());
-    let place = |at: usize| match &trace.rest {
-        Some(rest) => rest.places.get(at).map_or(at, |place| *place as usize),
-        None => at,
-    };
     let mut next = 0;
     let verdicts = trace.verdicts.iter().enumerate();
     let found = verdicts.map(|(at, verdict)| {
-        let last = place(at);
+        let last = match &trace.rest {
+            Some(rest) => rest.places.get(at).map_or(at, |place| *place as usize),
+            None => at,
+        };
         let first = last.saturating_sub(gone).max(next);
         let among = all.get(first..all.len().min(last + 1))?;
         let found = among

@@ -151,7 +151,7 @@ pub struct StoreRef {
 }
 
 impl StoreRef {
-    /// What was read of a store: nothing where these are of none.
+    /// Returns what was read of a store: nothing where these are of none.
     fn of(gathered: &Gathered, stored: &[Arc<ContextObject>]) -> Result<Option<StoreRef>, Error> {
         let Some(part) = &gathered.stored else {
             return Ok(None);
@@ -382,11 +382,14 @@ fn spoken_of(record: &StoredRecord, stored: &[Arc<ContextObject>]) -> Result<Vec
     each_text(&account.map_err(unwritable)?, &mut |text| {
         said.insert(text.to_owned());
     });
-    let of = stored.iter().filter(|object| {
-        let id = object.revision().object_id();
-        said.contains(object.name()) || said.contains(&id.to_string())
-    });
-    let of: BTreeSet<ObjectId> = of.map(|object| object.revision().object_id()).collect();
+    let of: BTreeSet<ObjectId> = stored
+        .iter()
+        .filter(|object| {
+            let id = object.revision().object_id();
+            said.contains(object.name()) || said.contains(&id.to_string())
+        })
+        .map(|object| object.revision().object_id())
+        .collect();
     Ok(of.into_iter().collect())
 }
 

@@ -27,8 +27,10 @@ pub fn spent(catalogue: &Catalogue, model: &str, usage: &ProviderUsage) -> Optio
         (Some(write), usage.cache_write),
         (tier.output, usage.output),
     ];
-    let costs = parts.map(|(price, tokens)| price.map(|price| price.of(small(tokens))));
-    let costs = costs.into_iter().flatten();
+    let costs = parts
+        .map(|(price, tokens)| price.map(|price| price.of(small(tokens))))
+        .into_iter()
+        .flatten();
     Some(costs.fold(Cost::default(), |sum, cost| sum + cost))
 }
 

@@ -37,11 +37,13 @@ pub(super) fn messages(body: &[u8]) -> Vec<Range<usize>> {
     let Ok(read) = serde_json::from_str::<Body<'_>>(text) else {
         return Vec::new();
     };
-    let place = |message: &&RawValue| {
-        let start = message.get().as_ptr() as usize - text.as_ptr() as usize;
-        start..start + message.get().len()
-    };
-    read.messages.iter().map(place).collect()
+    read.messages
+        .iter()
+        .map(|message| {
+            let start = message.get().as_ptr() as usize - text.as_ptr() as usize;
+            start..start + message.get().len()
+        })
+        .collect()
 }
 
 /// The bytes that a sent body takes of the payload, each with their first place in the body.

@@ -26,7 +26,7 @@ pub struct Talk {
     pub session: Option<String>,
     /// Its requests.
     pub requests: Vec<ExchangeRecord>,
-    /// Whether there may be older ones that were not looked for.
+    /// True if there may be older ones that were not looked for.
     pub more: bool,
 }
 
@@ -80,8 +80,9 @@ impl Records<'_> {
             Some(_) => None,
             None => self.newest_request()?,
         };
-        let named = session.map(str::to_owned);
-        let named = named.or(newest.and_then(|record| record.session));
+        let named = session
+            .map(str::to_owned)
+            .or(newest.and_then(|record| record.session));
         match named {
             Some(session) => self.of_session(&session),
             None => self.looked_through(session),
@@ -284,8 +285,10 @@ impl ExchangeRecord {
         let principal = compile.map(|compile| &compile.request.principal);
         let usage = self.usage.as_ref();
         let named = |choices: Option<&Choices>, quarantined: bool| -> Vec<Value> {
-            let named = choices.into_iter().flat_map(|choices| &choices.named);
-            let named = named.filter(|chosen| chosen.is_quarantined() == quarantined);
+            let named = choices
+                .into_iter()
+                .flat_map(|choices| &choices.named)
+                .filter(|chosen| chosen.is_quarantined() == quarantined);
             named.map(chosen_object).collect()
         };
         let cached = usage.map(|usage| usage.cache_read);
@@ -428,8 +431,7 @@ mod tests {
             &format!("{long}a"),
             &format!("{long}b"),
         ];
-        let of = |at: i64| sessions.get((at % 6) as usize).copied();
-        let rows = (0..MANY).map(|at| record(at, of(at)));
+        let rows = (0..MANY).map(|at| record(at, sessions.get((at % 6) as usize).copied()));
         tenant.put_records(rows.collect()).unwrap();
         let records = workspace.records(&tenant);
         for session in sessions {

@@ -80,11 +80,10 @@ type PieceKey = (
 
 fn pieces(envelope: &tenure::Envelope) -> Vec<PieceKey> {
     let items = envelope.sections.iter().flat_map(|section| {
-        let key = |item: &tenure::Item| {
+        section.items.iter().map(|item| {
             let name = item.name.to_string();
             (section.name, name, item.revision, item.tokens, item.form)
-        };
-        section.items.iter().map(key)
+        })
     });
     items.collect()
 }
@@ -125,13 +124,16 @@ impl Records<'_> {
         let verdicts = record.record.trace.candidates();
         let erased = verdicts.saturating_sub(candidates.len());
         let outcome = tenure::compile(&world, &policy, &request, &candidates, &facts)?;
-        let compiled = outcome.compiled().nth(record.page as usize).cloned();
-        let compiled = compiled.ok_or_else(|| {
-            Error::input(format!(
-                "the compile no longer has a page {}",
-                record.page + 1
-            ))
-        })?;
+        let compiled = outcome
+            .compiled()
+            .nth(record.page as usize)
+            .cloned()
+            .ok_or_else(|| {
+                Error::input(format!(
+                    "the compile no longer has a page {}",
+                    record.page + 1
+                ))
+            })?;
         Ok(Repeated {
             world,
             erased,
@@ -198,8 +200,7 @@ impl Records<'_> {
 
     /// The policy of a record.
     pub(super) fn policy_of(&self, record: &StoredRecord) -> Result<Policy, Error> {
-        let document = blob(self.tenant, record.inputs.policy)?;
-        let document = document.ok_or_else(|| {
+        let document = blob(self.tenant, record.inputs.policy)?.ok_or_else(|| {
             Error::input("the policy of the record was erased").expected("its policy")
         })?;
         let document = serde_json::from_slice(&document).map_err(|error| {
@@ -284,9 +285,10 @@ pub(super) fn of_store(
     if store.buckets.is_empty() && store.used.is_empty() {
         return Ok(merged);
     }
-    let used = used::read(&store.used)
-        .ok_or_else(|| Error::damaged("how much its objects had been used cannot be read"))?;
-    let used: BTreeMap<u64, u8> = used.into_iter().collect();
+    let used: BTreeMap<u64, u8> = used::read(&store.used)
+        .ok_or_else(|| Error::damaged("how much its objects had been used cannot be read"))?
+        .into_iter()
+        .collect();
     let count = |_, object: &Arc<ContextObject>| {
         let id = object.revision().object_id();
         let placed = resident.place_of(id).and_then(|place| used.get(&place));
@@ -349,9 +351,9 @@ impl Replay {
 }
 
 fn template_text(tenant: &Tenant, digest: Digest) -> Result<String, Error> {
-    let gone =
-        || Error::input("the chat template of the record was erased").expected("its chat template");
-    let text = blob(tenant, digest)?.ok_or_else(gone)?;
+    let text = blob(tenant, digest)?.ok_or_else(|| {
+        Error::input("the chat template of the record was erased").expected("its chat template")
+    })?;
     String::from_utf8(text)
         .map_err(|error| Error::input(format!("the recorded chat template is not text: {error}")))
 }

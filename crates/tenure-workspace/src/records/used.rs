@@ -1,4 +1,4 @@
-//! How much each object of a store had been used when it was compiled: one letter for each place, and a number where it
+//! Uses of each object of a store at the time it was compiled: one letter for each place, and a number where it
 //! stands for several places in a row.
 
 /// The greatest bucket that has a letter: 2⁵⁰ uses.

@@ -123,8 +123,12 @@ fn apart<'l, 'b>(one: &'l [&'b str], other: &'l [&'b str]) -> (&'l [&'b str], &'
     let same = |(one, other): &(&&str, &&str)| one == other;
     let first = one.iter().zip(other).take_while(same).count();
     let (one, other) = (&one[first..], &other[first..]);
-    let last = one.iter().rev().zip(other.iter().rev());
-    let last = last.take_while(same).count();
+    let last = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(same)
+        .count();
     (&one[..one.len() - last], &other[..other.len() - last])
 }
 
@@ -169,9 +173,11 @@ mod tests {
 
     #[test]
     fn what_stands_in_both_is_not_counted() {
-        let said = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
         let body = |texts: &[&str]| {
-            let messages: Vec<String> = texts.iter().map(|text| said(text)).collect();
+            let messages: Vec<String> = texts
+                .iter()
+                .map(|text| format!(r#"{{"role":"user","content":"{text}"}}"#))
+                .collect();
             format!(r#"{{"messages":[{}]}}"#, messages.join(","))
         };
         let long = "pressure ".repeat(400);

@@ -86,14 +86,16 @@ impl Counted {
 /// Returns whether a request holds all that its provider counts. Text that a provider searches or reads while it
 /// answers is also counted as input, and only the provider sees it.
 fn stands_whole(conversation: &Conversation) -> bool {
-    let brings = |(name, _): &(String, String)| BRING.contains(&name.as_str());
     let all = conversation
         .instructions
         .iter()
         .chain(&conversation.entries);
     let mut unread = all.flat_map(|entry| &entry.opaque);
     conversation.server_tools.is_empty()
-        && !conversation.rest.iter().any(brings)
+        && !conversation
+            .rest
+            .iter()
+            .any(|(name, _)| BRING.contains(&name.as_str()))
         && unread.all(|kind| STANDS.contains(&kind.as_str()))
 }
 

@@ -21,7 +21,7 @@ struct Compiled<'b> {
     system: Option<&'b RawValue>,
 }
 
-/// The same parts of an agent's body.
+/// Parts of an agent's own body.
 #[derive(Deserialize)]
 pub(super) struct Own<'b> {
     #[serde(borrow, alias = "input", alias = "contents")]
@@ -63,8 +63,10 @@ pub(super) fn compose(
     if let Some((key, value)) = &system {
         changes.push((key, value));
     }
-    let offered = own.tools.filter(|_| !left_out.is_empty());
-    let offered = offered.map(|list| tools::offered(conversation, list, left_out));
+    let offered = own
+        .tools
+        .filter(|_| !left_out.is_empty())
+        .map(|list| tools::offered(conversation, list, left_out));
     if let Some(offered) = &offered {
         changes.push(("tools", offered));
     }
@@ -218,8 +220,9 @@ fn by_provider(conversation: &Conversation) -> bool {
 /// Returns whether the request says that it sets all marks itself, in OpenAI's form.
 fn by_request(conversation: &Conversation) -> bool {
     let mut rest = conversation.rest.iter();
-    let options = rest.find(|(key, _)| key == "prompt_cache_options");
-    let options = options.and_then(|(_, json)| serde_json::from_str(json).ok());
+    let options = rest
+        .find(|(key, _)| key == "prompt_cache_options")
+        .and_then(|(_, json)| serde_json::from_str(json).ok());
     options.is_some_and(|options: serde_json::Value| options["mode"] == "explicit")
 }
 
@@ -235,11 +238,14 @@ fn with_instructions(
     }
     // A text instead of messages has none.
     let own: Vec<&RawValue> = serde_json::from_str(own.messages.get()).unwrap_or_default();
-    let is_own = |message: &&&RawValue| {
-        let mut before = conversation.instructions.iter();
-        before.any(|entry| entry.message == message.get())
-    };
-    let before: Vec<&str> = own.iter().take_while(is_own).map(|own| own.get()).collect();
+    let before: Vec<&str> = own
+        .iter()
+        .take_while(|message| {
+            let mut before = conversation.instructions.iter();
+            before.any(|entry| entry.message == message.get())
+        })
+        .map(|own| own.get())
+        .collect();
     if before.is_empty() {
         messages.to_owned()
     } else {
@@ -264,8 +270,12 @@ fn blocks(own: Option<&RawValue>, floor: &RawValue) -> String {
             _ => String::new(),
         }
     };
-    let all = own.into_iter().chain([floor]).map(of);
-    let all: Vec<String> = all.filter(|blocks| !blocks.is_empty()).collect();
+    let all: Vec<String> = own
+        .into_iter()
+        .chain([floor])
+        .map(of)
+        .filter(|blocks| !blocks.is_empty())
+        .collect();
     format!("[{}]", all.join(","))
 }
 

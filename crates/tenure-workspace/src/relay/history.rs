@@ -159,8 +159,8 @@ mod tests {
         let keeps = Some(Unmanaged::ProviderKeepsHistory);
         assert_eq!(owns("previous_response_id", "\"resp_1\""), keeps);
         assert_eq!(owns("conversation", r#"{"id": "conv_1"}"#), keeps);
-        let both = [("truncation", "\"auto\""), ("conversation", "\"conv_1\"")];
-        let both = both.map(|(key, json)| (key.to_owned(), json.to_owned()));
+        let both = [("truncation", "\"auto\""), ("conversation", "\"conv_1\"")]
+            .map(|(key, json)| (key.to_owned(), json.to_owned()));
         assert_eq!(provider_owns(&both).unwrap(), keeps);
     }
 }

@@ -44,8 +44,8 @@ impl Prefill {
         if compose::marks_anew(asked, conversation) {
             prefill = cache::strip(asked.format, &prefill)?;
         }
-        let before = compose::messages(body)?.get();
-        let before = before.trim_end().strip_suffix(']').unwrap_or(before);
+        let list = compose::messages(body)?.get();
+        let before = list.trim_end().strip_suffix(']').unwrap_or(list);
         let is_first = before.trim_end().ends_with('[');
         let comma = if is_first { "" } else { "," };
         let messages = format!("{before}{comma}{}", prefill.trim_start_matches('['));
@@ -119,8 +119,8 @@ mod tests {
         let take = |format, messages: &[&str]| {
             let body = format!("[{}]", messages.join(","));
             let mut conversation = wire::read(format, &body).unwrap();
-            let prefill = Prefill::take(&mut conversation);
-            let prefill = prefill.map(|prefill| prefill.message().to_owned());
+            let prefill =
+                Prefill::take(&mut conversation).map(|prefill| prefill.message().to_owned());
             (conversation.entries.len(), prefill)
         };
         let chat = |messages: &[&str]| take(Format::OpenAiChat, messages);

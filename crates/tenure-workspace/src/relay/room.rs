@@ -16,8 +16,11 @@ const AROUND: u32 = 8;
 pub(super) fn around(conversation: &Conversation, world: &World) -> u32 {
     let before = conversation.instructions.iter();
     let tools = conversation.server_tools.iter();
-    let texts = before.map(|entry| &entry.message).chain(tools);
-    let texts: u32 = texts.map(|text| world.price(text)).sum();
+    let texts: u32 = before
+        .map(|entry| &entry.message)
+        .chain(tools)
+        .map(|text| world.price(text))
+        .sum();
     texts.saturating_add(MARGIN)
 }
 
@@ -37,8 +40,11 @@ pub(super) fn holds_instructions(
     world: &World,
     window: u32,
 ) -> Result<bool, Error> {
-    let before = conversation.instructions.iter();
-    let before: u32 = before.map(|entry| world.price(&entry.message)).sum();
+    let before: u32 = conversation
+        .instructions
+        .iter()
+        .map(|entry| world.price(&entry.message))
+        .sum();
     match (window / 2).checked_sub(before.saturating_add(renewed)) {
         Some(most) => session.instructions_fit(u64::from(most), world),
         None => Ok(false),
@@ -55,11 +61,10 @@ pub(super) fn answer(conversation: &Conversation) -> Option<u32> {
 
 /// The field by which a request names the most tokens of its answer, and how many they are.
 fn named(conversation: &Conversation) -> Option<(&'static str, u32)> {
-    let named = |name: &&'static str| {
+    NAMES.iter().find_map(|name| {
         let (_, json) = conversation.rest.iter().find(|(key, _)| key == name)?;
         Some((*name, json.parse().ok()?))
-    };
-    NAMES.iter().find_map(named)
+    })
 }
 
 /// The room of a request.
@@ -100,7 +105,7 @@ pub(super) struct Answer {
     pub(super) asked: u32,
     /// The field that goes on with fewer than the agent's request has.
     lowered: Option<(&'static str, u32)>,
-    /// Whether the room is large, and the provider refuses a request without it.
+    /// True if the room is large, and the provider refuses a request without it.
     is_large: bool,
 }
 
@@ -116,8 +121,10 @@ impl Answer {
         let named = named(conversation).filter(|(_, tokens)| *tokens == asked);
         // An answer that cannot hold its own reasoning is refused.
         let most = most.filter(|most| reasoning(conversation).is_none_or(|least| *most > least));
-        let lowered = named.zip(most).filter(|(_, most)| *most < asked);
-        let lowered = lowered.map(|((name, was), _)| (name, was));
+        let lowered = named
+            .zip(most)
+            .filter(|(_, most)| *most < asked)
+            .map(|((name, was), _)| (name, was));
         let asked = match lowered {
             Some(_) => most.unwrap_or(asked),
             None => asked,

@@ -32,15 +32,17 @@ fn is_deferred(tool: &ObjectDocument) -> bool {
 /// Returns whether tools are kept from the model until it searches for them, and a tool of the agent's own may be the
 /// one that finds them: without it they would never be found, and a list of only such tools would be refused.
 pub(super) fn are_looked_for(conversation: &Conversation) -> bool {
-    let servers = conversation.server_tools.iter();
-    let servers = servers.filter_map(|json| serde_json::from_str::<Value>(json).ok());
-    let servers: Vec<Value> = servers.collect();
-    let searches = |tool: &Value| {
-        let kind = tool["type"].as_str();
-        kind.is_some_and(|kind| kind.starts_with("tool_search"))
-    };
+    let servers: Vec<Value> = conversation
+        .server_tools
+        .iter()
+        .filter_map(|json| serde_json::from_str::<Value>(json).ok())
+        .collect();
     let deferred = conversation.tools.iter().any(is_deferred) || servers.iter().any(defers);
-    deferred && !servers.iter().any(searches)
+    deferred
+        && !servers.iter().any(|tool| {
+            let kind = tool["type"].as_str();
+            kind.is_some_and(|kind| kind.starts_with("tool_search"))
+        })
 }
 
 /// Returns whether this or anything in it is deferred, as a provider's sets of tools have it.
@@ -57,8 +59,9 @@ fn defers(value: &Value) -> bool {
 /// The tools that the request's `tool_choice` names: without them it would be refused.
 pub(super) fn named(conversation: &Conversation) -> BTreeSet<String> {
     let mut rest = conversation.rest.iter();
-    let choice = rest.find(|(key, _)| key == "tool_choice");
-    let choice = choice.and_then(|(_, json)| serde_json::from_str(json).ok());
+    let choice = rest
+        .find(|(key, _)| key == "tool_choice")
+        .and_then(|(_, json)| serde_json::from_str(json).ok());
     let mut names = BTreeSet::new();
     collect(&choice.unwrap_or(Value::Null), &mut names);
     names
@@ -106,14 +109,18 @@ pub(super) fn is_none_left(conversation: &Conversation, left: &OmittedTools) -> 
 
 /// The agent's list of tools without those that are left out.
 pub(super) fn offered(conversation: &Conversation, list: &RawValue, left: &OmittedTools) -> String {
-    let gone = conversation.tools.iter();
-    let gone = gone.filter(|tool| left.contains_key(&tool.name));
-    let gone: BTreeSet<&str> = gone
+    let gone: BTreeSet<&str> = conversation
+        .tools
+        .iter()
+        .filter(|tool| left.contains_key(&tool.name))
         .filter_map(|tool| tool.wire.as_ref()?.message.as_deref())
         .collect();
     let items: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
-    let items = items.iter().map(|item| item.get());
-    let stand: Vec<&str> = items.filter(|item| !gone.contains(item)).collect();
+    let stand: Vec<&str> = items
+        .iter()
+        .map(|item| item.get())
+        .filter(|item| !gone.contains(item))
+        .collect();
     format!("[{}]", stand.join(","))
 }
 

@@ -118,8 +118,8 @@ impl Relay {
             None => return Ok(None),
         };
         self.see(tenant)?;
-        let session = self.held(tenant, &position.session)?;
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held(tenant, &position.session)?;
+        let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
         session.keep_to(window)?;
         Ok((window < both).then_some(lesson))
@@ -174,12 +174,13 @@ impl Relay {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
-        let known = windows().get(&key).copied();
-        let known = match known {
+        let cached = windows().get(&key).copied();
+        let last = match cached {
             Some(known) => known,
             None => {
-                let stored = tenant.dated(&log, None)?;
-                let stored = stored.and_then(|value| serde_json::from_value(value).ok());
+                let stored = tenant
+                    .dated(&log, None)?
+                    .and_then(|value| serde_json::from_value(value).ok());
                 let mut windows = windows();
                 let size = CHAIN + key.len();
                 windows.put(key, stored, size);
@@ -187,8 +188,9 @@ impl Relay {
                 stored
             }
         };
-        let known = known.filter(|known| known.is_believed(now));
-        Ok(known.map(|known| known.tokens))
+        Ok(last
+            .filter(|known| known.is_believed(now))
+            .map(|known| known.tokens))
     }
 
     /// Notes what a provider's list of models states of their windows ([`stated`]).
@@ -305,8 +307,8 @@ pub fn stated(list: &str) -> Vec<(String, u32)> {
     };
     let models = ["data", "models"]
         .iter()
-        .find_map(|key| list.get(key)?.as_array());
-    let models = models.map_or(std::slice::from_ref(&list), Vec::as_slice);
+        .find_map(|key| list.get(key)?.as_array())
+        .map_or(std::slice::from_ref(&list), Vec::as_slice);
     models
         .iter()
         .filter_map(window_in)
@@ -316,8 +318,8 @@ pub fn stated(list: &str) -> Vec<(String, u32)> {
 
 /// The window that the entry of a model states, with its name.
 fn window_in(model: &Value) -> Option<(String, u32)> {
-    let name = model.get("id").or_else(|| model.get("name"))?.as_str()?;
-    let name = name.strip_prefix("models/").unwrap_or(name);
+    let id = model.get("id").or_else(|| model.get("name"))?.as_str()?;
+    let name = id.strip_prefix("models/").unwrap_or(id);
     if name.is_empty() || name.len() > MAX_NAME {
         return None;
     }

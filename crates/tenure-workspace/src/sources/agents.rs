@@ -23,10 +23,8 @@ pub(crate) struct Near {
 impl Near {
     /// The path that is worked on; it may not exist yet.
     pub(crate) fn new(path: &Path) -> Result<Near, Error> {
-        let failed = |error: std::io::Error| {
-            Error::input(format!("cannot read `{}`: {error}", path.display()))
-        };
-        let whole = std::path::absolute(path).map_err(failed)?;
+        let whole = std::path::absolute(path)
+            .map_err(|error| Error::input(format!("cannot read `{}`: {error}", path.display())))?;
         let whole = tidy(&whole);
         // The part that exists is resolved; what is still to be made is added as it is.
         let known = whole.ancestors().find_map(|part| {

@@ -55,8 +55,9 @@ impl Kind {
 /// it, or its `rules`, stands in.
 pub(crate) fn project_of(path: &Path) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut rules = folder.ancestors();
-    let rules = rules.find(|part| part.ends_with(".claude/rules"));
+    let rules = folder
+        .ancestors()
+        .find(|part| part.ends_with(".claude/rules"));
     let dotted = match rules {
         Some(rules) => rules.parent(),
         None => Some(folder).filter(|folder| folder.ends_with(".claude")),
@@ -103,8 +104,8 @@ pub(crate) struct Mention {
 
 /// The mentions of a text, in order.
 pub(crate) fn mentions(text: &str) -> Vec<Mention> {
-    let silent = silent(text);
-    let mut silent = silent.iter().peekable();
+    let ranges = silent(text);
+    let mut silent = ranges.iter().peekable();
     let (mut found, mut line, mut counted) = (Vec::new(), 1, 0);
     for (at, _) in text.match_indices('@') {
         while silent.peek().is_some_and(|range| range.end <= at) {
@@ -292,8 +293,8 @@ mod tests {
 
     #[test]
     fn targets_stay_in_the_root() {
-        let outer = tempfile::tempdir().unwrap();
-        let outer = outer.path().canonicalize().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let outer = folder.path().canonicalize().unwrap();
         let root = outer.join("root");
         fs::create_dir_all(root.join("docs/deep")).unwrap();
         fs::write(outer.join("secret.md"), "x").unwrap();

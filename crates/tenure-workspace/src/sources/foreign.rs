@@ -107,8 +107,8 @@ pub(super) fn read(text: &str) -> Option<Page<'_>> {
     };
     all.retain(|tag| !tag.is_empty());
     all.extend(own);
-    let fits = |tag: &String| tag.len() <= MAX_FIELD;
-    if !left.is_empty() || all.len() > MAX_ENTRIES || !all.iter().all(fits) {
+    if !left.is_empty() || all.len() > MAX_ENTRIES || !all.iter().all(|tag| tag.len() <= MAX_FIELD)
+    {
         return Some(Page {
             cut: Cut {
                 body: text,
@@ -121,8 +121,8 @@ pub(super) fn read(text: &str) -> Option<Page<'_>> {
     Some(Page { cut, tags: all })
 }
 
-/// Whether a frontmatter is meant for us: it is a document's, or says something that only we say, or nearly does. So is
-/// one with mistakes in YAML that says nothing but what both might.
+/// Returns whether a frontmatter is meant for us: it is a document's, or says something that only we say, or nearly
+/// does. So is one with mistakes in YAML that says nothing but what both might.
 fn is_ours(read: &Mapping, yaml: &str) -> bool {
     let is_empty = read.fields.is_empty();
     if is_empty || serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
@@ -132,12 +132,12 @@ fn is_ours(read: &Mapping, yaml: &str) -> bool {
     if in_fields(&read.fields).is_some() {
         return true;
     }
-    let says_ours = |key: &String| OWN.iter().any(|own| is_nearly(key, own));
-    let is_common = |key: &String| COMMON.contains(&&**key);
-    keys.clone().any(says_ours) || read.repaired.is_some() && keys.all(is_common)
+    keys.clone()
+        .any(|key| OWN.iter().any(|own| is_nearly(key, own)))
+        || read.repaired.is_some() && keys.all(|key| COMMON.contains(&&**key))
 }
 
-/// Whether somebody who wrote `key` may have meant `own`. A plural is another word.
+/// Returns whether somebody who wrote `key` may have meant `own`. A plural is another word.
 fn is_nearly(key: &str, own: &str) -> bool {
     let is_plural = key.strip_suffix('s') == Some(own) || own.strip_suffix('s') == Some(key);
     key == own || !is_plural && own.len() > 5 && strsim::osa_distance(key, own) <= 2
@@ -168,8 +168,9 @@ mod tests {
 
     #[test]
     fn every_field_of_a_document_is_ours_or_common() {
-        let error = serde_norway::from_str::<ObjectDocument>("name: x\nnone_of_ours: 1\n");
-        let error = error.unwrap_err().to_string();
+        let error = serde_norway::from_str::<ObjectDocument>("name: x\nnone_of_ours: 1\n")
+            .unwrap_err()
+            .to_string();
         let mut known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
         known.retain(|field| *field != "abstract" && *field != "wire");
         known.sort_unstable();

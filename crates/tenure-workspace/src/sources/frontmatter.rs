@@ -175,7 +175,7 @@ pub(crate) fn word(value: &Value) -> String {
     }
 }
 
-/// The same lines with quotes around values that are no YAML by themselves, or hold `: `.
+/// Returns the lines with quotes around values that are no YAML by themselves, or hold `: `.
 fn quoted(yaml: &str) -> String {
     let mut out = String::with_capacity(yaml.len() + 16);
     // Whether the lines are items of a list under a key without a value.

@@ -85,8 +85,9 @@ fn each(parts: Vec<&RawValue>, text: &str, stem: &str) -> Result<Vec<Sourced>, E
                 }
                 error
             })?;
-            let at = |error: Error| error.or_at(stem, Some(line));
-            document.complete().map_err(at)?;
+            document
+                .complete()
+                .map_err(|error| error.or_at(stem, Some(line)))?;
             Ok(Sourced::new(document, line))
         })
         .collect()
@@ -113,8 +114,10 @@ pub(super) fn begins_with_object(text: &str) -> bool {
 ///
 /// As [`parse`].
 pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-    let lines = text.lines().enumerate();
-    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(at, line)| {
         let read = from_json(line, stem);
         let mut document: ObjectDocument =

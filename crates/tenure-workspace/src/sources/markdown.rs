@@ -124,7 +124,7 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
     split_at(text, &headings(text))
 }
 
-/// The same, at these headings.
+/// Like `split`, at these headings.
 fn split_at<'t>(text: &'t str, headings: &[Heading]) -> Vec<Part<'t>> {
     let mut cuts: Vec<usize> = headings.iter().map(|heading| heading.range.start).collect();
     cuts.push(text.len());
@@ -187,7 +187,7 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
     documents_of(text, stem, split_when, &parts, hints)
 }
 
-/// The same of a text in another markup, with these headings, which has no hints.
+/// Makes documents of a text in another markup, with these headings, which has no hints.
 pub(super) fn documents_at(
     text: &str,
     stem: &str,
@@ -338,8 +338,10 @@ fn is_hint(comment: &str) -> bool {
         return false;
     };
     let is_word = key.bytes().all(|c| c.is_ascii_lowercase());
-    let slips = |known: &&str| is_slip(known.as_bytes(), key.as_bytes());
-    is_word && HINTS.iter().any(slips)
+    is_word
+        && HINTS
+            .iter()
+            .any(|known| is_slip(known.as_bytes(), key.as_bytes()))
 }
 
 /// Returns whether two words are the same up to one letter that is missing, added, another, or swapped with the next.

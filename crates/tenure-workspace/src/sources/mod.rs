@@ -356,8 +356,11 @@ pub(crate) fn is_licence(path: &Path) -> bool {
 
 /// Returns whether a file is written by a program for a program, by its name.
 fn is_made(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     ["package-lock.json", "npm-shrinkwrap.json"].contains(&&*name)
         || name.ends_with(".min.json")
         || name.ends_with(".map.json")
@@ -401,10 +404,13 @@ mod tests {
     use super::*;
 
     fn lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-        let named = |(at, line): (usize, &str)| {
-            Sourced::new(ObjectDocument::named(format!("{stem}-{at}"), line), at + 1)
-        };
-        Ok(text.lines().enumerate().map(named).collect())
+        Ok(text
+            .lines()
+            .enumerate()
+            .map(|(at, line)| {
+                Sourced::new(ObjectDocument::named(format!("{stem}-{at}"), line), at + 1)
+            })
+            .collect())
     }
 
     #[test]

@@ -88,9 +88,12 @@ impl Text {
 pub(super) fn to_markdown(text: &str, name: &str) -> Result<String, Error> {
     let notebook: Notebook =
         serde_json::from_str(text).map_err(|error| tenure::request::json_error(&error, name))?;
-    let language = notebook.metadata.language_info.map(|info| info.name);
-    let language = language.filter(|name| name.chars().all(char::is_alphanumeric));
-    let language = language.unwrap_or_default();
+    let language = notebook
+        .metadata
+        .language_info
+        .map(|info| info.name)
+        .filter(|name| name.chars().all(char::is_alphanumeric))
+        .unwrap_or_default();
     let mut markdown = String::new();
     for cell in notebook.cells {
         let source = cell.source.whole();

@@ -36,7 +36,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
     parse_split(text, stem, Split::default())
 }
 
-/// The same, with plain Markdown split as the caller says.
+/// Like `parse`, with plain Markdown split as the caller says.
 ///
 /// # Errors
 ///
@@ -208,16 +208,14 @@ fn blamed_line(lines: &[&str], message: &str) -> usize {
             .next()
             .is_some_and(|key| key.trim() == quoted)
     };
-    let holds_value = |line: &str| {
-        line.split_once(':')
-            .is_some_and(|(_, value)| value.to_lowercase().contains(&quoted))
-    };
     let found = if message.contains("duplicate") {
         lines.iter().rposition(|line| names_key(line))
     } else {
-        lines
-            .iter()
-            .position(|line| holds_value(line) || names_key(line))
+        lines.iter().position(|line| {
+            line.split_once(':')
+                .is_some_and(|(_, value)| value.to_lowercase().contains(&quoted))
+                || names_key(line)
+        })
     };
     found.map_or(1, |at| at + 1)
 }

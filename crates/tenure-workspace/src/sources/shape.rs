@@ -273,7 +273,7 @@ impl Sign {
     }
 }
 
-/// What was seen of a value.
+/// Findings about a value.
 #[derive(Default)]
 struct Seen {
     sign: Option<Sign>,
@@ -477,8 +477,9 @@ pub(crate) fn in_json(text: &str) -> Option<Sign> {
     let mut keys = Keys::default();
     let mut json = serde_json::Deserializer::from_str(text);
     let look = Look::at(&mut keys);
-    let seen = look.deserialize(&mut json);
-    let seen = seen.and_then(|seen| json.end().map(|()| seen));
+    let seen = look
+        .deserialize(&mut json)
+        .and_then(|seen| json.end().map(|()| seen));
     let found = match seen {
         Ok(seen) => seen.sign,
         Err(_) => in_broken(text, &mut keys),
@@ -564,16 +565,19 @@ fn separators(text: &str) -> impl Iterator<Item = usize> + '_ {
 /// The word before a separator, without the quotes around it.
 fn word_before(text: &str, at: usize) -> Option<&str> {
     let before = text[..at].trim_end_matches([' ', '\t', '"', '\'', '\\', '\n']);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-' || !c.is_ascii();
-    let start = before.rfind(|c| !is_word(c));
+    let start =
+        before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || !c.is_ascii()));
     let word = &before[start.map_or(0, |at| at + 1)..];
     (!word.is_empty() && word.len() <= LONGEST).then_some(word)
 }
 
 /// The value behind a separator, up to the end of its line.
 fn value_behind(text: &str, at: usize) -> &str {
-    let rest = text[at + 1..].lines().next().unwrap_or("");
-    let rest = rest.trim_start_matches([' ', '\t', '"', '\'']);
+    let rest = text[at + 1..]
+        .lines()
+        .next()
+        .unwrap_or("")
+        .trim_start_matches([' ', '\t', '"', '\'']);
     let end = rest.find(['"', '\'', ',', '}', '#']);
     rest[..end.unwrap_or(rest.len())].trim()
 }
@@ -615,13 +619,12 @@ pub(crate) fn check_instructions(text: &str) -> Result<(), Error> {
     let Some((page, fields)) = headed(text) else {
         return check_page(text, Blocks::Fenced);
     };
-    let restricts = |key: &str| match Meaning::of(key) {
-        Meaning::Shared(field) => !field.starts_with("object_"),
-        meaning => !matches!(meaning, Meaning::Ours(_)),
-    };
     let fields = fields
         .into_iter()
-        .filter(|(key, _)| restricts(key))
+        .filter(|(key, _)| match Meaning::of(key) {
+            Meaning::Shared(field) => !field.starts_with("object_"),
+            meaning => !matches!(meaning, Meaning::Ours(_)),
+        })
         .collect();
     in_head(&page, &fields, Blocks::Fenced).map_or(Ok(()), |sign| Err(sign.error()))
 }

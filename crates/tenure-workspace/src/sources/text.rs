@@ -109,21 +109,24 @@ fn cut(text: &str, most: usize, is_prose: bool) -> usize {
     }
     let window = &text[..text.floor_char_boundary(most)];
     let paragraph = || Some(window.rfind("\n\n")? + 2).filter(|at| *at > most / 4);
-    let line = || Some(window.rfind('\n')? + 1);
     let word = || Some(window.rfind(' ')? + 1).filter(|at| *at > most / 4);
     let at = if is_prose { paragraph() } else { None };
-    at.or_else(line).or_else(word).unwrap_or(window.len())
+    at.or_else(|| Some(window.rfind('\n')? + 1))
+        .or_else(word)
+        .unwrap_or(window.len())
 }
 
 /// The lines of a text, each with its place.
 fn lines(text: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
-    let place = |line: &'_ str| {
-        let start = at;
-        at += line.len();
-        start
-    };
-    let starts: Vec<usize> = text.split_inclusive('\n').map(place).collect();
+    let starts: Vec<usize> = text
+        .split_inclusive('\n')
+        .map(|line| {
+            let start = at;
+            at += line.len();
+            start
+        })
+        .collect();
     let lines = text.split_inclusive('\n').map(|line| line.trim_end());
     starts.into_iter().zip(lines).collect()
 }
@@ -149,8 +152,10 @@ fn rst_headings(text: &str) -> Vec<Heading> {
         let Some(mark) = is_rule(rule, title.trim().chars().count()) else {
             continue;
         };
-        let above = at.checked_sub(1).map(|above| lines[above]);
-        let above = above.filter(|(_, line)| *line == rule);
+        let above = at
+            .checked_sub(1)
+            .map(|above| lines[above])
+            .filter(|(_, line)| *line == rule);
         if above.is_none() && title.starts_with(char::is_whitespace) {
             continue;
         }
@@ -208,8 +213,9 @@ mod tests {
 
     fn read(text: &str, limit: usize, markup: Markup) -> Vec<(String, String, usize)> {
         let read = documents(text, "a", Split::Above(limit), markup).unwrap();
-        let row = |one: Sourced| (one.document.name, one.document.content, one.line);
-        read.into_iter().map(row).collect()
+        read.into_iter()
+            .map(|one| (one.document.name, one.document.content, one.line))
+            .collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which files git tracks, read from its index. Git itself is not asked: what a repository configures would run.
+//! Files that git tracks, read from its index. Git itself is not asked: what a repository configures would run.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,13 +16,16 @@ pub(super) fn tracked<'n>(base: &Path, names: &[&'n str]) -> Vec<&'n str> {
         return Vec::new();
     };
     let within = base.strip_prefix(repository).unwrap_or(base);
-    let full = |name: &'n str| {
-        (
-            within.join(name).into_os_string().into_encoded_bytes(),
-            name,
-        )
-    };
-    let wanted: Vec<_> = names.iter().copied().map(full).collect();
+    let wanted: Vec<_> = names
+        .iter()
+        .copied()
+        .map(|name| {
+            (
+                within.join(name).into_os_string().into_encoded_bytes(),
+                name,
+            )
+        })
+        .collect();
     index_of(repository)
         .and_then(|(index, is_sha256)| entries(&index, is_sha256, &wanted))
         .unwrap_or_default()
@@ -36,10 +39,12 @@ fn index_of(repository: &Path) -> Option<(PathBuf, bool)> {
         Ok(text) => repository.join(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };
-    let common = read_text(&folder.join("commondir"));
-    let common = common.map_or_else(|_| folder.clone(), |path| folder.join(path.trim()));
-    let config = read_text(&common.join("config")).unwrap_or_default();
-    let config = config.to_ascii_lowercase().replace([' ', '\t'], "");
+    let common = read_text(&folder.join("commondir"))
+        .map_or_else(|_| folder.clone(), |path| folder.join(path.trim()));
+    let config = read_text(&common.join("config"))
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+        .replace([' ', '\t'], "");
     Some((folder.join("index"), config.contains("objectformat=sha256")))
 }
 

@@ -49,11 +49,11 @@ pub(super) fn cut(cutter: &mut Cutter<'_>, start: usize, fineness: Fineness) {
                         leaf(cutter, UnitKind::Paragraph, around, "", &range);
                     }
                     Tag::CodeBlock(kind) if is_all => {
-                        let language = match kind {
+                        let named = match kind {
                             CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next(),
                             CodeBlockKind::Indented => None,
                         };
-                        let language = language.unwrap_or_default().to_lowercase();
+                        let language = named.unwrap_or_default().to_lowercase();
                         leaf(cutter, UnitKind::CodeBlock, around, &language, &range);
                     }
                     Tag::Item if is_all => {

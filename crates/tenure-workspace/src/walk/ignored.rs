@@ -1,4 +1,4 @@
-//! What a walk passes by: files that their owner's ignore files name, and folders of dependencies.
+//! Paths that a walk passes by: files that their owner's ignore files name, and folders of dependencies.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -88,18 +88,18 @@ impl Ignored {
 
     /// Returns whether a path in the innermost folder is ignored.
     pub(super) fn has(&self, path: &Path, is_folder: bool) -> bool {
-        let mut found = self
+        let found = self
             .0
             .iter()
             .rev()
-            .map(|ignored| ignored.matched(path, is_folder));
-        let found = found.find(|matched| !matched.is_none());
+            .map(|ignored| ignored.matched(path, is_folder))
+            .find(|matched| !matched.is_none());
         matches!(found, Some(Match::Ignore(_)))
     }
 }
 
-/// What a walk of the crate `ignore` passes by. That crate would read the ignore files itself, and wait for ever where one
-/// is a pipe.
+/// Paths that a walk of the crate `ignore` passes by. That crate would read the ignore files itself, and wait for ever
+/// where one is a pipe.
 pub(crate) struct PassedBy {
     /// The folder as the walk was told, and where it is.
     root: PathBuf,

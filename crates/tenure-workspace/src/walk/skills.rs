@@ -34,8 +34,7 @@ impl Finder<'_> {
         if self.read.contains_key(&real) {
             return Ok(());
         }
-        let name = folder.file_name().map(name_of_file);
-        let name = name.unwrap_or_default();
+        let name = folder.file_name().map(name_of_file).unwrap_or_default();
         let text = read_text(&shown);
         // A skill is read by everyone who works in the project.
         if let Ok(text) = &text

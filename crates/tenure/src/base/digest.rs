@@ -21,7 +21,7 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The same of runs of bytes, one after the other.
+    /// Digests runs of bytes, one after the other.
     pub(crate) fn of_joined<'a>(runs: impl IntoIterator<Item = &'a [u8]>) -> Digest {
         let mut hasher = Sha256::new();
         runs.into_iter().for_each(|run| hasher.update(run));

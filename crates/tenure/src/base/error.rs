@@ -168,14 +168,14 @@ impl Error {
             .hint("this is a bug in tenure; please report it with the request and the sources")
     }
 
-    /// The same failure with the one below it.
+    /// Returns the failure with the one below it.
     #[must_use]
     pub fn caused_by(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
         self.cause = Some(Cause(Arc::new(cause)));
         self
     }
 
-    /// The same failure with its place.
+    /// Returns the failure with its place.
     #[must_use]
     pub fn at(mut self, source: impl Into<String>, line: Option<usize>) -> Error {
         self.at = Some(Location {
@@ -185,7 +185,7 @@ impl Error {
         self
     }
 
-    /// The same failure with its place, unless it has one.
+    /// Returns the failure with its place, unless it has one.
     #[must_use]
     pub fn or_at(self, source: impl Into<String>, line: Option<usize>) -> Error {
         if self.at.is_some() {
@@ -195,14 +195,14 @@ impl Error {
         }
     }
 
-    /// The same failure with what was expected.
+    /// Returns the failure with what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Error {
         self.expected = Some(expected.into());
         self
     }
 
-    /// The same failure with a hint.
+    /// Returns the failure with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(hint.into());

@@ -21,15 +21,13 @@ pub fn from_json<'de, T: Deserialize<'de>>(text: &'de str, source: &str) -> Resu
     // The path is looked for where there is something to say of it.
     serde_json::from_str(text).or_else(|_| {
         let mut json = serde_json::Deserializer::from_str(text);
-        let read = serde_path_to_error::deserialize(&mut json);
-        let read: T = read.map_err(|error| {
+        let read: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let path = error.path().to_string();
             let error = error.into_inner();
             let mut ours = json_error(&error, source);
             if error.classify() != Category::Data {
                 // Where a word is expected, what is none is said to be no JSON.
-                let is_json = || serde_json::from_str::<IgnoredAny>(text).is_ok();
-                if ours.what != NOT_JSON || !is_json() {
+                if ours.what != NOT_JSON || serde_json::from_str::<IgnoredAny>(text).is_err() {
                     return ours;
                 }
                 ours.what = "wrong kind of value".to_owned();

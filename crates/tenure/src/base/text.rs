@@ -96,11 +96,12 @@ pub fn detection_view(text: &str) -> Cow<'_, str> {
     if decoded.is_ascii() {
         return decoded;
     }
-    let drop: Vec<usize> = invisible(&decoded)
+    let mut drop = invisible(&decoded)
         .filter(|(_, _, lawful)| !lawful)
         .map(|(at, _, _)| at)
-        .collect();
-    let mut drop = drop.into_iter().peekable();
+        .collect::<Vec<usize>>()
+        .into_iter()
+        .peekable();
     let visible = decoded.char_indices().filter_map(|(at, c)| {
         if drop.peek() == Some(&at) {
             drop.next();

@@ -71,8 +71,8 @@ impl FromStr for Instant {
         } else {
             text.parse::<jiff::Timestamp>()
         };
-        let stamp = stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond()));
-        stamp.ok().or_else(|| of_last_day(text)).ok_or_else(|| {
+        let instant = stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond()));
+        instant.ok().or_else(|| of_last_day(text)).ok_or_else(|| {
             let error = Error::input(format!("`{}` is not an instant", clip(text)));
             // A year of more digits is nobody's typing error.
             let year = text.trim_start_matches('+').split('-').next();
@@ -110,8 +110,9 @@ fn of_last_day(text: &str) -> Option<Instant> {
 /// The time of an instant that is after the last one that is written as a timestamp.
 fn written_late(micros: i64) -> Option<DateTime> {
     let is_late = micros > jiff::Timestamp::MAX.as_microsecond();
-    let late = || EPOCH.checked_add(SignedDuration::from_micros(micros)).ok();
-    is_late.then(late).flatten()
+    is_late
+        .then(|| EPOCH.checked_add(SignedDuration::from_micros(micros)).ok())
+        .flatten()
 }
 
 impl fmt::Display for Instant {

@@ -56,7 +56,7 @@ pub trait Tokenizer: Send + Sync {
     /// Returns the number of tokens of `text`, special-token text counted as ordinary text.
     fn count(&self, text: &str) -> usize;
 
-    /// The same, unless `stopped` says before the end that the count is no longer wanted. It is asked every few
+    /// Like `count`, unless `stopped` says before the end that the count is no longer wanted. It is asked every few
     /// thousand bytes by the built-in tokenizers, once by those that do not say otherwise.
     fn count_unless(&self, text: &str, stopped: &dyn Fn() -> bool) -> Option<usize> {
         (!stopped()).then(|| self.count(text))

@@ -174,8 +174,7 @@ impl std::str::FromStr for Claim {
                 .hint("write it again without that character"));
         }
         // `in` among the words of a sentence is no operator.
-        let found = parts(text);
-        let found = found.filter(|(slot, op, _)| *op != Op::In || !slot.contains(' '));
+        let found = parts(text).filter(|(slot, op, _)| *op != Op::In || !slot.contains(' '));
         let (slot, op, rest) = found.ok_or_else(|| {
             refused("this is no claim".into())
                 .expected("`slot op value` with one of == != < <= > >= in")
@@ -269,8 +268,9 @@ pub fn slot_name(text: &str) -> String {
 
 /// The first character of a claim that is not seen, and where it is.
 fn hidden(text: &str) -> Option<String> {
-    let is_hidden = |c: char| is_invisible(c) || (c.is_control() && !c.is_whitespace());
-    let (at, c) = (1..).zip(text.chars()).find(|(_, c)| is_hidden(*c))?;
+    let (at, c) = (1..)
+        .zip(text.chars())
+        .find(|(_, c)| is_invisible(*c) || ((*c).is_control() && !(*c).is_whitespace()))?;
     let slot_ends = text.find(['=', '!', '<', '>', '"', ' ']);
     let slot = slot_ends.map_or(text, |end| &text[..end]);
     let part = if at <= slot.chars().count() {
@@ -441,9 +441,9 @@ fn value(text: &str) -> Result<Value, String> {
     }
     let plain = folded(text);
     // The minus of typesetting is one before a number.
-    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
-    let minus = plain.strip_prefix('\u{2212}');
-    let minus = minus.filter(|rest| rest.starts_with(is_digit));
+    let minus = plain
+        .strip_prefix('\u{2212}')
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
     let plain = minus.map_or_else(|| plain.clone(), |rest| format!("-{rest}"));
     if NO_NUMBERS.contains(&plain.as_str()) {
         return Err(format!(
@@ -459,7 +459,6 @@ fn value(text: &str) -> Result<Value, String> {
     let starts = plain.trim_start_matches(['-', '+']);
     let is_numeric = starts.starts_with(|c: char| c.is_ascii_digit())
         || (starts.starts_with('.') && starts[1..].starts_with(|c: char| c.is_ascii_digit()));
-    let currency = |c: char| matches!(c, '$' | '€' | '£' | '¥' | '₹');
     if plain.contains("[u-ca=") || plain.contains(['年', '月']) {
         return Err(other_calendar(text));
     }
@@ -468,7 +467,7 @@ fn value(text: &str) -> Result<Value, String> {
     if has_digit && (ERAS.contains(&era_first) || has_foreign_month(&plain)) {
         return Err(other_calendar(text));
     }
-    if plain.starts_with(currency) {
+    if plain.starts_with(['$', '€', '£', '¥', '₹']) {
         return Err(with_unit(text));
     }
     if !is_numeric {
@@ -534,11 +533,11 @@ fn with_unit(text: &str) -> String {
 fn no_number(text: &str, plain: &str) -> String {
     let between = |signs: &[char]| {
         let parts: Vec<&str> = plain.split(signs).collect();
-        let digits = |part: &&str| {
-            let part = part.trim_start_matches(['-', '+']);
-            part.starts_with(|c: char| c.is_ascii_digit())
-        };
-        parts.len() > 1 && parts.iter().all(digits)
+        parts.len() > 1
+            && parts.iter().all(|part| {
+                let part = part.trim_start_matches(['-', '+']);
+                part.starts_with(|c: char| c.is_ascii_digit())
+            })
     };
     let shown = clip(text);
     if between(&[':']) {
@@ -593,8 +592,8 @@ fn number(text: &str) -> Result<i128, NoNumber> {
     if exponent.unsigned_abs() > 64 || whole.len() + part.len() > 128 {
         return Err(NoNumber::Size);
     }
-    let digits = format!("{whole}{part}");
-    let digits = digits.trim_start_matches('0');
+    let mantissa = format!("{whole}{part}");
+    let digits = mantissa.trim_start_matches('0');
     let zeros = DECIMALS as i32 + exponent - part.len() as i32;
     let padded = if zeros >= 0 {
         if digits.is_empty() {

@@ -101,7 +101,7 @@ pub fn origin_site(origin: &str) -> String {
             .iter()
             .any(|known| scheme.trim().eq_ignore_ascii_case(known))
     };
-    let host = match web_origin(origin) {
+    let address = match web_origin(origin) {
         Some(found) => found,
         None => match origin.split_once(':').filter(has_host) {
             // As of an address on the web.
@@ -109,9 +109,11 @@ pub fn origin_site(origin: &str) -> String {
             None => return origin.to_owned(),
         },
     };
-    let host = host.split_once("://").map_or("", |(_, host)| host);
-    let host = host.replace(['\u{3002}', '\u{FF0E}', '\u{FF61}'], ".");
-    let host = host.to_lowercase();
+    let host = address
+        .split_once("://")
+        .map_or("", |(_, host)| host)
+        .replace(['\u{3002}', '\u{FF0E}', '\u{FF61}'], ".")
+        .to_lowercase();
     if let Some(address) = host
         .strip_prefix('[')
         .and_then(|rest| rest.split(']').next())
@@ -213,9 +215,11 @@ pub fn may_persist(
     all_verified: bool,
     any_flagged: bool,
 ) -> Result<(), GateRefusal> {
-    let speaks =
-        |link: &&Evidence| link.direction == Direction::For && link.source_authority > Score::ZERO;
-    let pro: Vec<Evidence> = evidence.iter().filter(speaks).cloned().collect();
+    let pro: Vec<Evidence> = evidence
+        .iter()
+        .filter(|link| link.direction == Direction::For && link.source_authority > Score::ZERO)
+        .cloned()
+        .collect();
     let distinct: BTreeSet<usize> = votes(&pro).into_iter().collect();
     if any_flagged {
         Err(GateRefusal::Flagged)

@@ -42,7 +42,7 @@ vocabulary! {
         Sequence = "sequence",
         /// The earlier ends where the later begins.
         EarlierEnds = "earlier_ends",
-        /// The same slot for the same time: the protocols decide.
+        /// One slot for the same time: the protocols decide.
         Protocols = "protocols",
         /// The shorter is an exception inside the longer; both are kept for their times.
         Exception = "exception",

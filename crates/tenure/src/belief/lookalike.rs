@@ -163,14 +163,14 @@ fn is_mixed(word: &[(char, Letter)]) -> bool {
         return seams.count() > 1 || !has(Letter::Foreign);
     }
     let is_small = |at: usize| word[at].1 == Letter::Latin(true);
-    let is_inside = |at: usize| {
-        let before = (0..at).rfind(|at| is_latin(*at));
-        let behind = (at + 1..word.len()).find(|at| is_latin(*at));
-        before.is_some_and(is_small) && behind.is_some_and(is_small)
-    };
     let formulas = (0..word.len()).filter(|at| word[*at].1 == Letter::Formula);
     // Of few letters it is a product.
-    latin > 2 && formulas.into_iter().any(is_inside)
+    latin > 2
+        && formulas.into_iter().any(|at| {
+            let before = (0..at).rfind(|at| is_latin(*at));
+            let behind = (at + 1..word.len()).find(|at| is_latin(*at));
+            before.is_some_and(is_small) && behind.is_some_and(is_small)
+        })
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl Ground {
 }
 
 impl Loser {
-    /// The same, for the pair the other way round.
+    /// Returns the loser of the pair the other way round.
     #[must_use]
     pub const fn swapped(self) -> Loser {
         match self {
@@ -158,7 +158,7 @@ impl Judgement {
         matches!(self.ground, Ground::ValidFrom | Ground::Recorded)
     }
 
-    /// The same, for the pair the other way round.
+    /// Returns the judgement on the pair the other way round.
     #[must_use]
     pub const fn swapped(self) -> Judgement {
         Judgement {

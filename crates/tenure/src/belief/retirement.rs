@@ -59,11 +59,13 @@ impl Ageing {
         let revision = object.revision();
         let object_type = revision.object_type();
         let own = revision.decay_rule();
-        let threshold = own.map(|rule| rule.minimum_threshold);
-        let threshold = threshold.filter(|own| *own > Score::ZERO);
-        let threshold = threshold.or_else(|| types.retire_below.get(&object_type).copied())?;
-        let half_life = own.and_then(|rule| rule.half_life_days);
-        let half_life = half_life.or_else(|| types.half_life_days.get(&object_type).copied())?;
+        let threshold = own
+            .map(|rule| rule.minimum_threshold)
+            .filter(|own| *own > Score::ZERO)
+            .or_else(|| types.retire_below.get(&object_type).copied())?;
+        let half_life = own
+            .and_then(|rule| rule.half_life_days)
+            .or_else(|| types.half_life_days.get(&object_type).copied())?;
         let confirmed = object.usage().last_confirmed;
         Some(Ageing {
             since: confirmed.or(revision.valid().from).or(written)?,

@@ -34,8 +34,10 @@ pub struct Narrowness {
 impl Narrowness {
     /// The narrowness of a scope.
     pub fn of(scope: &Scope) -> Narrowness {
-        let labels = [&scope.user, &scope.project, &scope.session, &scope.task];
-        let labels = labels.into_iter().flatten().count();
+        let labels = [&scope.user, &scope.project, &scope.session, &scope.task]
+            .into_iter()
+            .flatten()
+            .count();
         let count = |roles: &[Box<str>]| {
             let roles: std::collections::BTreeSet<&str> =
                 roles.iter().map(|role| &**role).collect();
@@ -76,12 +78,13 @@ mod tests {
 
     /// Everybody there can be in a small world: who they are, and what they are there for.
     fn everybody() -> impl Iterator<Item = ([Option<&'static str>; 4], Vec<String>)> {
-        let label = |digit: u32| [None, Some("x"), Some("y")][digit as usize];
         (0..81u32).flat_map(move |at| {
-            let labels = [at % 3, at / 3 % 3, at / 9 % 3, at / 27 % 3].map(label);
+            let labels = [at % 3, at / 3 % 3, at / 9 % 3, at / 27 % 3]
+                .map(|digit| [None, Some("x"), Some("y")][digit as usize]);
             (0..8u32).map(move |roles| {
-                let has = |role: &u32| roles >> role & 1 == 1;
-                let roles = (0..3).filter(has).map(|role| role.to_string());
+                let roles = (0..3)
+                    .filter(|role| roles >> role & 1 == 1)
+                    .map(|role| role.to_string());
                 (labels, roles.collect())
             })
         })

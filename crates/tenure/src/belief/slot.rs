@@ -41,8 +41,11 @@ pub fn about(object: &ContextObject) -> impl Iterator<Item = &str> {
         revision.object_type(),
         ObjectType::Preference | ObjectType::IdentityFact
     );
-    let user = revision.scope().user.as_deref();
-    let user = user.filter(|_| named.is_empty() && of_user);
+    let user = revision
+        .scope()
+        .user
+        .as_deref()
+        .filter(|_| named.is_empty() && of_user);
     named.iter().map(String::as_str).chain(user)
 }
 
@@ -145,12 +148,14 @@ struct Order {
 fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Order {
     let standing = |place: usize| &claims[place].borrow().standing;
     let places = 0..claims.len();
-    let asks = |place: usize| standing(place).policy == ConflictPolicy::Ask;
     let preferences = places.clone().filter(|place| standing(*place).preference);
     let mut scopes = preferences.map(|place| standing(place).narrowness);
     let first = scopes.next();
     // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
-    let tells = !places.clone().any(asks) && scopes.all(|other| Some(other) == first);
+    let tells = !places
+        .clone()
+        .any(|place| standing(place).policy == ConflictPolicy::Ask)
+        && scopes.all(|other| Some(other) == first);
     let strength = |place: usize| {
         let standing = standing(place);
         let narrowness = standing.preference.then_some(standing.narrowness);
@@ -217,9 +222,9 @@ fn defeats_one_by_one<C: Borrow<SlotClaim>>(
 ) -> BTreeMap<usize, Defeat> {
     let defeat = |place: usize| {
         let others = order.places.iter().copied().enumerate();
-        let each = others.filter(|(_, by)| *by != place);
-        let each =
-            each.filter_map(|(rank, by)| Some((rank, defeat_by(claims, judged, (place, by), at)?)));
+        let each = others
+            .filter(|(_, by)| *by != place)
+            .filter_map(|(rank, by)| Some((rank, defeat_by(claims, judged, (place, by), at)?)));
         let is_judged = |by| judged.contains_key(&(place.min(by), place.max(by)));
         Some((place, strongest(each, order, is_judged)?))
     };
@@ -266,8 +271,10 @@ fn defeats_by_index<C: Borrow<SlotClaim>>(
             let both = (*place, order.places[other]);
             Some((other, defeat_by(claims, judged, both, at)?))
         });
-        let is_judged = |by: usize| decided.contains(&ranks[by]);
-        Some((*place, strongest(each, order, is_judged)?))
+        Some((
+            *place,
+            strongest(each, order, |by| decided.contains(&ranks[by]))?,
+        ))
     };
     order.places.iter().enumerate().filter_map(defeat).collect()
 }
@@ -401,7 +408,6 @@ mod tests {
         at: Option<Instant>,
         judged: &BTreeMap<(usize, usize), Judgement>,
     ) -> Vec<usize> {
-        let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
         let loses = |a: usize| {
             (0..claims.len()).any(|b| {
                 if a == b {
@@ -414,7 +420,7 @@ mod tests {
                 };
                 judgement.is_some_and(|judgement| {
                     matches!(judgement.loser, Loser::First | Loser::Both)
-                        && inside(judgement.window)
+                        && at.is_none_or(|at| judgement.window.locate(at) == Position::Inside)
                 })
             })
         };
@@ -516,11 +522,14 @@ mod tests {
             let waits = |defeat: &Defeat| {
                 defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person
             };
-            let one = defeats(&claims, at, &judged);
-            let one: BTreeMap<usize, bool> = one.iter().map(|(place, defeat)| (*place, waits(defeat))).collect();
-            let other = defeats(&turned, at, &judged.iter().map(turn).collect());
-            let other: BTreeMap<usize, bool> =
-                other.iter().map(|(place, defeat)| (last - place, waits(defeat))).collect();
+            let one: BTreeMap<usize, bool> = defeats(&claims, at, &judged)
+                .iter()
+                .map(|(place, defeat)| (*place, waits(defeat)))
+                .collect();
+            let other: BTreeMap<usize, bool> = defeats(&turned, at, &judged.iter().map(turn).collect())
+                .iter()
+                .map(|(place, defeat)| (last - place, waits(defeat)))
+                .collect();
             prop_assert_eq!(one, other);
         }
     }
@@ -614,8 +623,9 @@ mod tests {
                 let order = order(&claims);
                 let index = Index::of(&claims, &order.places, None);
                 let none = BTreeSet::new();
-                let lost = (0..claims.len()).filter(|rank| index.strongest(*rank, &none).is_some());
-                let lost = lost.count();
+                let lost = (0..claims.len())
+                    .filter(|rank| index.strongest(*rank, &none).is_some())
+                    .count();
                 let looks = index.looks.get() / claims.len();
                 assert!(
                     looks <= 64,

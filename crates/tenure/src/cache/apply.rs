@@ -42,8 +42,11 @@ impl CachePlan {
         let marks = self.edits(read)?.into_iter();
         let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
         if let Some(kept) = &self.kept {
-            let others = read.blocks.iter().enumerate();
-            let others = others.filter(|(at, _)| !kept.contains(at));
+            let others = read
+                .blocks
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| !kept.contains(at));
             let cuts = others.flat_map(|(_, block)| &block.cuts);
             edits.extend(cuts.map(|cut| Edit {
                 start: cut.start,
@@ -63,10 +66,13 @@ impl CachePlan {
             && !edits.is_empty()
             && !read.has_options
         {
-            let ttl = self.breakpoints.iter().find_map(|point| point.ttl_seconds);
-            let ttl = ttl.map_or(String::new(), |ttl| {
-                format!(",\"ttl\":\"{}\"", lasting(ttl))
-            });
+            let ttl = self
+                .breakpoints
+                .iter()
+                .find_map(|point| point.ttl_seconds)
+                .map_or(String::new(), |ttl| {
+                    format!(",\"ttl\":\"{}\"", lasting(ttl))
+                });
             beside.push_str(&format!(
                 ",\"prompt_cache_options\":{{\"mode\":\"explicit\"{ttl}}}"
             ));
@@ -87,13 +93,17 @@ impl CachePlan {
 
     /// The marks within blocks.
     fn edits<'b, 'a>(&self, body: &'b Body<'a>) -> Result<Vec<(&'b Block<'a>, Edit)>, Error> {
-        let points = self.breakpoints.iter();
-        let points = points
+        let points = self
+            .breakpoints
+            .iter()
             .filter(|point| point.marks && !matches!(point.why, Why::Automatic | Why::Author));
         let edit = |point: &Breakpoint| {
             let mark = mark(self.mark, point.ttl_seconds);
-            let block = body.blocks.iter().find(|block| block.at == point.at);
-            let block = block.and_then(|block| Some((block, block.takes.as_ref()?)));
+            let block = body
+                .blocks
+                .iter()
+                .find(|block| block.at == point.at)
+                .and_then(|block| Some((block, block.takes.as_ref()?)));
             let (block, takes) = block.ok_or_else(|| {
                 Error::input("the plan is of another body")
                     .at(point.at.clone(), None)
@@ -239,8 +249,10 @@ pub fn marked(
 pub fn lifetimes(format: Format, body: &str) -> Result<(Option<u32>, Option<u32>), Error> {
     let read = Body::read(format, body)?;
     let of = |is_before: bool| {
-        let blocks = read.blocks.iter();
-        let blocks = blocks.filter(|block| (block.part != Part::Messages) == is_before);
+        let blocks = read
+            .blocks
+            .iter()
+            .filter(|block| (block.part != Part::Messages) == is_before);
         blocks.filter_map(|block| block.mark).min()
     };
     Ok((of(true), of(false)))

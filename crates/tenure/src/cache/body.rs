@@ -241,8 +241,10 @@ impl<'a> Body<'a> {
         if let Some(tools) = fields.get("tools") {
             body.tools(&dialect.cache, tools)?;
         }
-        let mut system = dialect.system.iter();
-        let system = system.find_map(|key| Some((*key, fields.get(key)?)));
+        let system = dialect
+            .system
+            .iter()
+            .find_map(|key| Some((*key, fields.get(key)?)));
         if let Some((key, system)) = system {
             body.system(&dialect.cache, key, system)?;
         }
@@ -378,9 +380,14 @@ impl<'a> Body<'a> {
         let end = start + value.get().len();
         let found = marks::find(value, start);
         self.is_marked |= found.any;
-        let plain = |key: &str| ["type", "text"].contains(&key) || marks::is_mark(key);
-        let text = fields.get("text").filter(|text| is_string(text));
-        let text = text.filter(|_| fields.iter().all(|(key, _)| plain(key)));
+        let text = fields
+            .get("text")
+            .filter(|text| is_string(text))
+            .filter(|_| {
+                fields
+                    .iter()
+                    .all(|(key, _)| ["type", "text"].contains(&key) || marks::is_mark(key))
+            });
         let counted = match kind.as_str() {
             "image" | "image_url" | "input_image" => Kind::Image,
             "tool_use" => Kind::Call,
@@ -406,8 +413,11 @@ impl<'a> Body<'a> {
             },
         };
         let may = !around.closed && !is_blank && takes.contains(&kind.as_str());
-        let last = fields.iter().last().filter(|_| may);
-        let last = last.map(|(_, value)| offset(self.json, value) + value.get().len());
+        let last = fields
+            .iter()
+            .last()
+            .filter(|_| may)
+            .map(|(_, value)| offset(self.json, value) + value.get().len());
         let block = self.push(around, at, said, counted, start..end, found);
         block.block = Some(index as u32);
         block.takes = last.map(Takes::Field);
@@ -421,8 +431,7 @@ impl<'a> Body<'a> {
         for (at, tool) in root.list(tools)?.into_iter().enumerate() {
             let place = root.at(at);
             let fields = place.fields(tool)?;
-            let declared = ["functionDeclarations", "function_declarations"];
-            let declared = declared
+            let declared = ["functionDeclarations", "function_declarations"]
                 .iter()
                 .find_map(|key| Some((*key, fields.get(key)?)));
             if let Some((key, declared)) = declared {
@@ -445,8 +454,11 @@ impl<'a> Body<'a> {
                 count += 1;
                 continue;
             }
-            let last = fields.iter().last().filter(|_| rules.before_messages);
-            let last = last.map(|(_, value)| offset(self.json, value) + value.get().len());
+            let last = fields
+                .iter()
+                .last()
+                .filter(|_| rules.before_messages)
+                .map(|(_, value)| offset(self.json, value) + value.get().len());
             let block = self.json(&mut around, place, tool, Kind::Tool);
             block.tool = Some(count);
             block.takes = last.map(Takes::Field);
@@ -568,9 +580,11 @@ impl<'a> Body<'a> {
 
 /// Returns the fields of a message besides its blocks, by their names.
 fn head(fields: &Fields<'_>, blocks: &[&str]) -> String {
-    let rest = fields.iter().filter(|(key, _)| !blocks.contains(key));
-    let rest: BTreeMap<&str, &str> = rest.map(|(key, value)| (key, value.get())).collect();
-    let rest = rest
+    let rest = fields
+        .iter()
+        .filter(|(key, _)| !blocks.contains(key))
+        .map(|(key, value)| (key, value.get()))
+        .collect::<BTreeMap<&str, &str>>()
         .into_iter()
         .map(|(key, value)| format!("{}:{value}", Value::from(key)));
     rest.collect::<Vec<_>>().join(",")

@@ -42,8 +42,9 @@ pub(super) fn marks(world: &World, sent: &Sent<'_>, weighed: &Weighed) -> Result
 
 fn of_plan(body: &Body<'_>, plan: &CachePlan) -> Vec<usize> {
     let points = plan.breakpoints.iter().filter(|point| point.marks);
-    let place = |at: &str| body.blocks.iter().position(|block| block.at == at);
-    points.filter_map(|point| place(&point.at)).collect()
+    points
+        .filter_map(|point| body.blocks.iter().position(|block| block.at == point.at))
+        .collect()
 }
 
 /// The most tokens that the cache holds of a request that was sent.
@@ -84,8 +85,11 @@ pub(super) fn found(
                     None => back == 0,
                 })
             };
-            let entries = before_marks.writes.iter().copied();
-            let entries = entries.filter(|entry| *entry < shared);
+            let entries = before_marks
+                .writes
+                .iter()
+                .copied()
+                .filter(|entry| *entry < shared);
             let found =
                 entries.filter(|entry| after_marks.reads.iter().any(|mark| near(*mark, *entry)));
             found

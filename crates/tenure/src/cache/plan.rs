@@ -69,7 +69,7 @@ vocabulary! {
 pub struct Breakpoint {
     /// The block that it stands behind: `messages[3].content[0]`.
     pub at: String,
-    /// The same in numbers.
+    /// The place of the block in numbers.
     #[serde(flatten)]
     pub position: Position,
     /// The most changeable zone in the prefix.
@@ -245,12 +245,15 @@ fn kept(body: &Body<'_>, rules: Option<&CacheRules>) -> Vec<usize> {
     let mut kept: Vec<usize> = floor.map(|(at, _)| at).collect();
     let most = rules.and_then(|rules| rules.breakpoints);
     let has_room = most.is_none_or(|most| marks_of(body, &kept) < most as usize);
-    let last = body.blocks.iter().rposition(|block| block.takes.is_some());
     // A mark within a block's own content stays with none: it would be one more.
-    let last = last.filter(|at| {
-        let block = &body.blocks[*at];
-        has_room && block.mark.is_some() && block.cuts.len() == 1 && !kept.contains(at)
-    });
+    let last = body
+        .blocks
+        .iter()
+        .rposition(|block| block.takes.is_some())
+        .filter(|at| {
+            let block = &body.blocks[*at];
+            has_room && block.mark.is_some() && block.cuts.len() == 1 && !kept.contains(at)
+        });
     kept.extend(last);
     kept
 }
@@ -351,8 +354,11 @@ impl Planner<'_, '_> {
             None => self.most(),
         };
         wanted.retain(|(at, _)| !kept.contains(at));
-        let last = self.body.blocks.len().checked_sub(1);
-        let last = last
+        let last = self
+            .body
+            .blocks
+            .len()
+            .checked_sub(1)
             .filter(|_| automatic)
             .and_then(|last| self.eligible(last));
         if let Some(last) = last {
@@ -450,8 +456,10 @@ impl Planner<'_, '_> {
             (Some(_), None) => wanted.extend(lasts.into_iter().map(|at| (at, Why::LastRequest))),
             (Some(_), Some(_)) => {
                 // The same places whatever the history grows to.
-                let places = (weighed.floor..end).skip(STRIDE - 1).step_by(STRIDE);
-                let mut places: Vec<usize> = places.collect();
+                let mut places: Vec<usize> = (weighed.floor..end)
+                    .skip(STRIDE - 1)
+                    .step_by(STRIDE)
+                    .collect();
                 places.reverse();
                 let places = places.into_iter().filter_map(|at| self.eligible(at));
                 wanted.extend(
@@ -470,11 +478,14 @@ impl Planner<'_, '_> {
         let blocks = &self.body.blocks;
         if let Some(previous) = previous {
             let shared = self.body.shared(&previous.body).min(stable);
-            let marked = previous.body.blocks[..shared].iter().enumerate();
-            let marked = marked.filter(|(at, block)| {
-                block.mark.is_some() && blocks[*at].takes.is_some() && *at >= self.weighed.floor
-            });
-            let mut marked: Vec<usize> = marked.map(|(at, _)| at).collect();
+            let mut marked: Vec<usize> = previous.body.blocks[..shared]
+                .iter()
+                .enumerate()
+                .filter(|(at, block)| {
+                    block.mark.is_some() && blocks[*at].takes.is_some() && *at >= self.weighed.floor
+                })
+                .map(|(at, _)| at)
+                .collect();
             marked.reverse();
             return marked;
         }
@@ -532,8 +543,13 @@ impl Planner<'_, '_> {
         let routes = self.rules.kind == CacheKind::Automatic
             || self.rules.mark == Some(CacheMark::PromptCacheBreakpoint);
         if routes && openai.contains(&self.body.format) && !self.body.has_key && !plan.by_author {
-            let floor = self.body.blocks.iter().take(self.weighed.floor);
-            let floor: Vec<_> = floor.map(|block| block.bare()).collect();
+            let floor: Vec<_> = self
+                .body
+                .blocks
+                .iter()
+                .take(self.weighed.floor)
+                .map(|block| block.bare())
+                .collect();
             let digest = Digest::of_parts(floor.iter().map(|text| text.as_bytes())).to_string();
             let hex = digest.trim_start_matches("sha256:").get(..16);
             plan.prompt_cache_key = hex.map(|hex| format!("{KEY}{hex}"));

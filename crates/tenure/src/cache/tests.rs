@@ -432,8 +432,6 @@ fn before_gpt_5_6_prefixes_are_held_in_steps() {
 fn settings_lose_what_the_table_says() {
     let world = round(EXPLICIT);
     let body = conversation(1, 1);
-    let with =
-        |field: &str| body.replacen("\"max_tokens\":9", &format!("\"max_tokens\":9,{field}"), 1);
     let system = planned(&world, &body, &Options::default()).breakpoints[1].tokens;
     let tools = planned(&world, &body, &Options::default()).breakpoints[0].tokens;
     for (field, cause, setting, cached) in [
@@ -462,7 +460,7 @@ fn settings_lose_what_the_table_says() {
             tools,
         ),
     ] {
-        let later = with(field);
+        let later = body.replacen("\"max_tokens\":9", &format!("\"max_tokens\":9,{field}"), 1);
         let why = explain(&world, &sent(&body), &sent(&later)).unwrap();
         assert_eq!((why.cause, why.cached_tokens), (cause, cached), "{field}");
         assert_eq!(why.settings[0].setting, setting);
@@ -592,9 +590,10 @@ fn there_is_never_a_fifth_mark() {
     assert!(marks(&body).0 <= 4 && marks(&body).1);
     // All four stand before the messages, one of them on a tool that is none of its blocks.
     let tools = |count: usize| {
-        let tool = |at: usize| format!(r#"{{"name":"t{at}","input_schema":{{}}{mark}}},"#);
         let search = format!(r#"{{"type":"web_search_20250305","name":"web_search"{mark}}},"#);
-        let tools: String = (0..count).map(tool).collect();
+        let tools: String = (0..count)
+            .map(|at| format!(r#"{{"name":"t{at}","input_schema":{{}}{mark}}},"#))
+            .collect();
         body.replacen("\"tools\":[", &format!("\"tools\":[{search}{tools}"), 1)
     };
     assert_eq!(marks(&tools(2)), (4, false));

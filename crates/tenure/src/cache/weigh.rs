@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::body::{Block, Body, Content, Kind, Part};
 use super::{CacheZone, Sent};
 use crate::base::tokenizer::CountKind;
-use crate::compile::envelope::{Envelope, Item};
+use crate::compile::envelope::Envelope;
 use crate::object::section::{Section, Zone};
 use crate::provider::wire::Packed;
 use crate::write::span::Span;
@@ -68,22 +68,25 @@ pub(super) fn uncounted(world: &World, sent: &Sent<'_>) -> Weighed {
 /// Returns the cost of each block by itself.
 fn own(world: &World, body: &Body<'_>) -> Vec<u32> {
     let chat = world.model().chat;
-    let cost = |block: &Block<'_>| match (&block.said, block.kind) {
-        (_, Kind::Image) => world.price_packed(&Packed::of_picture(&block.bare())),
-        (Content::Text { text, .. }, _) => world.price(text),
-        (_, Kind::Call) => world.price(&block.bare()).saturating_add(chat.per_call),
-        (_, Kind::Tool) => world.price(&block.bare()).saturating_add(chat.per_tool),
-        _ => world.price_json(&block.bare()),
-    };
-    body.blocks.iter().map(cost).collect()
+    body.blocks
+        .iter()
+        .map(|block| match (&block.said, block.kind) {
+            (_, Kind::Image) => world.price_packed(&Packed::of_picture(&block.bare())),
+            (Content::Text { text, .. }, _) => world.price(text),
+            (_, Kind::Call) => world.price(&block.bare()).saturating_add(chat.per_call),
+            (_, Kind::Tool) => world.price(&block.bare()).saturating_add(chat.per_tool),
+            _ => world.price_json(&block.bare()),
+        })
+        .collect()
 }
 
 fn sums(tokens: impl Iterator<Item = u32>) -> Vec<u32> {
-    let add = |sum: &mut u32, tokens: u32| {
-        *sum = sum.saturating_add(tokens);
-        Some(*sum)
-    };
-    tokens.scan(0, add).collect()
+    tokens
+        .scan(0_u32, |sum, tokens| {
+            *sum = sum.saturating_add(tokens);
+            Some(*sum)
+        })
+        .collect()
 }
 
 /// A body of which nothing but its blocks is known: the last words that are not the model's are the turn.
@@ -196,11 +199,10 @@ fn compiled(world: &World, body: &Body<'_>, envelope: &Envelope, own: &[u32]) ->
     let mut floor = 0;
     for section in &envelope.sections {
         let is_shared = section.name != Section::History && section.name != Section::Tools;
-        let place = |item: &Item| item.span.and_then(|span| places.block(body, span));
         for (item, at) in section
             .items
             .iter()
-            .filter_map(|item| Some((item, place(item)?)))
+            .filter_map(|item| Some((item, item.span.and_then(|span| places.block(body, span))?)))
         {
             let tokens = given[at].unwrap_or(0).saturating_add(item.tokens);
             given[at] = Some(tokens);

@@ -275,16 +275,20 @@ impl Outcome {
         let Some(compiled) = only else {
             return Outcome::Pages { pages: payloads };
         };
-        let pending = compiled.trace.verdicts.iter().filter_map(|verdict| {
-            let Reason::Deferred { needed } = verdict.reason else {
-                return None;
-            };
-            Some(Pending {
-                name: Arc::clone(&verdict.name),
-                tokens: needed,
+        let pending: Vec<Pending> = compiled
+            .trace
+            .verdicts
+            .iter()
+            .filter_map(|verdict| {
+                let Reason::Deferred { needed } = verdict.reason else {
+                    return None;
+                };
+                Some(Pending {
+                    name: Arc::clone(&verdict.name),
+                    tokens: needed,
+                })
             })
-        });
-        let pending: Vec<Pending> = pending.collect();
+            .collect();
         let compiled = Box::new(compiled);
         if pending.is_empty() {
             Outcome::Complete(compiled)
@@ -303,7 +307,7 @@ impl Outcome {
         one.into_iter().chain(many)
     }
 
-    /// The same, to be changed.
+    /// Like `compiled`, to be changed.
     pub fn compiled_mut(&mut self) -> impl Iterator<Item = &mut Compiled> {
         let (one, many): (Option<&mut Compiled>, &mut [Compiled]) = match self {
             Outcome::Complete(compiled) => (Some(compiled), &mut []),

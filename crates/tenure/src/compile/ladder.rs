@@ -129,8 +129,11 @@ pub(crate) fn needs_decided(row: &Row) -> bool {
 
 /// An observation about an entity that nobody has decided: nothing follows from it, and its claim stands.
 pub(crate) fn undecided(object: &ContextObject, policy: &Policy) -> Climb {
-    let words = policy.document().guidance.ladder;
-    let words = words.then(|| WrittenClaim::of(object.revision()).to_string());
+    let words = policy
+        .document()
+        .guidance
+        .ladder
+        .then(|| WrittenClaim::of(object.revision()).to_string());
     let rung = match words {
         Some(_) => Rung::TaskContext,
         None => Rung::ScopedMemory,
@@ -160,8 +163,12 @@ pub(crate) fn convert(
     }
     let revision = object.revision();
     let claim = WrittenClaim::of(revision);
-    let implication = revision.rare().behavioral_implication.as_deref();
-    let implication = implication.map(str::trim).filter(|text| !text.is_empty());
+    let implication = revision
+        .rare()
+        .behavioral_implication
+        .as_deref()
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
     let mut fault = None;
     let written = task_type.and_then(|task_type| {
         let written = policy.guided(task_type, object, &claim);

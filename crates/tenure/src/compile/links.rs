@@ -155,8 +155,8 @@ impl<'a> Links<'a> {
     fn direct(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let tied = self.needs.get(&row).into_iter().flatten().copied();
         let names = self.wants.get(&row).into_iter().copied().flatten();
-        let first = |name: &String| self.named.get(name.as_str())?.rows.front().copied();
-        let needed = tied.chain(names.filter_map(first));
+        let needed = tied
+            .chain(names.filter_map(|name| self.named.get(name.as_str())?.rows.front().copied()));
         needed.filter(move |needed| *needed != row)
     }
 
@@ -304,8 +304,9 @@ impl<'a> Waiting<'a> {
 
     /// Returns whether this result answers a call that is still open.
     fn answer(&mut self, row: u32, id: Option<&str>) -> bool {
-        let group = id.and_then(|id| self.of.remove(id));
-        let group = group.and_then(|group| self.groups.get_mut(group));
+        let group = id
+            .and_then(|id| self.of.remove(id))
+            .and_then(|group| self.groups.get_mut(group));
         group.is_some_and(|group| group.answer(row, id))
     }
 

@@ -68,8 +68,8 @@ pub(crate) fn measure<'s>(
         if verdict.section == Section::Evidence {
             evidence += 1;
             let provenance = revision.provenance();
-            let whole = |found| is_whole(found, verdict.score.as_ref());
-            sourced += u64::from(provenance.is_some_and(whole));
+            sourced +=
+                u64::from(provenance.is_some_and(|found| is_whole(found, verdict.score.as_ref())));
         }
         let mut repeated = 0u64;
         for (line, bytes) in profile.lines() {
@@ -127,8 +127,9 @@ pub(crate) fn against(
 ) -> Vec<Measured> {
     let limits = policy.document().quality.as_ref();
     let measured = |metric: &QualityMetric| {
-        let bounds = limits.map(|limits| limits.bounds(*metric, class, tokens));
-        let bounds = bounds.unwrap_or_default();
+        let bounds = limits
+            .map(|limits| limits.bounds(*metric, class, tokens))
+            .unwrap_or_default();
         let value = quality.get(*metric);
         Measured {
             metric: *metric,
@@ -151,10 +152,10 @@ pub(crate) fn refuse(
     let Some(limits) = &policy.document().quality else {
         return Ok(());
     };
-    let missed = measured
+    let missed: Vec<&Measured> = measured
         .iter()
-        .filter(|measured| measured.missed && limits.refuses(measured.metric, class));
-    let missed: Vec<&Measured> = missed.collect();
+        .filter(|measured| measured.missed && limits.refuses(measured.metric, class))
+        .collect();
     if missed.is_empty() {
         return Ok(());
     }
@@ -162,13 +163,15 @@ pub(crate) fn refuse(
         .iter()
         .map(|measured| format!("its {} is {}", measured.metric, measured.value))
         .collect();
-    let wanted = missed.iter().flat_map(|measured| {
-        let least = measured.least.map(|least| ("at least", least));
-        let most = measured.most.map(|most| ("at most", most));
-        let wanted = least.into_iter().chain(most);
-        wanted.map(|(bound, limit)| format!("{} of {bound} {limit}", measured.metric))
-    });
-    let wanted: Vec<String> = wanted.collect();
+    let wanted: Vec<String> = missed
+        .iter()
+        .flat_map(|measured| {
+            let least = measured.least.map(|least| ("at least", least));
+            let most = measured.most.map(|most| ("at most", most));
+            let wanted = least.into_iter().chain(most);
+            wanted.map(|(bound, limit)| format!("{} of {bound} {limit}", measured.metric))
+        })
+        .collect();
     let what = format!("the payload is refused: {}", found.join(", "));
     Err(Error::new(ErrorKind::Policy, what)
         .expected(wanted.join(", "))

@@ -45,10 +45,12 @@ const LEAST: u32 = 1024;
 /// half and a sixth; and of a long one to a quarter of the last as long as that is long, too. Parts
 /// beyond the limit of one item are of no use.
 fn parts(tokens: u32, limit: u32) -> impl Iterator<Item = u32> {
-    let further = std::iter::successors(Some(24u32), |part| part.checked_mul(4));
-    let further = further.take_while(move |part| tokens / part >= LEAST);
-    let lossy = [2, 6].into_iter().chain(further);
-    let lossy = lossy.filter(move |part| tokens / part <= limit);
+    let further = std::iter::successors(Some(24u32), |part| part.checked_mul(4))
+        .take_while(move |part| tokens / part >= LEAST);
+    let lossy = [2, 6]
+        .into_iter()
+        .chain(further)
+        .filter(move |part| tokens / part <= limit);
     std::iter::once(1).chain(lossy)
 }
 
@@ -360,8 +362,9 @@ impl Pricing<'_> {
         };
         let mut text = condensed.text;
         if let Some(id) = how.pointer {
-            let left_out = condensed.left_out.iter();
-            let left_out: Vec<String> = left_out
+            let left_out: Vec<String> = condensed
+                .left_out
+                .iter()
                 .map(|left| format!("{} {}", left.count, left.unit))
                 .collect();
             text.truncate(text.trim_end().len());
@@ -426,10 +429,9 @@ impl Pricing<'_> {
                 let place = self.place_of(section);
                 let form = [self.target as u8, u8::from(place.headings)];
                 let key = Digest::of_parts([name.as_bytes(), &form, text]).key();
-                let make = || self.cleared(make());
                 let piece = self
                     .world
-                    .pieces(std::iter::once(key), |_| make())
+                    .pieces(std::iter::once(key), |_| self.cleared(make()))
                     .into_iter()
                     .next();
                 piece.map(|piece| Added {
@@ -454,12 +456,14 @@ impl Pricing<'_> {
             frame::task_state(self.world, &request.task, said).0
         });
         let has_data = !request.task.results.is_empty() || !request.task.errors.is_empty();
-        let data = has_data.then(|| frame::task_state(self.world, &request.task, said).1);
-        let data = data.flatten().map(|piece| Added {
-            name: "@task-data",
-            section: Section::Task,
-            piece: self.cleared(piece),
-        });
+        let data = has_data
+            .then(|| frame::task_state(self.world, &request.task, said).1)
+            .flatten()
+            .map(|piece| Added {
+                name: "@task-data",
+                section: Section::Task,
+                piece: self.cleared(piece),
+            });
         let query = request.query.as_deref().and_then(|query| {
             cached("@query", Section::Query, query.as_bytes(), &|| {
                 frame::query(self.world, query, self.place_of(Section::Query))
@@ -501,12 +505,11 @@ impl Pricing<'_> {
         if !self.has_marks() {
             return Marks(table);
         }
-        let known = Authority::ALL.iter().filter_map(|of| of.mark());
-        let known: Vec<&str> = known.collect();
-        let key = |at: usize| (u128::MAX << 64) | (1 << 32) | at as u128;
-        let pieces = self.world.pieces((0..known.len()).map(key), |at| {
-            Piece::added(self.world, known[at])
-        });
+        let known: Vec<&str> = Authority::ALL.iter().filter_map(|of| of.mark()).collect();
+        let pieces = self.world.pieces(
+            (0..known.len()).map(|at| (u128::MAX << 64) | (1 << 32) | at as u128),
+            |at| Piece::added(self.world, known[at]),
+        );
         for (slot, piece) in table.iter_mut().zip(pieces) {
             *slot = Some(piece);
         }
@@ -550,10 +553,12 @@ impl Pricing<'_> {
         if !document.headings || document.order == Order::Registry {
             return table;
         }
-        let key = |section: &Section| (u128::MAX << 64) | section.index() as u128;
-        let pieces = self.world.pieces(Section::ALL.iter().map(key), |at| {
-            Piece::added(self.world, Section::ALL[at].heading())
-        });
+        let pieces = self.world.pieces(
+            Section::ALL
+                .iter()
+                .map(|section| (u128::MAX << 64) | section.index() as u128),
+            |at| Piece::added(self.world, Section::ALL[at].heading()),
+        );
         for (section, piece) in Section::ALL.iter().zip(pieces) {
             let own_channel =
                 self.target.is_chat() && matches!(section, Section::Tools | Section::History);
@@ -567,9 +572,12 @@ impl Pricing<'_> {
     pub(crate) fn most_around(&self, request: &Request) -> u64 {
         let added = self.added(request, None);
         let headings = self.headings();
-        let texts = added.iter().map(|added| &added.piece);
-        let texts = texts.chain(headings.iter().flatten());
-        let texts: u64 = texts.map(|piece| u64::from(piece.tokens)).sum();
+        let texts: u64 = added
+            .iter()
+            .map(|added| &added.piece)
+            .chain(headings.iter().flatten())
+            .map(|piece| u64::from(piece.tokens))
+            .sum();
         if !self.target.is_chat() {
             return texts;
         }
@@ -581,8 +589,10 @@ impl Pricing<'_> {
         };
         let messages = chat::SharedMessages::new(self.policy, self.target, &all).count(&all, late);
         let messages = u64::from(messages);
-        let ends = [self.opening(), self.closing()];
-        let ends: u64 = ends.iter().map(|piece| u64::from(piece.tokens)).sum();
+        let ends: u64 = [self.opening(), self.closing()]
+            .iter()
+            .map(|piece| u64::from(piece.tokens))
+            .sum();
         let each = u64::from(chat.per_message) + 1;
         texts + ends + messages * each + u64::from(chat.reply) + u64::from(chat.tools)
     }

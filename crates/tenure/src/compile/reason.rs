@@ -641,8 +641,9 @@ impl Reason {
                 let Attachment {
                     to, affinity, by, ..
                 } = &**attachment;
-                let by = by.as_ref();
-                let by = by.map_or_else(String::new, |by| format!("; by {by}"));
+                let by = by
+                    .as_ref()
+                    .map_or_else(String::new, |by| format!("; by {by}"));
                 format!("attached to `{to}`: affinity {affinity}{by}")
             }
             Reason::OtherTenant => "belongs to another tenant".into(),
@@ -731,8 +732,9 @@ impl Reason {
                 displaced_by,
                 class,
             } => {
-                let after = displaced_by.as_ref();
-                let after = after.map_or(String::new(), |name| format!(" after `{name}`"));
+                let after = displaced_by
+                    .as_ref()
+                    .map_or(String::new(), |name| format!(" after `{name}`"));
                 let class = class.map_or("", loss);
                 format!("needs {needed} tokens, {left} left{after}{class}")
             }

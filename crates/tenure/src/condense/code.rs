@@ -80,8 +80,10 @@ impl Elidable {
 /// The ending of a file's name, in lower case, when it says that the text is source code.
 pub fn ending(name: &str) -> Option<&'static str> {
     let (_, found) = name.rsplit_once('.')?;
-    let known = |ending: &&&str| found.eq_ignore_ascii_case(ending);
-    ENDINGS.iter().find(known).copied()
+    ENDINGS
+        .iter()
+        .find(|ending| found.eq_ignore_ascii_case(ending))
+        .copied()
 }
 
 /// The text with everything elided that can be; as it is where the ranges are not of this text.
@@ -415,8 +417,7 @@ mod tests {
             part(&text, &inner, "needle"),
             part(&text, &"x();\n".repeat(90), "other"),
         ];
-        let count = |text: &str| text.len();
-        let done = condense(&text, &parts, &goal(500, "the needle", &count));
+        let done = condense(&text, &parts, &goal(500, "the needle", &|text| text.len()));
         assert!(done.text.contains(&middle), "{}", done.text);
         assert!(done.text.ends_with("fn other() { … 90 lines left out }\n"));
     }

@@ -111,8 +111,9 @@ fn name<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let end =
         text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '?' | '!')));
     let found = text[..end.unwrap_or(text.len())].trim_end_matches(['.', '!', '?']);
-    let starts = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
-    (found.starts_with(starts) && found.len() <= LONGEST).then_some(found)
+    (found.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
+        && found.len() <= LONGEST)
+        .then_some(found)
 }
 
 #[cfg(test)]

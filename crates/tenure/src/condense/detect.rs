@@ -50,19 +50,21 @@ pub fn detect(text: &str) -> ContentType {
 }
 
 fn is_diff(lines: &[&str]) -> bool {
-    let hunk = |line: &&str| line.starts_with("@@ -") && line[3..].contains(" @@");
-    lines.iter().any(hunk) && lines.iter().any(|line| line.starts_with("+++ "))
+    lines
+        .iter()
+        .any(|line| line.starts_with("@@ -") && line[3..].contains(" @@"))
+        && lines.iter().any(|line| line.starts_with("+++ "))
 }
 
 fn is_trace(lines: &[&str]) -> bool {
-    let opens = |line: &&str| {
-        line.starts_with("Traceback (most recent call last)")
-            || line.starts_with("Exception in thread")
-            || (line.starts_with("thread '") && line.contains("panicked at"))
-            || (line.starts_with("goroutine ") && line.ends_with("]:"))
-    };
     let frames = lines.iter().filter(|line| is_frame(line)).count();
-    frames >= 2 && (lines.iter().any(opens) || frames * 2 >= lines.len())
+    frames >= 2
+        && (lines.iter().any(|line| {
+            line.starts_with("Traceback (most recent call last)")
+                || line.starts_with("Exception in thread")
+                || (line.starts_with("thread '") && line.contains("panicked at"))
+                || (line.starts_with("goroutine ") && line.ends_with("]:"))
+        }) || frames * 2 >= lines.len())
 }
 
 /// Returns whether a line names a place that an exception came through.
@@ -138,15 +140,13 @@ fn is_table(lines: &[&str]) -> bool {
 }
 
 fn is_markdown(lines: &[&str]) -> bool {
-    let heading = |line: &&str| {
-        let text = line.trim_start_matches('#');
-        text.len() < line.len() && line.len() - text.len() <= 6 && text.starts_with(' ')
-    };
-    let fence = |line: &&str| line.starts_with("```");
     let item =
         |line: &&str| line.starts_with("- ") || line.starts_with("* ") || line.starts_with("> ");
-    lines.iter().any(heading) && !lines.iter().any(|line| line.starts_with("#include"))
-        || lines.iter().filter(|line| fence(line)).count() >= 2
+    lines.iter().any(|line| {
+        let text = line.trim_start_matches('#');
+        text.len() < line.len() && line.len() - text.len() <= 6 && text.starts_with(' ')
+    }) && !lines.iter().any(|line| line.starts_with("#include"))
+        || lines.iter().filter(|line| line.starts_with("```")).count() >= 2
         || lines.iter().filter(|line| item(line)).count() * 3 >= lines.len().max(6)
 }
 

@@ -133,8 +133,11 @@ const MARK: f64 = 0.25;
 pub fn distill(text: &str, aim: &Aim<'_>, goal: &Goal<'_>) -> Distilled {
     let from = goal.count(text);
     let mut source = Source::read(text, aim, goal);
-    let knee = || Curve::of(Method::Distilled).map(|curve| curve.target(from, aim.floor));
-    let target = aim.target.or_else(knee).unwrap_or(from).min(goal.tokens);
+    let target = aim
+        .target
+        .or_else(|| Curve::of(Method::Distilled).map(|curve| curve.target(from, aim.floor)))
+        .unwrap_or(from)
+        .min(goal.tokens);
     let mut original = Original::read(text);
     let mut best = source.fill(By::Worth, target, target, goal);
     let mut found = original.compare(&best.text);
@@ -398,8 +401,9 @@ impl Source {
             }
             choice.picked
         };
-        let write = |kept: &[bool]| write(parts, headings, kept);
-        fill(parts.len(), tokens, goal, &mut pick, &write)
+        fill(parts.len(), tokens, goal, &mut pick, &|kept| {
+            write(parts, headings, kept)
+        })
     }
 
     /// Returns the propositions that stay, and the counts of the parts that do not.
@@ -415,12 +419,11 @@ impl Source {
             });
             nearest.take(at, &part.pairs);
         }
-        let class = |at: usize| match () {
+        let left_out = super::lines::count(kept, Unit::Propositions, &|at| match () {
             () if acknowledges(&self.parts[at].text) => Omission::Acknowledgement,
             () if propositions[at].novelty == Score::ZERO => Omission::Repeat,
             () => Omission::LowRelevance,
-        };
-        let left_out = super::lines::count(kept, Unit::Propositions, &class);
+        });
         (propositions, left_out)
     }
 }

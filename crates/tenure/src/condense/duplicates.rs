@@ -201,12 +201,14 @@ impl Prints {
     /// The prints of texts that were signed for one threshold: the places of each run follow those of the
     /// one before it. Where the runs are cut changes nothing.
     pub(crate) fn of<'t>(runs: &[Arc<Signed>], text_of: impl Fn(u32) -> &'t str) -> Prints {
-        let firsts = runs.iter().scan(0, |next, run| {
-            let first = *next;
-            *next += run.count as u32;
-            Some(first)
-        });
-        let firsts: Vec<u32> = firsts.collect();
+        let firsts: Vec<u32> = runs
+            .iter()
+            .scan(0, |next, run| {
+                let first = *next;
+                *next += run.count as u32;
+                Some(first)
+            })
+            .collect();
         // Equal texts are one from here on. What is in order already is merged.
         let mut equal: Vec<(u128, u32, u32)> = Vec::new();
         for (at, run) in (0u32..).zip(runs) {
@@ -720,13 +722,8 @@ mod tests {
             "the inlet of the pump in the north hall was read by the operator on duty at noon";
         let read =
             |value: &str| format!("{long} and showed {value} as the manual of the pump asks for");
-        let texts = [
-            read("3.5 bar"),
-            read("3.6 bar"),
-            read("3.5 bar,"),
-            read("about 3.5 bar"),
-        ];
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let readings = ["3.5 bar", "3.6 bar", "3.5 bar,", "about 3.5 bar"].map(read);
+        let texts: Vec<&str> = readings.iter().map(String::as_str).collect();
         let near = near(&texts, 0.5);
         assert_eq!(near[..3], [None, None, Some((0, 1.0))]);
         assert!(matches!(near[3], Some((0, similarity)) if similarity > 0.7 && similarity < 1.0));
@@ -740,8 +737,8 @@ mod tests {
                  {verb} be closed before the pressure falls as the manual of the pump asks for"
             )
         };
-        let texts = ["must", "must not", "mustn't", "must also", "Must"].map(text);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let written = ["must", "must not", "mustn't", "must also", "Must"].map(text);
+        let texts: Vec<&str> = written.iter().map(String::as_str).collect();
         let of: Vec<Option<usize>> = near(&texts, 0.5)
             .into_iter()
             .map(|near| near.map(|(of, _)| of))
@@ -777,8 +774,8 @@ mod tests {
     fn chains_end_at_one_that_stands() {
         // Each is near to the next, and the last is not near to the first.
         let words: Vec<u8> = (0..26).collect();
-        let texts: Vec<String> = [0, 2, 4].map(|by| text(&words[by..by + 16])).into();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let chain = [0, 2, 4].map(|by| text(&words[by..by + 16]));
+        let texts: Vec<&str> = chain.iter().map(String::as_str).collect();
         let of = |near: Vec<Option<Near>>| -> Vec<Option<usize>> {
             near.iter().map(|near| near.map(|near| near.of)).collect()
         };

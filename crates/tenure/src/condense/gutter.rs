@@ -52,8 +52,11 @@ pub(crate) fn strip(text: &str) -> Option<Bare> {
         .iter()
         .filter_map(|(_, found)| found.filter(|line| line.mark == mark))
         .collect();
-    let said = |(line, _): &&(&str, Option<Line<'_>>)| !line.trim().is_empty();
-    let others = lines.iter().filter(said).count() - numbered.len();
+    let others = lines
+        .iter()
+        .filter(|(line, _)| !line.trim().is_empty())
+        .count()
+        - numbered.len();
     let few = others * 4 <= numbered.len() || (others <= AROUND && others <= numbered.len());
     if !few || !is_gutter(mark, &numbered, &lines[from..until]) {
         return None;
@@ -65,9 +68,13 @@ pub(crate) fn strip(text: &str) -> Option<Bare> {
             .all(|line| line.rest.is_empty() || line.rest.starts_with(' '));
     let mut bare = String::with_capacity(text.len());
     for (line, found) in &lines[from..until] {
-        let rest = found.filter(|line| line.mark == mark);
-        let rest = rest.map_or(*line, |line| line.rest);
-        let rest = rest.strip_prefix(' ').filter(|_| is_spaced).unwrap_or(rest);
+        let whole = found
+            .filter(|line| line.mark == mark)
+            .map_or(*line, |line| line.rest);
+        let rest = whole
+            .strip_prefix(' ')
+            .filter(|_| is_spaced)
+            .unwrap_or(whole);
         bare.push_str(rest);
         bare.push('\n');
     }
@@ -99,16 +106,18 @@ fn is_gutter(mark: Mark, numbered: &[Line<'_>], lines: &[(&str, Option<Line<'_>>
         Mark::Bar => by_one && numbered.len() > 1,
         // `12:30` is an instant.
         Mark::Colon => {
-            let digit = |line: &&Line<'_>| line.rest.starts_with(|c: char| c.is_ascii_digit());
-            let instants = numbered.iter().filter(digit).count();
+            let instants = numbered
+                .iter()
+                .filter(|line| line.rest.starts_with(|c: char| c.is_ascii_digit()))
+                .count();
             rises && numbered.len() > 2 && instants * 2 < numbered.len()
         }
     }
 }
 
 fn numbered(line: &str) -> Option<Line<'_>> {
-    let text = line.trim_start_matches(' ');
-    let text = text.strip_prefix('L').unwrap_or(text);
+    let plain = line.trim_start_matches(' ');
+    let text = plain.strip_prefix('L').unwrap_or(plain);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 || digits > DIGITS {
         return None;

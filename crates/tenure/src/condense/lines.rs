@@ -24,7 +24,7 @@ pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
     Some(keep_which(kept, goal)?.0)
 }
 
-/// The same, and which parts they are.
+/// Like `keep`, and which parts they are.
 pub(super) fn keep_which(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<(Draft, Vec<bool>)> {
     let mut which = Vec::new();
     let fixed = price(kept.head, goal);
@@ -94,8 +94,9 @@ pub(super) fn some(unit: Unit, count: usize) -> Option<LeftOut> {
 pub(super) fn count(stays: &[bool], unit: Unit, class: &dyn Fn(usize) -> Omission) -> Vec<LeftOut> {
     let mut left_out: Vec<LeftOut> = Vec::new();
     for &wanted in Omission::ALL {
-        let gone = |at: &usize| !stays[*at] && class(*at) == wanted;
-        let count = (0..stays.len()).filter(gone).count() as u32;
+        let count = (0..stays.len())
+            .filter(|at| !stays[*at] && class(*at) == wanted)
+            .count() as u32;
         if count > 0 {
             left_out.push(LeftOut {
                 class: wanted,

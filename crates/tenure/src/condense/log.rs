@@ -230,8 +230,9 @@ impl<'t> Log<'t> {
             .iter()
             .filter(|template| template.count > 1)
             .collect();
-        let alarm = |template: &Template<'_>| alarms.get(template.first as usize).copied();
-        several.sort_by_key(|template| std::cmp::Reverse((alarm(template), template.count)));
+        several.sort_by_key(|template| {
+            std::cmp::Reverse((alarms.get(template.first as usize).copied(), template.count))
+        });
         let mut out = String::new();
         let (mut spent, mut told) = (0u32, 0u32);
         let mut text = String::new();
@@ -367,11 +368,15 @@ impl<'t> Slot<'t> {
         }
         let bytes = self.value.as_bytes();
         let most = self.prefix.min(self.shortest - 1);
-        let cut = |at: &usize| !bytes[*at - 1].is_ascii_alphanumeric();
-        self.prefix = (1..=most).rev().find(cut).unwrap_or(0);
+        self.prefix = (1..=most)
+            .rev()
+            .find(|at| !bytes[*at - 1].is_ascii_alphanumeric())
+            .unwrap_or(0);
         let most = self.suffix.min(self.shortest - self.prefix - 1);
-        let cut = |length: &usize| !bytes[bytes.len() - *length].is_ascii_alphanumeric();
-        self.suffix = (1..=most).rev().find(cut).unwrap_or(0);
+        self.suffix = (1..=most)
+            .rev()
+            .find(|length| !bytes[bytes.len() - *length].is_ascii_alphanumeric())
+            .unwrap_or(0);
     }
 }
 
@@ -464,9 +469,9 @@ pub fn expand(text: &str) -> Result<String, Malformed> {
             let mut values = rest.split(' ');
             let template = values
                 .next()
-                .and_then(|number| number.parse::<usize>().ok());
-            let template = template.and_then(|number| templates.get(number.checked_sub(1)?));
-            let template = template.ok_or_else(|| wrong("a line of no template"))?;
+                .and_then(|number| number.parse::<usize>().ok())
+                .and_then(|number| templates.get(number.checked_sub(1)?))
+                .ok_or_else(|| wrong("a line of no template"))?;
             for (at, part) in template.iter().enumerate() {
                 if at > 0 {
                     out.push_str(values.next().ok_or_else(|| wrong("too few values"))?);

@@ -123,8 +123,10 @@ impl Reading for Markdown<'_> {
             .iter()
             .map(|block| shorten(block, longest))
             .collect();
-        let parts = self.blocks.iter().zip(&cut);
-        let parts: Vec<&str> = parts
+        let parts: Vec<&str> = self
+            .blocks
+            .iter()
+            .zip(&cut)
             .map(|(block, cut)| cut.as_ref().map_or(block.text, |(text, _)| text.as_str()))
             .collect();
         let (mut draft, stays) = keep_which(
@@ -139,8 +141,12 @@ impl Reading for Markdown<'_> {
             },
             goal,
         )?;
-        let lines = cut.iter().zip(stays).filter(|(_, stays)| *stays);
-        let lines = lines.filter_map(|(cut, _)| Some(cut.as_ref()?.1)).sum();
+        let lines = cut
+            .iter()
+            .zip(stays)
+            .filter(|(_, stays)| *stays)
+            .filter_map(|(cut, _)| Some(cut.as_ref()?.1))
+            .sum();
         draft.left_out.extend(some(Unit::Lines, lines));
         Some(draft)
     }
@@ -156,11 +162,13 @@ fn shorten(block: &Block<'_>, longest: usize) -> Option<(String, usize)> {
     let (last, body) = lines.split_last()?;
     let room = (longest * 3 / 4).checked_sub(last.len() + 40)?;
     let mut length = 0;
-    let fits = |line: &&&str| {
-        length += line.len() + 1;
-        length <= room
-    };
-    let kept = body.iter().take_while(fits).count();
+    let kept = body
+        .iter()
+        .take_while(|line| {
+            length += line.len() + 1;
+            length <= room
+        })
+        .count();
     let gone = body.len() - kept;
     (kept > 0 && gone > 0).then(|| {
         let kept = body[..kept].join("\n");

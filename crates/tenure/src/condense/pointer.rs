@@ -56,8 +56,9 @@ pub fn pointer_line(left_out: &str, id: PointerId) -> String {
 fn in_one_line(text: &str) -> String {
     // What is far too long is not read to the end.
     let head = text.char_indices().nth(MAX_LEFT_OUT * 4);
-    let words = text[..head.map_or(text.len(), |(at, _)| at)].split_whitespace();
-    let words: Vec<&str> = words.collect();
+    let words: Vec<&str> = text[..head.map_or(text.len(), |(at, _)| at)]
+        .split_whitespace()
+        .collect();
     let line = words.join(" ");
     let mut shown = line.chars().map(|c| match c {
         '[' => '(',
@@ -84,8 +85,9 @@ impl PointerId {
             .strip_prefix(OPENING)
             .and_then(|line| line.strip_suffix(']'));
         // What was left out may look like an id: the last one is the line's own.
-        let ids = [BEFORE_ID, ONCE_BEFORE_ID].into_iter();
-        let ids = ids.filter_map(|before| Some(line?.rsplit_once(before)?.1));
+        let ids = [BEFORE_ID, ONCE_BEFORE_ID]
+            .into_iter()
+            .filter_map(|before| Some(line?.rsplit_once(before)?.1));
         let id = ids.min_by_key(|id| id.len());
         id.unwrap_or(text).parse().map_err(|error: Error| {
             error.expected("16 hexadecimal digits in lower case, or a whole pointer line")
@@ -109,13 +111,14 @@ impl FromStr for PointerId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<PointerId, Error> {
-        let digits = |text: &&str| {
-            // `from_str_radix` would take a sign and capitals.
-            let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-            text.len() == 16 && text.bytes().all(digit)
-        };
         Some(text)
-            .filter(digits)
+            .filter(|text| {
+                // `from_str_radix` would take a sign and capitals.
+                text.len() == 16
+                    && text
+                        .bytes()
+                        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            })
             .and_then(|text| u64::from_str_radix(text, 16).ok())
             .map(|number| PointerId(number.to_be_bytes()))
             .ok_or_else(|| {

@@ -72,12 +72,12 @@ impl Choice<'_> {
             // Each costs something, so that the budget bounds how many stay.
             let price = cost(part).max(1);
             // A part amid what is left out makes two gaps of one; one between two that stay, none.
-            let with = match (before, after) {
+            let with_gaps = match (before, after) {
                 (false, false) => spent.saturating_add(self.gap),
                 (true, true) => spent.saturating_sub(self.gap),
                 _ => spent,
             };
-            let with = with.saturating_add(price);
+            let with = with_gaps.saturating_add(price);
             if with <= self.budget {
                 kept[part] = true;
                 spent = with;

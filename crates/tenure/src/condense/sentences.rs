@@ -115,12 +115,12 @@ pub(crate) fn acknowledges(sentence: &str) -> bool {
         let whole = start.ends_with(|c: char| !c.is_alphanumeric());
         (whole || !rest.starts_with(char::is_alphanumeric)) && !rest.starts_with(" to ")
     };
-    let starts = |start: &&str| {
-        lower
-            .strip_prefix(start)
-            .is_some_and(|rest| ends(start, rest))
-    };
-    sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(starts)
+    sentence.len() <= ACKNOWLEDGEMENT
+        && ACKNOWLEDGES.iter().any(|start| {
+            lower
+                .strip_prefix(start)
+                .is_some_and(|rest| ends(start, rest))
+        })
 }
 
 /// Words that speak of how something is said, not of what.

@@ -145,8 +145,10 @@ pub(super) fn worth(task: &Task, parts: &[Signs]) -> Vec<f64> {
         errors += usize::from(signs.alarm == Alarm::Error);
         warnings += usize::from(signs.alarm >= Alarm::Warning);
     }
-    let weight = |holders: &usize| NAMED * rarity(parts.len(), *holders);
-    let named: Vec<f64> = named.iter().map(weight).collect();
+    let named: Vec<f64> = named
+        .iter()
+        .map(|holders| NAMED * rarity(parts.len(), *holders))
+        .collect();
     let errors = ALARM * rarity(parts.len(), errors);
     let warnings = ALARM * rarity(parts.len(), warnings) / 2.0;
     let worth = |signs: &Signs| {
@@ -229,8 +231,7 @@ fn add_outliers(worth: &mut [f64], column: &[Option<&str>], filled: usize) {
     }
     let spread = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
     let limit = spread * FAR;
-    let far = |value: &&f64| **value > limit;
-    let count = sorted.iter().filter(far).count();
+    let count = sorted.iter().filter(|value| **value > limit).count();
     // Where many are far the values are of several kinds, and none is an outlier.
     if count > 0 && spread > 0.0 && count <= (filled / 50).max(1) {
         let value = rarity(filled, count);
@@ -278,10 +279,10 @@ mod tests {
         add_unlike(&mut worth, &states);
         assert!(worth[40] > 3.0 && worth.iter().filter(|worth| **worth > 0.0).count() == 1);
 
-        let sizes: Vec<String> = (0..100)
+        let numbers: Vec<String> = (0..100)
             .map(|n| (if n == 7 { 90_000 } else { 100 + n % 9 }).to_string())
             .collect();
-        let sizes: Vec<Option<&str>> = sizes.iter().map(|size| Some(size.as_str())).collect();
+        let sizes: Vec<Option<&str>> = numbers.iter().map(|size| Some(size.as_str())).collect();
         let mut worth = vec![0.0; 100];
         add_unlike(&mut worth, &sizes);
         assert!(worth[7] > worth[8]);

@@ -64,10 +64,11 @@ impl<'t> Csv<'t> {
     /// Returns the value that all rows have in a column, where it can be said in the line of names.
     fn shared(&self, column: usize) -> Option<&'t str> {
         let value = self.body().first()?.cells.get(column)?;
-        let marks = |byte: u8| MARKS.contains(&byte) || matches!(byte, b'"' | b'\n' | b'\r');
-        let plain = !value.is_empty() && !value.bytes().any(marks);
-        let same = |row: &Row<'_>| row.cells[column] == *value;
-        (plain && self.body().iter().all(same)).then_some(value)
+        let plain = !value.is_empty()
+            && !value
+                .bytes()
+                .any(|byte| MARKS.contains(&byte) || matches!(byte, b'"' | b'\n' | b'\r'));
+        (plain && self.body().iter().all(|row| row.cells[column] == *value)).then_some(value)
     }
 }
 
@@ -79,11 +80,13 @@ impl<'t> Csv<'t> {
         let mut worth = worth(task, &signs);
         // More columns than this are looked at together only, in the words of their rows.
         for column in 0..self.rows[0].cells.len().min(256) {
-            let cells = body.iter().map(|row| {
-                let cell = row.cells.get(column)?.trim_matches('"');
-                (!cell.is_empty()).then_some(cell)
-            });
-            let cells: Vec<Option<&str>> = cells.collect();
+            let cells: Vec<Option<&str>> = body
+                .iter()
+                .map(|row| {
+                    let cell = row.cells.get(column)?.trim_matches('"');
+                    (!cell.is_empty()).then_some(cell)
+                })
+                .collect();
             add_unlike(&mut worth, &cells);
         }
         worth
@@ -102,8 +105,9 @@ impl<'t> Csv<'t> {
     /// A row, each value with the name of its column.
     pub(super) fn named(&self, row: usize) -> String {
         let cells = self.names().iter().zip(&self.body()[row].cells);
-        let told = cells.filter(|(_, cell)| !cell.trim().is_empty());
-        let told = told.map(|(name, cell)| format!("{}={}", name.trim(), cell.trim()));
+        let told = cells
+            .filter(|(_, cell)| !cell.trim().is_empty())
+            .map(|(name, cell)| format!("{}={}", name.trim(), cell.trim()));
         told.collect::<Vec<_>>().join(", ")
     }
 }
@@ -190,8 +194,10 @@ impl Reading for Csv<'_> {
             }
         }
         for row in self.body() {
-            let cells = row.cells.iter().zip(&shared);
-            let cells: Vec<&str> = cells
+            let cells: Vec<&str> = row
+                .cells
+                .iter()
+                .zip(&shared)
                 .filter(|(_, shared)| shared.is_none())
                 .map(|(cell, _)| *cell)
                 .collect();
@@ -233,9 +239,8 @@ impl Reading for Csv<'_> {
 /// Expands the text that [`condense`](super::condense) wrote of a table of cells.
 pub fn expand(text: &str) -> Result<String, Malformed> {
     let wrong = |what, line| Malformed { what, line };
-    let csv = Csv::read(text);
     // With one column left there is no mark, but the names have it.
-    let csv = csv.ok_or_else(|| wrong("no table", 1))?;
+    let csv = Csv::read(text).ok_or_else(|| wrong("no table", 1))?;
     let mark = char::from(csv.mark);
     let mut out = String::with_capacity(text.len() * 2);
     let mut shared = Vec::new();
@@ -300,13 +305,15 @@ mod tests {
 
     #[test]
     fn the_names_and_what_the_task_names_stay() {
-        let row = |at: usize| {
-            format!(
-                "{at},item {at},{}\n",
-                if at == 250 { "broken" } else { "fine" }
-            )
-        };
-        let text = String::from("id,name,state\n") + &(0..400).map(row).collect::<String>();
+        let text = String::from("id,name,state\n")
+            + &(0..400)
+                .map(|at| {
+                    format!(
+                        "{at},item {at},{}\n",
+                        if at == 250 { "broken" } else { "fine" }
+                    )
+                })
+                .collect::<String>();
         let goal = Goal {
             tokens: 100,
             task: "item 317",

@@ -145,9 +145,9 @@ pub(crate) fn one_line(text: &str) -> String {
 fn notable<'t>(lines: impl Iterator<Item = &'t str>, worth: &[f64]) -> Vec<Line> {
     let few = worth.len() <= FEW;
     let each = lines.zip(worth).enumerate();
-    let found =
-        each.filter(|(_, (line, worth))| (few || **worth >= NOTABLE) && !line.trim().is_empty());
-    let found = found.map(|(at, (line, worth))| (at, short(line), *worth));
+    let found = each
+        .filter(|(_, (line, worth))| (few || **worth >= NOTABLE) && !line.trim().is_empty())
+        .map(|(at, (line, worth))| (at, short(line), *worth));
     best(found.collect(), FACT)
 }
 
@@ -195,8 +195,10 @@ fn table(text: &str, task: &Task) -> Option<Telling> {
     let worth = csv.worth(task);
     let few = worth.len() <= FEW;
     let rows = worth.iter().enumerate();
-    let found = rows.filter(|(_, worth)| few || **worth >= NOTABLE);
-    let mut found: Vec<(usize, f64)> = found.map(|(at, worth)| (at, *worth)).collect();
+    let mut found: Vec<(usize, f64)> = rows
+        .filter(|(_, worth)| few || **worth >= NOTABLE)
+        .map(|(at, worth)| (at, *worth))
+        .collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     found.truncate(4 * MOST);
     let found = found
@@ -221,10 +223,11 @@ fn trace(text: &str, task: &Task) -> Option<Telling> {
     let lines: Vec<&str> = text.lines().collect();
     let (worth, repeated) = Trace::read(text)?.worth(&lines, task);
     let each = lines.iter().zip(worth).zip(repeated).enumerate();
-    let found = each.filter(|(_, ((line, worth), repeated))| {
-        *worth >= NOTABLE && !repeated && !line.trim().is_empty()
-    });
-    let found = found.map(|(at, ((line, worth), _))| (at, short(line), worth));
+    let found = each
+        .filter(|(_, ((line, worth), repeated))| {
+            *worth >= NOTABLE && !repeated && !line.trim().is_empty()
+        })
+        .map(|(at, ((line, worth), _))| (at, short(line), worth));
     Some(Telling {
         about: format!("a stack trace of {} lines", lines.len()),
         lines: best(found.collect(), FACT),
@@ -237,10 +240,12 @@ fn diff(text: &str, task: &Task) -> Telling {
         .filter_map(|line| line.strip_prefix("+++ "))
         .map(|path| path.strip_prefix("b/").unwrap_or(path))
         .collect();
-    let is_change = |line: &&str| {
-        line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
-    };
-    let changes: Vec<&str> = text.lines().filter(is_change).collect();
+    let changes: Vec<&str> = text
+        .lines()
+        .filter(|line| {
+            line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
+        })
+        .collect();
     Telling {
         about: format!("{} changed lines {}", changes.len(), listed("in", &files)),
         lines: named(&changes, task),
@@ -252,8 +257,9 @@ fn named(lines: &[&str], task: &Task) -> Vec<Line> {
     let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
     let worth = worth(task, &signs);
     let each = lines.iter().zip(&signs).zip(worth).enumerate();
-    let found = each.filter(|(_, ((_, signs), worth))| signs.named != 0 && *worth >= NOTABLE);
-    let found = found.map(|(at, ((line, _), worth))| (at, short(line), worth));
+    let found = each
+        .filter(|(_, ((_, signs), worth))| signs.named != 0 && *worth >= NOTABLE)
+        .map(|(at, ((line, _), worth))| (at, short(line), worth));
     best(found.collect(), FRAGMENT)
 }
 
@@ -293,11 +299,13 @@ fn apart<'t>(said: &[&'t str]) -> (Vec<&'t str>, Vec<&'t str>) {
     for term in terms.iter().flatten() {
         *counts.entry(term).or_default() += 1;
     }
-    let is_alone = |terms: &BTreeSet<String>| {
-        let own = terms.iter().filter(|term| counts[term.as_str()] == 1);
-        own.count() * 2 >= terms.len()
-    };
-    let alone: Vec<bool> = terms.iter().map(is_alone).collect();
+    let alone: Vec<bool> = terms
+        .iter()
+        .map(|terms| {
+            let own = terms.iter().filter(|term| counts[term.as_str()] == 1);
+            own.count() * 2 >= terms.len()
+        })
+        .collect();
     let count = alone.iter().filter(|alone| **alone).count();
     if said.len() <= FEW || count * 4 > said.len() {
         return (Vec::new(), said.to_vec());
@@ -313,12 +321,14 @@ fn apart<'t>(said: &[&'t str]) -> (Vec<&'t str>, Vec<&'t str>) {
 /// Sentences: what the task names, the first one, those that say why.
 fn ranked(said: &[&str], task: &Task, scores: (u32, u32)) -> Vec<Line> {
     let signs: Vec<Signs> = said.iter().map(|sentence| task.read(sentence)).collect();
-    let found = worth(task, &signs).into_iter().enumerate();
-    let found = found.map(|(at, worth)| {
-        let first = f64::from(u8::from(at == 0));
-        let why = f64::from(u8::from(says_why(said[at])));
-        (at, short(said[at]), worth + first + why)
-    });
+    let found = worth(task, &signs)
+        .into_iter()
+        .enumerate()
+        .map(|(at, worth)| {
+            let first = f64::from(u8::from(at == 0));
+            let why = f64::from(u8::from(says_why(said[at])));
+            (at, short(said[at]), worth + first + why)
+        });
     best(found.collect(), scores)
 }
 
@@ -414,8 +424,11 @@ fn json(text: &str, task: &Task) -> Option<Telling> {
     if text.len() > JSON {
         return None;
     }
-    let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let values: Vec<Value> = values.take(RECORDS).collect::<Result<_, _>>().ok()?;
+    let values: Vec<Value> = serde_json::Deserializer::from_str(text)
+        .into_iter::<Value>()
+        .take(RECORDS)
+        .collect::<Result<_, _>>()
+        .ok()?;
     let records: Vec<&Value> = match &values[..] {
         [one] => longest(one, 4).iter().take(RECORDS).collect(),
         _ => values.iter().collect(),
@@ -451,11 +464,11 @@ fn json(text: &str, task: &Task) -> Option<Telling> {
     let signs: Vec<Signs> = said.iter().map(|record| task.read(record)).collect();
     let mut worth = worth(task, &signs);
     for key in &keys {
-        let cells: Vec<Option<String>> = records
+        let column: Vec<Option<String>> = records
             .iter()
             .map(|record| record.get(key).filter(|cell| !cell.is_null()).map(bare))
             .collect();
-        let cells: Vec<Option<&str>> = cells.iter().map(Option::as_deref).collect();
+        let cells: Vec<Option<&str>> = column.iter().map(Option::as_deref).collect();
         add_unlike(&mut worth, &cells);
     }
     let mut lines = notable(said.iter().map(String::as_str), &worth);
@@ -473,9 +486,8 @@ fn json(text: &str, task: &Task) -> Option<Telling> {
 
 /// The longest list of records in a value.
 fn longest(value: &Value, depth: u32) -> &[Value] {
-    let is_records = |list: &[Value]| list.first().is_some_and(Value::is_object);
     match value {
-        Value::Array(list) if is_records(list) => list,
+        Value::Array(list) if list.first().is_some_and(Value::is_object) => list,
         Value::Object(fields) if depth > 0 => {
             let inner = fields.values().map(|value| longest(value, depth - 1));
             // The first of those that are as long.

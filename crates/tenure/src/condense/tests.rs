@@ -52,9 +52,8 @@ fn check(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) -> Cond
 
 #[test]
 fn what_is_left_out_without_a_word_is_missed() {
-    let count = |text: &str| text.len();
     for text in ["[".repeat(200_000), "[{\n".repeat(70_000)] {
-        let condensed = check(&text, None, &goal(2_000, "", &count));
+        let condensed = check(&text, None, &goal(2_000, "", &|text| text.len()));
         let fidelity = condensed.fidelity(&text).to_f64();
         let share = f64::from(condensed.to) / f64::from(condensed.from);
         assert!(
@@ -65,14 +64,15 @@ fn what_is_left_out_without_a_word_is_missed() {
 }
 
 fn records(count: usize) -> String {
-    let record = |at: usize| {
-        let state = if at == 333 { "corrupt" } else { "fine" };
-        format!(
-            r#"{{"id": {at}, "name": "item {at}", "state": "{state}", "size": {}}}"#,
-            at % 7
-        )
-    };
-    let all: Vec<String> = (0..count).map(record).collect();
+    let all: Vec<String> = (0..count)
+        .map(|at| {
+            let state = if at == 333 { "corrupt" } else { "fine" };
+            format!(
+                r#"{{"id": {at}, "name": "item {at}", "state": "{state}", "size": {}}}"#,
+                at % 7
+            )
+        })
+        .collect();
     format!(r#"{{"items": [{}]}}"#, all.join(", "))
 }
 
@@ -141,11 +141,10 @@ fn each_way_in_which_a_log_went_wrong_is_kept() {
     };
     let lines: Vec<String> = (0..2000).map(|at| line(at) + "\n").collect();
     let counter = Bpe::new(Vocabulary::O200k);
-    let count = |text: &str| counter.count(text);
     let condensed = check(
         &lines.concat(),
         None,
-        &goal(300, "What about order 8757?", &count),
+        &goal(300, "What about order 8757?", &|text| counter.count(text)),
     );
     assert_eq!(
         (condensed.content_type, condensed.method),
@@ -196,8 +195,7 @@ fn what_is_no_record_is_cut_to_an_outline() {
         "[".repeat(100),
         "]".repeat(100)
     );
-    let count = |text: &str| text.len() / 4;
-    let condensed = check(&text, None, &goal(300, "", &count));
+    let condensed = check(&text, None, &goal(300, "", &|text| text.len() / 4));
     assert_eq!(condensed.method, Method::Outlined);
     for part in [
         "… ",
@@ -211,7 +209,6 @@ fn what_is_no_record_is_cut_to_an_outline() {
 
 #[test]
 fn odd_texts_take_no_time() {
-    let count = |text: &str| text.len() / 4;
     let bytes = 1 << 18;
     let inputs = [
         "x".repeat(bytes),
@@ -231,7 +228,11 @@ fn odd_texts_take_no_time() {
     for text in &inputs {
         for content_type in [None, Some(ContentType::Json)] {
             for tokens in [50, 5_000] {
-                check(text, content_type, &goal(tokens, "find 12 é", &count));
+                check(
+                    text,
+                    content_type,
+                    &goal(tokens, "find 12 é", &|text| text.len() / 4),
+                );
             }
         }
     }

@@ -53,9 +53,8 @@ impl Trace<'_> {
             .collect();
         let mut start = 0;
         while start < lines.len() {
-            let same = |at: &usize| frames[*at] == frames[start];
             let end = (start..lines.len())
-                .find(|at| !same(at))
+                .find(|at| frames[*at] != frames[start])
                 .unwrap_or(lines.len());
             for at in start..end {
                 worth[at] += match frames[start] {

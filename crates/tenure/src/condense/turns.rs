@@ -70,11 +70,16 @@ pub struct Turn<'t> {
 /// assert!(messages("[1, 2]").is_none());
 /// ```
 pub fn messages(text: &str) -> Option<Vec<(Speaker, String)>> {
-    let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
-    let listed = |value: &Value| value.as_array().or(value["messages"].as_array()).cloned();
+    let values: Vec<Value> = serde_json::Deserializer::from_str(text)
+        .into_iter::<Value>()
+        .collect::<Result<_, _>>()
+        .ok()?;
     let messages = match &values[..] {
-        [one] => listed(one).unwrap_or(values),
+        [one] => one
+            .as_array()
+            .or(one["messages"].as_array())
+            .cloned()
+            .unwrap_or(values),
         _ => values,
     };
     let turns: Option<Vec<_>> = messages.iter().map(turn).collect();
@@ -266,8 +271,10 @@ pub struct Summary {
 impl Summary {
     /// The number of corrections, decisions, constraints and sentences of the user's last turn that did not fit.
     pub fn sacrificed(&self) -> usize {
-        let lost = |found: &&Sentence| found.standing != Standing::Scored && !found.kept;
-        self.sentences.iter().filter(lost).count()
+        self.sentences
+            .iter()
+            .filter(|found| found.standing != Standing::Scored && !found.kept)
+            .count()
     }
 }
 
@@ -383,11 +390,10 @@ pub(crate) fn corrects(text: &str) -> bool {
 /// Returns whether the user says that what was just said is wrong.
 pub(crate) fn objects(text: &str) -> bool {
     let text = text.trim_start();
-    let starts = |start: &&str| {
+    OBJECTS.iter().any(|start| {
         let head = text.get(..start.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(start))
-    };
-    OBJECTS.iter().any(starts) || has_word(text, &WRONG)
+    }) || has_word(text, &WRONG)
 }
 
 /// Returns whether one of these, of more than three letters each, stands at the head of a text.
@@ -448,11 +454,12 @@ pub fn summarize(turns: &[Turn<'_>], weights: &Weights, goal: &Goal<'_>) -> Summ
         .map(|turn| format!("{}: {}", turn.speaker, turn.text))
         .collect();
     let order = order(&sentences);
-    let said = |at: usize| {
-        let found: &Sentence = &sentences[at];
-        one_line(&turns[found.turn].text[found.bytes.clone()])
-    };
-    let texts: Vec<String> = (0..sentences.len()).map(said).collect();
+    let texts: Vec<String> = (0..sentences.len())
+        .map(|at| {
+            let found: &Sentence = &sentences[at];
+            one_line(&turns[found.turn].text[found.bytes.clone()])
+        })
+        .collect();
     let gap = goal.count(&gap(1_000));
     let mut prices = Prices::new(sentences.len());
     let filled = {
@@ -474,21 +481,21 @@ pub fn summarize(turns: &[Turn<'_>], weights: &Weights, goal: &Goal<'_>) -> Summ
             }
             picked
         };
-        let write = |kept: &[bool]| write(turns, &sentences, &texts, kept);
-        fill(sentences.len(), goal.tokens, goal, &mut pick, &write)
+        fill(sentences.len(), goal.tokens, goal, &mut pick, &|kept| {
+            write(turns, &sentences, &texts, kept)
+        })
     };
     for (sentence, kept) in sentences.iter_mut().zip(&filled.kept) {
         sentence.kept = *kept;
     }
-    let class = |at: usize| {
-        if acknowledges(&texts[at]) {
-            Omission::Acknowledgement
-        } else {
-            Omission::LowRelevance
-        }
-    };
     Summary {
-        left_out: super::lines::count(&filled.kept, Unit::Sentences, &class),
+        left_out: super::lines::count(&filled.kept, Unit::Sentences, &|at| {
+            if acknowledges(&texts[at]) {
+                Omission::Acknowledgement
+            } else {
+                Omission::LowRelevance
+            }
+        }),
         from: goal.count(&whole.join("\n")),
         to: filled.tokens,
         text: filled.text,
@@ -637,11 +644,11 @@ const FILLER: usize = 48;
 pub fn is_filler(text: &str) -> bool {
     let text = text.trim();
     let lower = text.to_lowercase();
-    let begins = |words: &&str| {
-        let rest = lower.strip_prefix(*words);
-        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    text.len() <= FILLER && (GOES_ON.iter().any(begins) || acknowledges(text))
+    text.len() <= FILLER
+        && (GOES_ON.iter().any(|words| {
+            let rest = lower.strip_prefix(*words);
+            rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        }) || acknowledges(text))
 }
 
 /// The sentences of a turn of the user in which the user corrects what was said before.
@@ -662,10 +669,11 @@ pub fn corrections(text: &str) -> Vec<&str> {
 
 fn read_corrections(text: &str) -> Vec<&str> {
     let speaker = Speaker::User;
-    let found = read(&[Turn { speaker, text }], &Weights::default(), "", None);
-    let corrects = |sentence: &Sentence| sentence.standing == Standing::Correction;
-    let found = found.into_iter().filter(corrects);
-    found.map(|sentence| &text[sentence.bytes]).collect()
+    read(&[Turn { speaker, text }], &Weights::default(), "", None)
+        .into_iter()
+        .filter(|sentence| sentence.standing == Standing::Correction)
+        .map(|sentence| &text[sentence.bytes])
+        .collect()
 }
 
 /// Finds the likeness of each sentence to the task.

@@ -53,8 +53,8 @@ impl Candidates {
         }
     }
 
-    /// The same candidates, most of whose texts stand in these others: what was found out about a text is not found out
-    /// again.
+    /// Returns the candidates, most of whose texts stand in these others: what was found out about a text is not found
+    /// out again.
     #[must_use]
     pub fn following(self, others: &Candidates) -> Candidates {
         let made = others.passage_layer.get();
@@ -97,7 +97,7 @@ impl Candidates {
         }
     }
 
-    /// The same candidates with a report of what was not fetched.
+    /// Returns the candidates with a report of what was not fetched.
     #[must_use]
     pub fn with_unfetched(self, unfetched: Vec<Unfetched>) -> Candidates {
         Candidates {
@@ -115,7 +115,7 @@ impl Candidates {
         }
     }
 
-    /// The same candidates as words that the caller says in the request itself. They are no secret from the caller:
+    /// Returns the candidates as words that the caller says in the request itself. They are no secret from the caller:
     /// whatever labels they have, only those of another tenant are denied.
     ///
     /// Nothing in an object can say this of it, so whatever was stored stays behind its labels. Only who gathers
@@ -166,17 +166,19 @@ impl Candidates {
         mut change: impl FnMut(usize, &Arc<ContextObject>) -> Option<Arc<ContextObject>>,
     ) -> Candidates {
         let mut at = 0;
-        let layers = self.layers().map(|layer| {
-            let objects = layer.objects().iter().filter_map(|object| {
-                at += 1;
-                change(at - 1, object)
-            });
-            Arc::new(Candidates {
-                said: layer.said,
-                ..Candidates::new(objects.collect())
+        let layers: Vec<_> = self
+            .layers()
+            .map(|layer| {
+                let objects = layer.objects().iter().filter_map(|object| {
+                    at += 1;
+                    change(at - 1, object)
+                });
+                Arc::new(Candidates {
+                    said: layer.said,
+                    ..Candidates::new(objects.collect())
+                })
             })
-        });
-        let layers: Vec<_> = layers.collect();
+            .collect();
         Candidates::layered(layers).with_unfetched(self.unfetched.clone())
     }
 

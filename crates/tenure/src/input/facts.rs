@@ -113,8 +113,10 @@ const MAX_NEAR_WORDS: usize = 400;
 impl Fact {
     /// The questions that a query asks: the first eight that say something and are no essays.
     pub fn subqueries(texts: Vec<String>) -> Fact {
-        let texts = texts.into_iter().map(|text| text.trim().to_owned());
-        let texts = texts.filter(|text| (1..=MAX_SUBQUERY).contains(&text.len()));
+        let texts = texts
+            .into_iter()
+            .map(|text| text.trim().to_owned())
+            .filter(|text| (1..=MAX_SUBQUERY).contains(&text.len()));
         Fact::Subqueries {
             texts: texts.take(MAX_SUBQUERIES).collect(),
         }

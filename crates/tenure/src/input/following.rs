@@ -9,7 +9,7 @@ vocabulary! {
         Keep = "keep",
         /// Of two on one slot, only the one that stands is compiled.
         Settle = "settle",
-        /// The same, and the one that higher authority overrides is quarantined.
+        /// Settle, and quarantine the one that higher authority overrides.
         Quarantine = "quarantine",
     }
 }

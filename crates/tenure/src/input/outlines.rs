@@ -75,7 +75,9 @@ fn need(set: &Normalized, row: u32, policy: &Policy) -> Option<Need> {
 
 /// Returns the file ending in the object's name, or in that of its source.
 fn ending_of(object: &ContextObject) -> Option<&'static str> {
-    let source = object.revision().provenance();
-    let source = source.and_then(|provenance| provenance.source_id.as_deref());
+    let source = object
+        .revision()
+        .provenance()
+        .and_then(|provenance| provenance.source_id.as_deref());
     ending(object.name()).or_else(|| ending(source?))
 }

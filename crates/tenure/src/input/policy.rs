@@ -455,8 +455,8 @@ impl Policy {
         }
         // One term stands for every class of task.
         if let Some(overflow @ toml::Value::String(_)) = changes.get("overflow") {
-            let each = ["interactive", "batch", "safety_critical"];
-            let each = each.map(|class| (class.to_owned(), overflow.clone()));
+            let each = ["interactive", "batch", "safety_critical"]
+                .map(|class| (class.to_owned(), overflow.clone()));
             changes.insert(
                 "overflow".into(),
                 toml::Value::Table(each.into_iter().collect()),

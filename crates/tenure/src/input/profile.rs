@@ -39,8 +39,10 @@ impl Profile {
             Constraints::Sentences => directives(text).map(|(sentence, _)| sentence.len()).sum(),
             Constraints::Nothing => 0,
         };
-        let own = text.lines().map(str::trim);
-        let own = own.filter(|line| line.len() >= LINE);
+        let own = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.len() >= LINE);
         let mut lines: Vec<(u64, u32)> = own
             .map(|line| {
                 let mut hasher = DefaultHasher::new();

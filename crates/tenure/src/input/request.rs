@@ -97,7 +97,7 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// The same instant on both axes.
+    /// Returns one instant on both axes.
     pub fn both(instant: Instant) -> AsOf {
         AsOf {
             valid: Some(instant),
@@ -311,7 +311,7 @@ impl Request {
         }
     }
 
-    /// The same request with a query: what is asked now, where it differs from the objective.
+    /// Returns the request with a query: what is asked now, where it differs from the objective.
     #[must_use]
     pub fn with_query(self, query: impl Into<String>) -> Request {
         Request {
@@ -320,7 +320,7 @@ impl Request {
         }
     }
 
-    /// The same request on behalf of this principal, who sees no more than their labels allow.
+    /// Returns the request on behalf of this principal, who sees no more than their labels allow.
     ///
     /// ```
     /// use tenure::{AsOf, Budget, Principal, Request, Target};
@@ -343,13 +343,13 @@ impl Request {
         Request { principal, ..self }
     }
 
-    /// The same request in this form of the payload.
+    /// Returns the request in this form of the payload.
     #[must_use]
     pub fn with_target(self, target: Target) -> Request {
         Request { target, ..self }
     }
 
-    /// The same request as seen from these instants.
+    /// Returns the request as seen from these instants.
     #[must_use]
     pub fn with_as_of(self, as_of: AsOf) -> Request {
         Request { as_of, ..self }
@@ -412,9 +412,12 @@ impl Request {
     /// ```
     pub fn step_text(&self) -> String {
         let mut text = self.query_text();
-        let now = |subtask: &&Subtask| subtask.status == Progress::InProgress;
-        let doing = self.task.subtasks.iter().filter(now);
-        let doing = doing.map(|subtask| &subtask.title);
+        let doing = self
+            .task
+            .subtasks
+            .iter()
+            .filter(|subtask| subtask.status == Progress::InProgress)
+            .map(|subtask| &subtask.title);
         let waiting = self.task.pending.iter().map(|pending| &pending.action);
         for line in doing.chain(waiting) {
             text.push('\n');
@@ -426,8 +429,11 @@ impl Request {
     /// The texts besides the query that relevance is measured against: those of the subqueries that ask for
     /// something else, and that of the step, where tools are chosen by it.
     pub fn further_texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let subqueries = self.retrieval.iter().flat_map(|plan| &plan.subqueries);
-        let subqueries = subqueries.filter_map(|subquery| subquery.text.as_deref());
+        let subqueries = self
+            .retrieval
+            .iter()
+            .flat_map(|plan| &plan.subqueries)
+            .filter_map(|subquery| subquery.text.as_deref());
         let step = self.tools.map(|_| self.step_text());
         subqueries.map(Cow::Borrowed).chain(step.map(Cow::Owned))
     }

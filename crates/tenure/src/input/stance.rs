@@ -82,8 +82,9 @@ pub(crate) fn stance(text: &str) -> Option<Polarity> {
         return None;
     }
     let lower = text.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-    let mut words = words.filter(|word| !word.is_empty());
+    let mut words = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
         if denies(word) {
             return Some(Polarity::Negative);
@@ -122,8 +123,9 @@ pub(crate) fn directives(text: &str) -> impl Iterator<Item = (&str, Polarity)> {
 /// a prohibition.
 pub(crate) fn directive(sentence: &str) -> Option<Polarity> {
     let lower = sentence.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-    let words = words.filter(|word| !word.is_empty());
+    let words = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .filter(|word| !word.is_empty());
     let mut before = "";
     let mut asks = false;
     for (at, word) in words.enumerate() {

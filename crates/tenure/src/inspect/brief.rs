@@ -85,12 +85,16 @@ impl Trace {
             found.map(|at| at as u32)
         };
         let mut notes: BTreeMap<String, u32> = BTreeMap::new();
-        let shown = self.notes.iter().filter(|note| {
-            let of_code = notes.entry(note.code()).or_default();
-            *of_code += 1;
-            *of_code <= FINDINGS
-        });
-        let shown = shown.cloned().collect();
+        let shown = self
+            .notes
+            .iter()
+            .filter(|note| {
+                let of_code = notes.entry(note.code()).or_default();
+                *of_code += 1;
+                *of_code <= FINDINGS
+            })
+            .cloned()
+            .collect();
         notes
             .values_mut()
             .for_each(|count| *count = count.saturating_sub(FINDINGS));
@@ -132,11 +136,10 @@ impl Trace {
     /// The places of the verdicts that a brief account keeps.
     fn kept(&self, names: &BTreeSet<&str>) -> BTreeSet<u32> {
         let all = || (0..).zip(&self.verdicts);
-        let is_in = |verdict: &Verdict| {
-            verdict.verdict == Ruling::Included || names.contains(&*verdict.name)
-        };
         let mut kept: BTreeSet<u32> = all()
-            .filter(|(_, verdict)| is_in(verdict))
+            .filter(|(_, verdict)| {
+                verdict.verdict == Ruling::Included || names.contains(&*verdict.name)
+            })
             .map(|(at, _)| at)
             .collect();
         kept.extend(self.condensed.iter().map(|one| one.candidate));
@@ -152,13 +155,16 @@ impl Trace {
         });
         kept.extend(near.iter().take(NEAR).map(|(at, _)| *at));
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let others = all().filter(|(_, verdict)| {
-            let is_other = verdict.verdict != Ruling::Included && !is_distance(&verdict.reason);
-            let of_it = seen.entry(verdict.reason.code()).or_default();
-            *of_it += usize::from(is_other);
-            is_other && *of_it <= OF_ONE_REASON
-        });
-        let others: Vec<u32> = others.map(|(at, _)| at).take(OF_OTHER_REASONS).collect();
+        let others: Vec<u32> = all()
+            .filter(|(_, verdict)| {
+                let is_other = verdict.verdict != Ruling::Included && !is_distance(&verdict.reason);
+                let of_it = seen.entry(verdict.reason.code()).or_default();
+                *of_it += usize::from(is_other);
+                is_other && *of_it <= OF_ONE_REASON
+            })
+            .map(|(at, _)| at)
+            .take(OF_OTHER_REASONS)
+            .collect();
         kept.extend(others);
         kept
     }

@@ -225,9 +225,10 @@ impl Found {
 
 impl<'c> Constraint<'c> {
     fn of(object: &'c ContextObject, text: &'c str, polarity: Option<Polarity>) -> Constraint<'c> {
-        let numbers = text.split(|c: char| !c.is_alphanumeric() && c != '.' && c != ',');
-        let numbers = numbers.map(|word| word.trim_matches(['.', ',']));
-        let numbers = numbers.filter(|word| word.chars().any(|c| c.is_ascii_digit()));
+        let numbers = text
+            .split(|c: char| !c.is_alphanumeric() && c != '.' && c != ',')
+            .map(|word| word.trim_matches(['.', ',']))
+            .filter(|word| word.chars().any(|c| c.is_ascii_digit()));
         Constraint {
             object,
             text,
@@ -292,8 +293,10 @@ fn of_identity(object: &ContextObject, seen: &mut DigestMap<Arc<str>>, out: &mut
         if lower.is_empty() {
             continue;
         }
-        let words = lower.split(|c: char| !c.is_alphanumeric());
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = lower
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
         let key = crate::base::digest::Digest::of(words.join(" ").as_bytes()).key();
         let again = words.len() > 2 && seen.insert(key, object.name().into()).is_some();
         if again || PADDING.iter().any(|opening| lower.starts_with(opening)) {

@@ -44,9 +44,12 @@ impl Quality {
                 }
             };
             if verdict.verdict == Ruling::Included {
-                let profile =
-                    |object: &ContextObject| Profile::of(object, object.revision().content());
-                standing.push((at, object.map(|object| (&**object, profile(object)))));
+                standing.push((
+                    at,
+                    object.map(|object| {
+                        (&**object, Profile::of(object, object.revision().content()))
+                    }),
+                ));
             }
         }
         let standing = standing.iter().map(|(at, said)| Standing {

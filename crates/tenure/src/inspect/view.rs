@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::admitted;
-use crate::compile::trace::{Ruling, Stage, Trace, Verdict, View};
+use crate::compile::trace::{Ruling, Stage, Trace, View};
 use crate::input::candidates::{Candidates, Unfetched, digest_of};
 use crate::input::policy::Policy;
 use crate::input::request::Principal;
@@ -25,9 +25,13 @@ impl Trace {
             .verdicts
             .iter()
             .map(|verdict| verdict.verdict != Ruling::Denied);
-        let objects = candidates.objects().iter().map(Arc::as_ref);
-        let objects = objects.zip(candidates.which_are_said());
-        let objects = objects.zip(visible).filter(|(_, visible)| *visible);
+        let objects = candidates
+            .objects()
+            .iter()
+            .map(Arc::as_ref)
+            .zip(candidates.which_are_said())
+            .zip(visible)
+            .filter(|(_, visible)| *visible);
         let told = told(policy, principal, candidates.unfetched());
         view.inputs.candidates = digest_of(objects.map(|(object, _)| object), &told);
         view.unfetched = [
@@ -39,13 +43,15 @@ impl Trace {
         .concat();
         view.input_digest = view.inputs.root();
         // Places are counted among what the caller sees.
-        let is_hidden = |verdict: &Verdict| u32::from(verdict.verdict == Ruling::Denied);
-        let hidden = self.verdicts.iter().scan(0, |before, verdict| {
-            let here = *before;
-            *before += is_hidden(verdict);
-            Some(here)
-        });
-        let hidden: Vec<u32> = hidden.collect();
+        let hidden: Vec<u32> = self
+            .verdicts
+            .iter()
+            .scan(0, |before, verdict| {
+                let here = *before;
+                *before += u32::from(verdict.verdict == Ruling::Denied);
+                Some(here)
+            })
+            .collect();
         let before = |candidate: u32| hidden.get(candidate as usize).copied().unwrap_or(0);
         for condensed in &mut view.condensed {
             condensed.candidate -= before(condensed.candidate);
@@ -76,18 +82,22 @@ impl Trace {
 fn told(policy: &Policy, principal: &Principal, unfetched: &[Unfetched]) -> Vec<Unfetched> {
     // Few labels are shared by many objects, so each is judged once.
     let key = |object: &Arc<ContextObject>| Arc::as_ptr(object) as usize;
-    let labels = unfetched.iter().filter_map(|one| one.labels.as_ref());
-    let labels: BTreeMap<usize, &Arc<ContextObject>> =
-        labels.map(|object| (key(object), object)).collect();
+    let labels: BTreeMap<usize, &Arc<ContextObject>> = unfetched
+        .iter()
+        .filter_map(|one| one.labels.as_ref())
+        .map(|object| (key(object), object))
+        .collect();
     let judged = Candidates::new(labels.values().map(|object| Arc::clone(object)).collect());
-    let open = admitted(policy, principal, &judged);
-    let open: Vec<usize> = open
+    let open: Vec<usize> = admitted(policy, principal, &judged)
         .into_iter()
         .filter_map(|at| judged.objects().get(at).map(key))
         .collect();
-    let is_open = |one: &&Unfetched| {
-        let labels = one.labels.as_ref().map(key);
-        labels.is_none_or(|labels| open.contains(&labels))
-    };
-    unfetched.iter().filter(is_open).cloned().collect()
+    unfetched
+        .iter()
+        .filter(|one| {
+            let labels = one.labels.as_ref().map(key);
+            labels.is_none_or(|labels| open.contains(&labels))
+        })
+        .cloned()
+        .collect()
 }

@@ -396,7 +396,6 @@ mod tests {
 
     #[test]
     fn blank_entries_are_named_and_what_is_stored_is_taken() {
-        let base = || ObjectDocument::named("a", "text");
         type List = fn(&mut ObjectDocument) -> &mut Vec<String>;
         let lists: [(&str, List); 6] = [
             ("canonical_entity_ids", |one| &mut one.canonical_entity_ids),
@@ -408,7 +407,7 @@ mod tests {
         ];
         for (field, list) in lists {
             for blank in ["", " ", "\t\n", "\u{a0}"] {
-                let mut document = base();
+                let mut document = ObjectDocument::named("a", "text");
                 list(&mut document).extend(["x".to_owned(), blank.to_owned()]);
                 refused(document.clone(), &format!("`{field}[1]` is blank"));
                 document.seal_stored().unwrap();

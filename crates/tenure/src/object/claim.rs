@@ -137,8 +137,10 @@ impl fmt::Display for WrittenClaim<'_> {
     /// Writes one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |text: &str| {
-            let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-            text.replace(is_break, " ")
+            text.replace(
+                |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'),
+                " ",
+            )
         };
         write!(
             f,

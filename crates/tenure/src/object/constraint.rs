@@ -161,8 +161,11 @@ impl ConstraintDocument {
                     );
             }
             let said = error.to_string();
-            let why = said.lines().last().unwrap_or_default();
-            let why = why.trim_start_matches("error: ");
+            let why = said
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ");
             let all = self.patterns.join("`, `");
             Error::input(format!(
                 "`patterns` cannot be read: {why}: `{}`",

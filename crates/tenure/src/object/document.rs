@@ -566,8 +566,9 @@ impl ObjectDocument {
     pub fn trust(&self) -> Score {
         let stated = self.provenance.as_ref().and_then(|found| found.authority);
         let object_type = self.object_type.unwrap_or(ObjectType::Rule);
-        let own = self.authority_level;
-        let own = own.unwrap_or_else(|| default_authority(object_type, self.role));
+        let own = self
+            .authority_level
+            .unwrap_or_else(|| default_authority(object_type, self.role));
         let spoken = match self.role {
             Some(Role::Assistant) => own.max(Authority::Memory),
             _ => own,

@@ -306,10 +306,10 @@ mod tests {
             assert_eq!(found.authority, Some(Score::new(least).unwrap()));
         }
         // Of many sources as many are named as may be.
-        let many: Vec<_> = (0..99)
+        let pages: Vec<_> = (0..99)
             .map(|at| page(&format!("{at}{}", "x".repeat(99)), "2026-05-01"))
             .collect();
-        let many: Vec<&ContextObject> = many.iter().map(|page| &**page).collect();
+        let many: Vec<&ContextObject> = pages.iter().map(|page| &**page).collect();
         let mut derived = child();
         inherit(&mut derived, &many).unwrap();
         assert!(

@@ -53,11 +53,13 @@ fn parts(uri: &str) -> Option<(&'static str, &str)> {
 fn scheme_among<'u>(uri: &'u str, known: &[&'static str]) -> Option<(&'static str, &'u str)> {
     let (scheme, rest) = uri.split_once(':')?;
     let scheme = scheme.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
-    let is_it = |known: &&&str| {
-        let read = scheme.chars().filter(|c| !c.is_control());
-        read.map(|c| c.to_ascii_lowercase()).eq(known.chars())
-    };
-    Some((known.iter().find(is_it)?, rest))
+    Some((
+        known.iter().find(|known| {
+            let read = scheme.chars().filter(|c| !c.is_control());
+            read.map(|c| c.to_ascii_lowercase()).eq(known.chars())
+        })?,
+        rest,
+    ))
 }
 
 #[cfg(test)]

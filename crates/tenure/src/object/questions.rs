@@ -82,8 +82,9 @@ impl Revision {
         match question {
             Question::Scope => scope(self.scope(), self.classification()),
             Question::Source => {
-                let found = self.provenance();
-                let found = found.and_then(|found| found.source_id.as_deref());
+                let found = self
+                    .provenance()
+                    .and_then(|found| found.source_id.as_deref());
                 self.origins().next().or(found).map(str::to_owned)
             }
             Question::Authority => {
@@ -95,13 +96,14 @@ impl Revision {
                 let valid = self.valid();
                 let from = valid.from.map(|from| format!("from {from}"));
                 let until = valid.until.map(|until| format!("until {until}"));
-                let half = self.decay_rule().and_then(|rule| rule.half_life_days);
-                let half = half.map(|days| format!("half as fresh every {days} days"));
+                let half = self
+                    .decay_rule()
+                    .and_then(|rule| rule.half_life_days)
+                    .map(|days| format!("half as fresh every {days} days"));
                 joined([from, until, half])
             }
             Question::RelevanceCondition => {
-                let types = rare.task_types.iter().map(ToString::to_string);
-                let types: Vec<String> = types.collect();
+                let types: Vec<String> = rare.task_types.iter().map(ToString::to_string).collect();
                 let types = (!types.is_empty()).then(|| format!("tasks: {}", types.join(", ")));
                 joined([types, rare.why_it_matters.clone()])
             }

@@ -71,13 +71,12 @@ impl Provenance {
 
     /// Returns the parts that it says both to be unknown and what they are.
     pub(super) fn contradicted(&self) -> Option<ProvenancePart> {
-        let said = |part: &ProvenancePart| match part {
+        self.unknown.iter().copied().find(|part| match part {
             ProvenancePart::Authority => self.authority.is_some(),
             ProvenancePart::Chunk => self.chunk.is_some(),
             ProvenancePart::Lineage => self.lineage.is_some(),
             ProvenancePart::Relevance => self.relevance.is_some(),
-        };
-        self.unknown.iter().copied().find(said)
+        })
     }
 }
 
@@ -697,7 +696,7 @@ impl ContextObject {
         }
     }
 
-    /// The same revision with another judgement and other counters.
+    /// Returns the revision with another judgement and other counters.
     #[must_use]
     pub fn judged(&self, status: Status, usage: Usage) -> ContextObject {
         let overrides = self.overrides().clone();
@@ -755,7 +754,7 @@ impl ContextObject {
         &self.record().overrides
     }
 
-    /// The same revision with these overrides, which replace all earlier ones.
+    /// Returns the revision with these overrides, which replace all earlier ones.
     #[must_use]
     pub fn with_overrides(&self, overrides: Overrides) -> ContextObject {
         let record = Record {

@@ -205,8 +205,8 @@ impl ObjectDocument {
     pub fn id_when_named(&self, name: &str) -> ObjectId {
         let tenant = self.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
         let origin = self.source_origin.as_deref().unwrap_or_default();
-        let derived = || id_of_source(tenant, origin, name, self);
-        self.object_id.unwrap_or_else(derived)
+        self.object_id
+            .unwrap_or_else(|| id_of_source(tenant, origin, name, self))
     }
 }
 

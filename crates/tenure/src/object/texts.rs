@@ -51,8 +51,8 @@ impl ContextObject {
         let always = [
             (TextField::Content, revision.content()),
             (TextField::Name, self.name()),
-        ];
-        let always = always.map(|(field, text)| (field, Cow::Borrowed(text)));
+        ]
+        .map(|(field, text)| (field, Cow::Borrowed(text)));
         let rare = revision.has_rare().then(|| self.rare_texts());
         let mut texts: Vec<(TextField, Cow<'_, str>)> = Vec::new();
         if let Some(rare) = rare {
@@ -92,8 +92,8 @@ impl ContextObject {
                     .and_then(|tool| tool.authorization_scope.as_deref()),
             ),
         ];
-        let plain = plain.into_iter();
         let mut texts: Vec<(TextField, Cow<'_, str>)> = plain
+            .into_iter()
             .filter_map(|(field, text)| Some((field, Cow::Borrowed(text?))))
             .collect();
         for call in &rare.tool_calls {
@@ -220,10 +220,11 @@ mod tests {
         let turn = texts(json!({
             "name": "a", "content": "", "object_type": "turn", "role": "assistant", "tool_calls": [call],
         }));
-        let calls = turn
+        let calls: Vec<&str> = turn
             .iter()
-            .filter(|(field, _)| *field == TextField::ToolCalls);
-        let calls: Vec<&str> = calls.map(|(_, text)| text.as_str()).collect();
+            .filter(|(field, _)| *field == TextField::ToolCalls)
+            .map(|(_, text)| text.as_str())
+            .collect();
         assert_eq!(calls, ["k", "l", "m\nn\u{200B}\n"]);
     }
 

@@ -135,7 +135,7 @@ pub fn diff(before: &ContextPackage, after: &ContextPackage) -> PackageDiff {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "conflict", rename_all = "snake_case")]
 pub enum Conflict {
-    /// The same unit has two texts. The first package's stands.
+    /// One unit has two texts. The first package's stands.
     Differs {
         /// Its file.
         path: String,

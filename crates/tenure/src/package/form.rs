@@ -56,9 +56,9 @@ vocabulary! {
 vocabulary! {
     /// The state of an item's source beside the item.
     Standing ("standing") {
-        /// The same text at the same place.
+        /// Equal text at the same place.
         Same = "same",
-        /// The same text at another place.
+        /// Equal text at another place.
         Moved = "moved",
         /// Another text.
         Changed = "changed",
@@ -386,9 +386,8 @@ impl ContextPackage {
     /// None: every package can be written.
     pub fn canonical(&self) -> Result<String, Error> {
         // A map of JSON values has its keys in order.
-        let value = serde_json::to_value(self);
-        let value =
-            value.map_err(|error| Error::assertion(format!("a package is JSON: {error}")))?;
+        let value = serde_json::to_value(self)
+            .map_err(|error| Error::assertion(format!("a package is JSON: {error}")))?;
         Ok(value.to_string())
     }
 
@@ -468,8 +467,10 @@ impl ContextPackage {
         }
         for item in &self.items {
             let span = &item.provenance;
-            let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-            let is_relative = span.path.split('/').all(is_plain)
+            let is_relative = span
+                .path
+                .split('/')
+                .all(|part| !part.is_empty() && part != "." && part != "..")
                 && !span.path.contains(['\\', '\0'])
                 && !span.path.contains(char::is_control);
             if !is_relative {
@@ -541,7 +542,7 @@ impl PackageEnvelope {
         read.map_err(|error| crate::base::error::json_error(&error, source))
     }
 
-    /// The same, once all of it was checked.
+    /// Like `check_outline`, once all of it was checked.
     ///
     /// # Errors
     ///

@@ -549,10 +549,10 @@ fn same(left: &Value, right: &Value) -> bool {
                     .all(|(left, right)| same(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
-            let held = |(name, value): (&String, &Value)| {
-                right.get(name).is_some_and(|other| same(value, other))
-            };
-            left.len() == right.len() && left.iter().all(held)
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(name, value)| right.get(name).is_some_and(|other| same(value, other)))
         }
         (left, right) => left == right,
     }

@@ -90,11 +90,10 @@ impl LabelTable {
                 Some(zone) => self.zones.get(zone),
                 None => self.labels.get(label),
             };
-            let strictest = || LabelRule {
+            found.cloned().unwrap_or_else(|| LabelRule {
                 classification: Some(Classification::HighlyRestricted),
                 ..LabelRule::default()
-            };
-            found.cloned().unwrap_or_else(strictest)
+            })
         };
         labels.iter().map(rule).collect()
     }

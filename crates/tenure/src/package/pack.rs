@@ -67,7 +67,6 @@ pub fn pack(
     diagnostics: Vec<String>,
     tokenizer: &dyn Tokenizer,
 ) -> Result<ContextPackage, Error> {
-    let count = |text: &str| u32::try_from(tokenizer.count(text)).unwrap_or(u32::MAX);
     let budget = plan.budget;
     let reserve = budget.reserve.unwrap_or(0);
     let room = budget.max_tokens.map(|most| most.saturating_sub(reserve));
@@ -83,7 +82,7 @@ pub fn pack(
     let mut held: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
     let mut left = room;
     for draft in drafts {
-        let tokens = count(&draft.text);
+        let tokens = u32::try_from(tokenizer.count(&draft.text)).unwrap_or(u32::MAX);
         let (start, end) = draft.provenance.bytes;
         let around = held.entry(draft.provenance.path.clone()).or_default();
         let is_held = around

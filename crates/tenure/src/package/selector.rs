@@ -131,12 +131,13 @@ impl Selector {
 
     /// Returns whether a chain may find something in a file at this path, as far as its tests of the path say.
     pub fn may_be_at(&self, path: &str) -> bool {
-        let allows = |test: &Test| test.key != "path" || test.passes(Some(path));
         let step = |step: &Step| {
             let tests = step.tests.iter();
-            tests
-                .filter(|any| any.len() == 1)
-                .all(|any| any[0].iter().all(allows))
+            tests.filter(|any| any.len() == 1).all(|any| {
+                any[0]
+                    .iter()
+                    .all(|test| test.key != "path" || test.passes(Some(path)))
+            })
         };
         self.chains.iter().any(|chain| chain.iter().all(step))
     }
@@ -165,8 +166,12 @@ impl Selector {
     /// Says what is nearest to a selector that found nothing in these documents.
     pub fn miss<'d>(&self, documents: impl IntoIterator<Item = &'d DocumentUnits>) -> String {
         let wanted = self.chains.iter().flatten().find_map(|step| {
-            let tests = step.tests.iter().flatten().flatten();
-            let mut tests = tests.filter(|test| matches!(&*test.key, "heading" | "name"));
+            let mut tests = step
+                .tests
+                .iter()
+                .flatten()
+                .flatten()
+                .filter(|test| matches!(&*test.key, "heading" | "name"));
             let value = tests.find_map(|test| match &test.check {
                 Check::Equals(value) | Check::Holds(value) => Some(value.as_str()),
                 _ => None,
@@ -188,8 +193,9 @@ impl Selector {
         if let Some((_, wanted)) = wanted {
             return nearest_name(wanted, &names);
         }
-        let there = UnitKind::ALL.iter().zip(counts);
-        let there: Vec<String> = there
+        let there: Vec<String> = UnitKind::ALL
+            .iter()
+            .zip(counts)
             .filter(|(_, count)| *count > 0)
             .map(|(kind, count)| format!("{count} {}", kind.plural()))
             .collect();
@@ -205,8 +211,7 @@ impl Selector {
 pub fn nearest_name(wanted: &str, names: &[&str]) -> String {
     let small = wanted.to_lowercase();
     let lowered: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-    let found = nearest(&small, lowered.iter().map(String::as_str));
-    let found = found.and_then(|found| {
+    let found = nearest(&small, lowered.iter().map(String::as_str)).and_then(|found| {
         let at = lowered.iter().position(|name| name == found)?;
         names.get(at).copied()
     });
@@ -285,15 +290,20 @@ fn keep_nth(found: &mut [bool], scopes: &[Option<u32>], nth: i32) {
 
 impl Step {
     fn passes(&self, unit: &Unit, document: &DocumentUnits) -> bool {
-        let all = |tests: &Vec<Test>| tests.iter().all(|test| test.holds(unit, document));
         self.kind.is_none_or(|kind| kind == unit.kind)
-            && self.tests.iter().all(|any| any.iter().any(all))
+            && self.tests.iter().all(|any| {
+                any.iter()
+                    .any(|tests| tests.iter().all(|test| test.holds(unit, document)))
+            })
     }
 
     /// The condition on a heading that it needs, if it has one.
     fn heading(&self) -> Option<HeadingTest<'_>> {
-        let sole = self.tests.iter().filter(|any| any.len() == 1);
-        let mut sole = sole.flat_map(|any| &any[0]);
+        let mut sole = self
+            .tests
+            .iter()
+            .filter(|any| any.len() == 1)
+            .flat_map(|any| &any[0]);
         if self.kind != Some(UnitKind::Section) {
             return None;
         }
@@ -512,8 +522,9 @@ impl<'t> Parser<'t> {
             step.nth = Some(-1);
         } else if self.takes(":nth(") {
             let end = self.rest().find(')');
-            let number = end.and_then(|end| self.rest()[..end].trim().parse().ok());
-            let number = number.filter(|number: &i32| *number != 0 && *number != i32::MIN);
+            let number = end
+                .and_then(|end| self.rest()[..end].trim().parse().ok())
+                .filter(|number: &i32| *number != 0 && *number != i32::MIN);
             let (Some(end), Some(number)) = (end, number) else {
                 return Err(self.wrong("a number from 1, or from -1 for the last, and `)`"));
             };
@@ -530,8 +541,9 @@ impl<'t> Parser<'t> {
 
     fn word(&mut self, also: &str) -> &'t str {
         let rest = self.rest();
-        let is_part = |c: char| c.is_alphanumeric() || also.contains(c);
-        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || also.contains(c)))
+            .unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -557,11 +569,11 @@ impl<'t> Parser<'t> {
         }
         self.at = start;
         let names: Vec<&str> = known.map(|kind| kind.plural()).collect();
-        let error = match word {
-            "" => return Err(self.wrong(&format!("`*` or one of {}", names.join(", ")))),
-            word => Error::input(format!("unknown unit `{}`", clip(word))),
-        };
-        let error = error.expected(format!("`*` or one of {}", names.join(", ")));
+        let expected = format!("`*` or one of {}", names.join(", "));
+        if word.is_empty() {
+            return Err(self.wrong(&expected));
+        }
+        let error = Error::input(format!("unknown unit `{}`", clip(word))).expected(expected);
         Err(match nearest(short, names) {
             Some(name) => error.hint(format!("did you mean `{name}`?")),
             None => error.hint("to find words in texts, search: `--search`"),
@@ -647,9 +659,9 @@ impl<'t> Parser<'t> {
         self.at = start + length + 1;
         let built = RegexBuilder::new(&pattern).size_limit(PATTERN).build();
         built.map_err(|error| {
-            let told = error.to_string();
-            let told = told.lines().last().unwrap_or_default();
-            let told = told.strip_prefix("error: ").unwrap_or(told);
+            let message = error.to_string();
+            let last = message.lines().last().unwrap_or_default();
+            let told = last.strip_prefix("error: ").unwrap_or(last);
             Error::input(format!(
                 "the pattern `{}` cannot be used: {told}",
                 clip(&pattern)
@@ -673,8 +685,9 @@ impl<'t> Parser<'t> {
             return Ok(self.text[start..start + length].to_owned());
         }
         let rest = self.rest();
-        let ends = |c: char| c.is_whitespace() || "[]'\"".contains(c);
-        let end = rest.find(ends).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() || "[]'\"".contains(c))
+            .unwrap_or(rest.len());
         if end == 0 {
             return Err(self.wrong("a value; quote one that is empty or has spaces"));
         }

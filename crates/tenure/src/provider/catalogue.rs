@@ -138,7 +138,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The same catalogue with the entries of this text laid over its own. Messages call the text
+    /// Returns the catalogue with the entries of this text laid over its own. Messages call the text
     /// `shown`.
     ///
     /// # Errors
@@ -220,12 +220,11 @@ impl Catalogue {
     fn entry(&self, name: &str) -> Result<&Entry, Error> {
         let found = self.resolve(name);
         // What is known of a family is for a request that goes on whatever its model is; a person may have slipped.
-        let is_same = |found: &Resolved<'_>| match found.rule {
+        let named = found.filter(|found| match found.rule {
             Rule::Exact => true,
             Rule::Version => self.stems.is_same(name, found.name),
             Rule::Family => false,
-        };
-        let named = found.filter(is_same);
+        });
         let entry = named.and_then(|named| self.entries.get(named.name));
         entry.ok_or_else(|| {
             let error = Error::input(format!("unknown model `{}`", clip(name)))

@@ -196,7 +196,7 @@ impl<'c> Problem<'c> {
         })
     }
 
-    /// The same problem where a token costs `sensitivity` (μ) times its section's cost.
+    /// Returns the problem where a token costs `sensitivity` (μ) times its section's cost.
     ///
     /// # Errors
     ///
@@ -225,12 +225,15 @@ impl<'c> Problem<'c> {
     /// stands first, so the result is the same every time.
     pub fn solve(&self) -> Allocation {
         let mut left = self.budget;
-        let grant = |claim: &Claim| {
-            let grant = claim.floor().min(left);
-            left -= grant;
-            grant
-        };
-        let floors: Vec<u32> = self.claims.iter().map(grant).collect();
+        let floors: Vec<u32> = self
+            .claims
+            .iter()
+            .map(|claim| {
+                let grant = claim.floor().min(left);
+                left -= grant;
+                grant
+            })
+            .collect();
         let rooms: Vec<u32> = self.claims.iter().map(|claim| self.room(claim)).collect();
         let wanted: u64 = rooms.iter().map(|room| u64::from(*room)).sum();
         let mut above = vec![0; self.claims.len()];

@@ -239,10 +239,10 @@ impl Told {
                     now.year() - 3,
                     now.year() - 4,
                 ];
-                let found = latest
+                let mut found = latest
                     .into_iter()
-                    .filter_map(|year| in_year(year, month, day));
-                let mut found = found.filter(|days| days.first <= number(now));
+                    .filter_map(|year| in_year(year, month, day))
+                    .filter(|days| days.first <= number(now));
                 found.next()
             }
             Told::Days(days) => Some(days),
@@ -257,7 +257,7 @@ impl Told {
         }
     }
 
-    /// The same in this year, if it is told without one.
+    /// Returns it in this year, if it is told without one.
     fn of(self, year: Option<i16>) -> Told {
         match (self, year) {
             (Told::Yearly(month, None), Some(year)) => Told::Month(year, month),
@@ -301,8 +301,8 @@ fn each_year(month: i8, day: Option<i8>, among: Option<Days>, found: &mut Vec<Da
     let Some((first, last)) = among.and_then(|days| year(days.first).zip(year(days.last))) else {
         return;
     };
-    let years = first - 1..=(last + 1).min(first + MAX_YEARS);
-    let years = years.filter_map(|year| i16::try_from(year).ok());
+    let years =
+        (first - 1..=(last + 1).min(first + MAX_YEARS)).filter_map(|year| i16::try_from(year).ok());
     found.extend(years.filter_map(|year| in_year(year, month, day)));
 }
 
@@ -465,8 +465,8 @@ impl Reader<'_> {
     }
 
     fn year(&self, at: usize) -> Option<i16> {
-        let is_year = |year: &i16| self.word(at).len() == 4 && is_year(*year);
-        self.number(at, 4).filter(is_year)
+        self.number(at, 4)
+            .filter(|year| self.word(at).len() == 4 && is_year(*year))
     }
 
     /// A year by itself, which any number of four digits might be: only behind a word that comes before dates.

@@ -203,16 +203,18 @@ impl Vectors {
     ) -> Vec<Option<Score>> {
         let other = (self.model == others.model)
             .then(|| others.find(other, 0))
-            .flatten();
-        let other = other.map(|at| others.at(at));
+            .flatten()
+            .map(|at| others.at(at));
         // Most are asked for in the order in which they were added.
         let mut next = 0;
-        let similarity = |text: &Digest| {
-            let at = self.find(text, next)?;
-            next = at + 1;
-            Some(Score::clamped(self.at(at).cosine(other?)))
-        };
-        texts.into_iter().map(similarity).collect()
+        texts
+            .into_iter()
+            .map(|text| {
+                let at = self.find(text, next)?;
+                next = at + 1;
+                Some(Score::clamped(self.at(at).cosine(other?)))
+            })
+            .collect()
     }
 
     pub(crate) fn at(&self, place: usize) -> Vector<'_> {
@@ -308,11 +310,10 @@ impl TryFrom<VectorsForm> for Vectors {
     fn try_from(form: VectorsForm) -> Result<Vectors, Error> {
         let mut vectors = Vectors::new(form.model);
         for (text, digits) in form.vectors {
-            let halves: Option<Vec<u8>> = digits
+            let halves = digits
                 .chars()
                 .map(|digit| digit.to_digit(16).map(|half| half as u8))
-                .collect();
-            let halves = halves
+                .collect::<Option<Vec<u8>>>()
                 .filter(|halves| halves.len() % 2 == 0)
                 .ok_or_else(|| {
                     Error::input(format!("the vector of {text} cannot be read"))

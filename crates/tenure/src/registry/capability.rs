@@ -119,18 +119,19 @@ pub(super) fn token(secrets: &Secrets, set: u128, label: &str) -> String {
 pub(super) fn verified(secrets: &Secrets, set: u128, token: &str) -> Result<String, Error> {
     let unhex = |text: &str| -> Option<Vec<u8>> {
         let pairs = text.as_bytes().chunks(2);
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        text.len()
-            .is_multiple_of(2)
-            .then(|| pairs.map(byte).collect())?
+        text.len().is_multiple_of(2).then(|| {
+            pairs
+                .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+                .collect()
+        })?
     };
     let parts = token
         .strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_once('.'));
-    let parts = parts.and_then(|(label, signature)| {
-        let label = String::from_utf8(unhex(label)?).ok()?;
-        Some((label, unhex(signature)?))
-    });
+        .and_then(|rest| rest.split_once('.'))
+        .and_then(|(label, signature)| {
+            let label = String::from_utf8(unhex(label)?).ok()?;
+            Some((label, unhex(signature)?))
+        });
     let Some((label, signature)) = parts else {
         return Err(Error::input(format!(
             "`{}` is not the token of a capability",

@@ -99,8 +99,12 @@ impl Library {
         };
         let by_key = self.by_key.get(name).copied();
         let by_name = self.by_name.get(name).into_iter().flatten().copied();
-        let places: BTreeSet<usize> = by_key.into_iter().chain(by_name).collect();
-        let places: Vec<usize> = places.into_iter().collect();
+        let places: Vec<usize> = by_key
+            .into_iter()
+            .chain(by_name)
+            .collect::<BTreeSet<usize>>()
+            .into_iter()
+            .collect();
         match places.as_slice() {
             [place] => Ok(seed(*place)),
             [] => {

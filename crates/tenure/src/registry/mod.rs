@@ -99,7 +99,7 @@ impl Registries {
         }
     }
 
-    /// The same registries, which from now on log what is done to them. Whoever asks for a log takes
+    /// Returns the registries, which from now on log what is done to them. Whoever asks for a log takes
     /// it ([`Registries::take_log`]) before it grows beyond memory.
     #[must_use]
     pub fn with_log(self) -> Registries {
@@ -421,8 +421,8 @@ impl Registries {
             object: Arc::clone(object),
             from: key.into(),
             at,
-        };
-        let op = op.try_map(|address| self.resolve(label, address))?;
+        }
+        .try_map(|address| self.resolve(label, address))?;
         self.run(by, label, op)
     }
 
@@ -555,11 +555,10 @@ impl Registries {
         let Some(registry) = self.registries.get_mut(label) else {
             return Err(unknown_name("registry", label, std::iter::empty()));
         };
-        let fresh = || {
+        Ok(Arc::clone(registry.view.get_or_insert_with(|| {
             let view = RegistryView::new(registry.kind, registry.state.clone());
             Arc::new(view.sharing(&registry.candidates))
-        };
-        Ok(Arc::clone(registry.view.get_or_insert_with(fresh)))
+        })))
     }
 
     /// The address of a block in this session.

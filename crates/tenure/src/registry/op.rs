@@ -101,7 +101,7 @@ pub enum Place<Block = Address> {
 }
 
 impl<Block> Place<Block> {
-    /// The same place with its block named another way.
+    /// Returns the place with its block named another way.
     ///
     /// # Errors
     ///
@@ -255,7 +255,7 @@ impl<Block> Op<Block> {
         first.into_iter().chain(second)
     }
 
-    /// The same change with its blocks named another way.
+    /// Returns the change with its blocks named another way.
     ///
     /// # Errors
     ///

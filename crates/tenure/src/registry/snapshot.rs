@@ -161,8 +161,11 @@ impl Registries {
     /// changed, or of a newer version, with the line.
     pub fn restore(text: &str, secrets: Secrets) -> Result<Registries, Error> {
         let snapshot = Snapshot::open(text)?;
-        let blocks = snapshot.parts(1).into_iter().map(Part::read);
-        let blocks = blocks.collect::<Result<_, Error>>()?;
+        let blocks = snapshot
+            .parts(1)
+            .into_iter()
+            .map(Part::read)
+            .collect::<Result<_, Error>>()?;
         snapshot.restore(blocks, secrets)
     }
 }
@@ -227,13 +230,18 @@ impl<'t> Snapshot<'t> {
         let (whole, footer) = sealed(text)?;
         let (first, body) = whole.split_once('\n').unwrap_or((whole, ""));
         let header: Header = serde_json::from_str(first).map_err(|error| bad_json(&error, 0))?;
-        let set = u128::from_str_radix(&header.set, 16).ok();
-        let set = set.filter(|_| header.set.len() == 32).ok_or_else(|| {
-            let error = Error::input("the id of the snapshot is malformed");
-            at(0, error.expected("32 hexadecimal digits"))
-        })?;
-        let blocks = header.registries.iter().map(|registry| registry.blocks);
-        let blocks = blocks.fold(0usize, usize::saturating_add);
+        let set = u128::from_str_radix(&header.set, 16)
+            .ok()
+            .filter(|_| header.set.len() == 32)
+            .ok_or_else(|| {
+                let error = Error::input("the id of the snapshot is malformed");
+                at(0, error.expected("32 hexadecimal digits"))
+            })?;
+        let blocks = header
+            .registries
+            .iter()
+            .map(|registry| registry.blocks)
+            .fold(0usize, usize::saturating_add);
         if blocks.saturating_add(1) != footer.lines {
             return Err(at(
                 0,
@@ -276,8 +284,10 @@ impl<'t> Snapshot<'t> {
         while !rest.is_empty() {
             // The next end of a line. In UTF-8 no other character holds its byte.
             let tail = &rest.as_bytes()[size.min(rest.len())..];
-            let end = tail.iter().position(|byte| *byte == b'\n');
-            let end = end.map_or(rest.len(), |end| rest.len() - tail.len() + end + 1);
+            let end = tail
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(rest.len(), |end| rest.len() - tail.len() + end + 1);
             let (lines, next) = rest.split_at(end);
             parts.push(Part {
                 first,
@@ -307,8 +317,10 @@ impl<'t> Snapshot<'t> {
                 last_use: draft.last_use,
             };
             // By when they were written, which is what their numbers say.
-            let own = drafts.by_ref().take(registry.blocks).zip(0u32..);
-            let mut own: Vec<(u32, u32, Draft)> = own
+            let mut own: Vec<(u32, u32, Draft)> = drafts
+                .by_ref()
+                .take(registry.blocks)
+                .zip(0u32..)
                 .map(|(draft, place)| (draft.written.unwrap_or(place), place, draft))
                 .collect();
             if own.len() != registry.blocks {
@@ -321,10 +333,12 @@ impl<'t> Snapshot<'t> {
             }
             let places: Vec<u32> = own.iter().map(|(_, place, _)| *place).collect();
             let slots = own.into_iter().map(|(_, _, draft)| slot(draft)).collect();
-            let state = State::of(Arc::clone(&registry.label), slots, &order);
-            let line =
-                |number: usize| first + places.get(number).map_or(0, |place| *place as usize);
-            let mut state = state.map_err(|(number, error)| at(line(number), error))?;
+            let mut state = State::of(Arc::clone(&registry.label), slots, &order).map_err(
+                |(number, error)| {
+                    let place = places.get(number).map_or(0, |place| *place as usize);
+                    at(first + place, error)
+                },
+            )?;
             first += registry.blocks;
             (state.prefix, state.suffix) = (registry.prefix, registry.suffix);
             state.limit = registry.limit;
@@ -354,8 +368,10 @@ impl Part<'_> {
         for (line, number) in self.lines.lines().zip(self.first..) {
             let block: BlockIn<'_> =
                 serde_json::from_str(line).map_err(|error| bad_json(&error, number))?;
-            let writer = block.writer.as_deref();
-            let writer = writer.map(|label| known(&self.labels, label, number));
+            let writer = block
+                .writer
+                .as_deref()
+                .map(|label| known(&self.labels, label, number));
             if let Some(name) = &block.overrides.name {
                 check_name(name).map_err(|error| at(number, error))?;
             }

@@ -153,8 +153,9 @@ impl State {
 
     /// The blocks in order.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (BlockId, &Slot)> {
-        let numbered = |id| Some((BlockId(id), self.slots.get(id)?.as_ref()?));
-        self.order.iter().filter_map(numbered)
+        self.order
+            .iter()
+            .filter_map(|id| Some((BlockId(id), self.slots.get(id)?.as_ref()?)))
     }
 
     /// For each block in order: how many of those that are here were written before it, unless that is
@@ -475,8 +476,10 @@ impl State {
     fn index(&self, moved: &[BlockId], to: Place<BlockId>) -> Result<usize, Error> {
         let rest = self.len() - moved.len();
         let before = |position: usize| {
-            let earlier = |block: &&BlockId| self.position(**block) < position;
-            moved.iter().filter(earlier).count()
+            moved
+                .iter()
+                .filter(|block| self.position(**block) < position)
+                .count()
         };
         let beside = |other: BlockId| {
             let slot = self.present(other)?;

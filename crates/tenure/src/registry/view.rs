@@ -151,7 +151,7 @@ impl RegistryView {
         }
     }
 
-    /// The same view with the candidates of another that holds the same objects.
+    /// Returns the view with the candidates of another that holds the same objects.
     pub(super) fn sharing(self, candidates: &Arc<OnceLock<Candidates>>) -> RegistryView {
         RegistryView {
             candidates: Arc::clone(candidates),

@@ -188,7 +188,7 @@ impl Checkpoint {
         Some(merged.within(how.policy.most, how))
     }
 
-    /// The same checkpoint with the best of what was said in `aim` tokens, and of what is kept no more
+    /// Returns the checkpoint with the best of what was said in `aim` tokens, and of what is kept no more
     /// than the policy allows.
     fn within(mut self, aim: u32, how: &Summarizing<'_>) -> Checkpoint {
         let cost = |statement: &Statement| (how.count)(&statement.line()) as u64 + 1;
@@ -213,7 +213,7 @@ impl Checkpoint {
         self
     }
 
-    /// The same checkpoint with what this later correction speaks of marked as corrected; none where it
+    /// Returns the checkpoint with what this later correction speaks of marked as corrected; none where it
     /// speaks of nothing here. A statement is spoken of when at least half of the words of the shorter
     /// of the two, and two of them, are in both.
     pub fn corrected(&self, correction: &Said<'_>) -> Option<Checkpoint> {
@@ -245,16 +245,20 @@ impl Checkpoint {
     /// Returns whether it speaks of any of these turns: it stands for them, or one of them corrects what it says.
     pub fn speaks_of(&self, turns: &BTreeSet<u64>) -> bool {
         let last = self.last.max(self.first);
-        let corrected = self.kept.iter().chain(&self.said);
-        let mut corrected = corrected.filter_map(|statement| statement.corrected_in);
+        let mut corrected = self
+            .kept
+            .iter()
+            .chain(&self.said)
+            .filter_map(|statement| statement.corrected_in);
         turns.range(self.first..=last).next().is_some()
             || corrected.any(|turn| turns.contains(&turn))
     }
 
     /// Returns the decisions, corrections and demands of the user, in order. The system's words stay as they are.
     pub fn demands(&self) -> impl Iterator<Item = &Statement> {
-        let users = |statement: &&Statement| statement.speaker == Speaker::User;
-        self.kept.iter().filter(users)
+        self.kept
+            .iter()
+            .filter(|statement| statement.speaker == Speaker::User)
     }
 
     /// The text of what else was said, for the model. The instant is not in it, because the same messages give the same
@@ -368,11 +372,13 @@ fn count_turns(turns: impl Iterator<Item = u64>) -> u64 {
 fn statements(said: &[Said<'_>], task: &str) -> Vec<Statement> {
     // What a tool returned is no prose that could decide or demand.
     let is_result = |said: &Said<'_>| said.speaker == Speaker::Tool && !said.pinned;
-    let spoken = said.iter().map(|said| Turn {
-        speaker: said.speaker,
-        text: if is_result(said) { "" } else { said.text },
-    });
-    let spoken: Vec<Turn<'_>> = spoken.collect();
+    let spoken: Vec<Turn<'_>> = said
+        .iter()
+        .map(|said| Turn {
+            speaker: said.speaker,
+            text: if is_result(said) { "" } else { said.text },
+        })
+        .collect();
     let mut sentences = turns::read(&spoken, &Weights::default(), task, None)
         .into_iter()
         .peekable();
@@ -392,11 +398,12 @@ fn statements(said: &[Said<'_>], task: &str) -> Vec<Statement> {
             found.extend(told.map(|told| made(told.text, Standing::Scored, told.score)));
             continue;
         }
-        let own = std::iter::from_fn(|| sentences.next_if(|sentence| sentence.turn == at));
-        let own = own.map(|sentence| {
-            let text = one_line(&said.text[sentence.bytes.clone()]);
-            made(text, sentence.standing, sentence.score)
-        });
+        let own = std::iter::from_fn(|| sentences.next_if(|sentence| sentence.turn == at)).map(
+            |sentence| {
+                let text = one_line(&said.text[sentence.bytes.clone()]);
+                made(text, sentence.standing, sentence.score)
+            },
+        );
         found.extend(whole(own.collect()));
     }
     found
@@ -488,8 +495,10 @@ mod tests {
             said(4, Speaker::Assistant, text),
         ];
         let made = Checkpoint::of_turns(&turns, 600, &how).unwrap();
-        let found = made.kept.iter().chain(&made.said);
-        let found: Vec<(u64, Speaker)> = found
+        let found: Vec<(u64, Speaker)> = made
+            .kept
+            .iter()
+            .chain(&made.said)
             .filter(|statement| statement.text == text)
             .map(|statement| (statement.turn, statement.speaker))
             .collect();

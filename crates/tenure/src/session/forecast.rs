@@ -55,7 +55,7 @@ impl Forecast {
         })
     }
 
-    /// The same with the summaries of a conversation of so many turns under a policy.
+    /// Returns the forecast with the summaries of a conversation of so many turns under a policy.
     #[must_use]
     pub fn with_summaries(self, policy: &SessionPolicy, turns: u64) -> Forecast {
         let (block, fan) = (

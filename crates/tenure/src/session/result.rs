@@ -260,8 +260,8 @@ fn printed(command: &str) -> Option<File> {
         .flat_map(|part| part.split("&&"))
     {
         let mut words = part.split_whitespace();
-        let program = words.next().unwrap_or_default();
-        let program = program.rsplit('/').next().unwrap_or(program);
+        let first = words.next().unwrap_or_default();
+        let program = first.rsplit('/').next().unwrap_or(first);
         if !PRINTERS.contains(&program) {
             // What else is in the pipe changes what is printed; what only prepares it does not.
             if matches!(program, "cd" | "export" | "set" | "") {

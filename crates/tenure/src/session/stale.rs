@@ -131,8 +131,9 @@ pub fn superseded<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Vec<Option<S
         };
         let changes = call.changes();
         let repeated = again.insert((call.name, call.arguments.to_string()), at);
-        let touched = call.places().filter(|_| !changes);
-        let touched = touched
+        let touched = call
+            .places()
+            .filter(|_| !changes)
             .filter_map(|place| changed.get(place).copied())
             .min();
         found[at] = match (repeated, touched) {

@@ -151,12 +151,11 @@ pub fn learned_window(error: &str) -> Option<u32> {
     // Anthropic: "prompt is too long: X tokens > Y maximum"; Gemini: "exceeds the maximum number of
     // tokens allowed (Y)".
     // And: "input length and `max_tokens` exceed context limit: A + B > Y".
-    let compared = || {
+    number(after.or_else(|| {
         let words = ["too long", "exceed context limit"];
         let (_, rest) = words.iter().find_map(|words| lower.split_once(words))?;
         rest.split_once('>').map(|(_, rest)| rest)
-    };
-    number(after.or_else(compared)?)
+    })?)
 }
 
 /// The number that a text starts with, thousands parted by commas or not.

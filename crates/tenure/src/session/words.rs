@@ -170,8 +170,10 @@ impl UserWords {
     /// Counts the messages whose words stand whole, shortened, or not at all.
     pub fn counts(&self) -> UserWordsKept {
         let of = |is_cut: bool| {
-            let stand = self.stand.iter();
-            let stand = stand.filter(|words| words.cut.is_some() == is_cut);
+            let stand = self
+                .stand
+                .iter()
+                .filter(|words| words.cut.is_some() == is_cut);
             stand.map(|words| u64::from(words.times)).sum()
         };
         UserWordsKept {
@@ -290,10 +292,10 @@ mod tests {
 
     #[test]
     fn the_oldest_is_shortened_first_and_then_leaves() {
-        let long: Vec<String> = (0..8)
+        let parts: Vec<String> = (0..8)
             .map(|at| format!("Part {at}: {}", "so it is. ".repeat(60)))
             .collect();
-        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        let long: Vec<&str> = parts.iter().map(String::as_str).collect();
         let all: u64 = long.iter().map(|text| count(text)).sum();
         let some = words(&long).within(all - 60, &count);
         assert_eq!(

@@ -120,8 +120,8 @@ fn offered(world: &World, object: &ContextObject, tool: &Tool, target: Target) -
     let own = object
         .revision()
         .wire()
-        .filter(|wire| target.format() == Some(wire.format));
-    let own = own.and_then(wire::outgoing_tool);
+        .filter(|wire| target.format() == Some(wire.format))
+        .and_then(wire::outgoing_tool);
     let marks = world.marks(target);
     let (json, escaped, passed) = match own {
         Some(json) => {
@@ -130,8 +130,8 @@ fn offered(world: &World, object: &ContextObject, tool: &Tool, target: Target) -
         }
         None => {
             let json = chat::tool_json(object, tool, target);
-            let value = marks.filter(|marks| marks.find(&json).is_some());
-            let value = value.and_then(|marks| {
+            let found = marks.filter(|marks| marks.find(&json).is_some());
+            let value = found.and_then(|marks| {
                 let value = serde_json::from_str(&json).ok()?;
                 Some(marks.escape_value(&value))
             });
@@ -141,8 +141,9 @@ fn offered(world: &World, object: &ContextObject, tool: &Tool, target: Target) -
             }
         }
     };
-    let tokens = world.price(&json);
-    let tokens = tokens.saturating_add(world.model().chat.per_tool);
+    let tokens = world
+        .price(&json)
+        .saturating_add(world.model().chat.per_tool);
     Piece {
         escaped,
         passed,
@@ -267,7 +268,7 @@ pub(crate) fn guided(world: &World, object: &ContextObject, place: Placement, te
     without_marks(world, piece, "", authority, place.target)
 }
 
-/// The same piece as a message of its own in a provider's body.
+/// Returns the piece as a message of its own in a provider's body.
 pub(crate) fn alone(world: &World, piece: Piece) -> Piece {
     let around = world.model().chat.per_message.saturating_add(1);
     Piece {
@@ -299,9 +300,8 @@ fn plain(
     };
     let piece = laid_out(world, name, &cleared.text);
     let escaped = cleared.times > 0;
-    let own = || format!("{}\n", cleared.text.trim_end()).into();
     let text = match piece.text {
-        None if escaped => Some(own()),
+        None if escaped => Some(format!("{}\n", cleared.text.trim_end()).into()),
         text => text,
     };
     Piece {

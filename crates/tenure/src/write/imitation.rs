@@ -65,15 +65,14 @@ pub(crate) fn clear(text: &str, signs: Signs) -> Cleared<'_> {
             disguised,
         };
     }
-    let write = |first| match first {
-        '<' => "&lt;",
-        '#' => "\\#",
-        'c' => "\\c",
-        'C' => "\\C",
-        _ => "\\[",
-    };
     Cleared {
-        text: Cow::Owned(replaced(text, &places, write)),
+        text: Cow::Owned(replaced(text, &places, |first| match first {
+            '<' => "&lt;",
+            '#' => "\\#",
+            'c' => "\\c",
+            'C' => "\\C",
+            _ => "\\[",
+        })),
         times: u16::try_from(places.len()).unwrap_or(u16::MAX),
         disguised,
     }
@@ -203,12 +202,14 @@ fn is_tag(rest: &str, look: Look) -> bool {
 /// Returns whether a text begins with this name, in any letters, as a whole word.
 fn is_named(text: &str, name: &str, look: Look) -> bool {
     let mut chars = text.chars();
-    let mut next = || chars.find(|c| look == Look::Plain || !c.is_control());
-    let same = name
-        .chars()
-        .all(|of| next().is_some_and(|c| c.eq_ignore_ascii_case(&of)));
-    let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    same && !chars.next().is_some_and(goes_on)
+    let same = name.chars().all(|of| {
+        chars
+            .find(|c| look == Look::Plain || !c.is_control())
+            .is_some_and(|c| c.eq_ignore_ascii_case(&of))
+    });
+    same && !chars
+        .next()
+        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// Returns whether what follows a `<` is a tag of any name with the attribute `boundary`.
@@ -252,12 +253,11 @@ fn is_heading(line: &str, look: Look) -> bool {
         return false;
     };
     let within = rest.starts_with('#');
-    let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | ':' | '*' | '_');
     let words = rest
         .split('(')
         .next()
         .unwrap_or_default()
-        .trim_matches(is_mark);
+        .trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | ':' | '*' | '_'));
     let marks = Authority::ALL
         .iter()
         .filter_map(|authority| authority.mark());
@@ -270,8 +270,12 @@ fn is_heading(line: &str, look: Look) -> bool {
     }
     !within
         && Section::ALL.iter().any(|section| {
-            let heading = section.heading().trim_matches(['#', ' ', '\n']);
-            let heading = heading.split(" (").next().unwrap_or_default();
+            let heading = section
+                .heading()
+                .trim_matches(['#', ' ', '\n'])
+                .split(" (")
+                .next()
+                .unwrap_or_default();
             is_same(words, heading, look)
         })
 }

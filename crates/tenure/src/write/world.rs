@@ -147,7 +147,7 @@ impl World {
             tools,
             per_call,
         } = model.chat;
-        let numbers = [
+        let numbers: Vec<u8> = [
             model.window,
             model.reserve,
             per_message,
@@ -155,11 +155,10 @@ impl World {
             per_tool,
             tools,
             per_call,
-        ];
-        let numbers: Vec<u8> = numbers
-            .iter()
-            .flat_map(|number| number.to_le_bytes())
-            .collect();
+        ]
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
         // What images cost and where the system may speak decides prices and bytes.
         let mut form = serde_json::to_vec(&(&model.image, &model.messages)).unwrap_or_default();
         let late = model.late_tools.as_ref();
@@ -191,14 +190,14 @@ impl World {
         }
     }
 
-    /// The same world with its tokenizer within another, which counts the same under the same name.
+    /// Returns the world with its tokenizer within another, which counts the same under the same name.
     #[must_use]
     pub fn counted_by(self, wrap: impl FnOnce(Arc<dyn Tokenizer>) -> Arc<dyn Tokenizer>) -> World {
         let tokenizer = wrap(Arc::clone(&self.tokenizer));
         World { tokenizer, ..self }
     }
 
-    /// The same world for the target [`Target::ChatTemplate`], and for no other: what stands around a
+    /// Returns the world for the target [`Target::ChatTemplate`], and for no other: what stands around a
     /// message is what this template adds.
     ///
     /// ```
@@ -218,8 +217,8 @@ impl World {
     /// ```
     #[must_use]
     pub fn with_template(self, template: ChatTemplate) -> World {
-        let count = |text: &str| u32::try_from(self.tokenizer.count(text)).unwrap_or(u32::MAX);
-        let chat = template.overhead(&count);
+        let chat = template
+            .overhead(&|text| u32::try_from(self.tokenizer.count(text)).unwrap_or(u32::MAX));
         let digest = Digest::of_parts([self.digest.bytes().as_slice(), template.digest().bytes()]);
         World {
             model: Model { chat, ..self.model },

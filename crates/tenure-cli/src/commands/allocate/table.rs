@@ -198,8 +198,7 @@ impl Table<'_> {
             let more = ranked.len() - sections.len();
             let mut header = vec!["BUDGET".to_owned(), "ALLOCATED".to_owned()];
             header.push("ONE MORE".to_owned());
-            let name = |section: &&str| short(section, SHORT_NAME);
-            header.extend(sections.iter().map(name));
+            header.extend(sections.iter().map(|section| short(section, SHORT_NAME)));
             header.extend((more > 0).then(|| format!("{more} more")));
             let cells = |(budget, shares): &Answer<'_>| {
                 let mut cells = vec![self.label(*budget)];
@@ -328,14 +327,17 @@ fn lay_out(header: &[&str], rows: &[Vec<String>], names: bool, gap: usize) -> Ve
     }
     let gap = " ".repeat(gap);
     let line = |cells: &[&str]| {
-        let aligned = cells.iter().zip(&widths).enumerate();
-        let aligned = aligned.map(|(at, (cell, width))| {
-            if names && at == 0 {
-                format!("{cell:<width$}")
-            } else {
-                format!("{cell:>width$}")
-            }
-        });
+        let aligned = cells
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, width))| {
+                if names && at == 0 {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
+            });
         aligned.collect::<Vec<_>>().join(&gap)
     };
     let body = rows.iter().map(|row| {

@@ -42,16 +42,19 @@ pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
             }
         };
     }
-    let has = |line: &Lineage| args.tag.as_ref().is_none_or(|tag| line.tags.contains(tag));
-    let lines: Vec<Lineage> = view.provenance().filter(has).collect();
+    let lines: Vec<Lineage> = view
+        .provenance()
+        .filter(|line| args.tag.as_ref().is_none_or(|tag| line.tags.contains(tag)))
+        .collect();
     match format {
         Format::Json => print_json(&lines),
         Format::Text => {
             let width = lines
                 .iter()
                 .map(|line| cell(&line.name).chars().count())
-                .max();
-            let width = width.unwrap_or(0).clamp(4, 48);
+                .max()
+                .unwrap_or(0)
+                .clamp(4, 48);
             let mut out = format!(
                 "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  NOTES\n",
                 "AT", "NAME", "AUTHOR", "PRIORITY", "BYTES"
@@ -89,7 +92,7 @@ fn notes(line: &Lineage) -> Vec<String> {
     notes
 }
 
-/// The same lines without white space at their ends.
+/// Returns the lines without white space at their ends.
 fn trimmed(text: &str) -> String {
     text.lines()
         .flat_map(|line| [line.trim_end(), "\n"])

@@ -103,11 +103,14 @@ impl Session {
     /// Saves, and prints what was done.
     fn finish(mut self, format: Format, done: &Done<'_>) -> Result<(), Failure> {
         let view = self.file.registries.view(&self.label)?;
-        let positions = done.names.iter().filter_map(|name| {
-            let block = view.named(name).ok()?;
-            Some((name.as_str(), view.position(block)))
-        });
-        let positions: Vec<(&str, usize)> = positions.collect();
+        let positions: Vec<(&str, usize)> = done
+            .names
+            .iter()
+            .filter_map(|name| {
+                let block = view.named(name).ok()?;
+                Some((name.as_str(), view.position(block)))
+            })
+            .collect();
         let (blocks, over) = (view.len(), view.over_limit());
         self.file.save()?;
         if let Some(over) = over {
@@ -294,8 +297,10 @@ fn set(args: &SetArgs) -> Result<(), Failure> {
     } else {
         object.overrides().clone()
     };
-    let protection = args.protection.as_ref();
-    let protection = protection.map(|term| term.parse().map_err(usage));
+    let protection = args
+        .protection
+        .as_ref()
+        .map(|term| term.parse().map_err(usage));
     let overrides = Overrides {
         name: args.rename.as_deref().map(Into::into).or(now.name),
         priority: score("--priority", args.priority.as_ref())?.or(now.priority),

@@ -75,8 +75,11 @@ pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Fai
 pub(crate) fn text_of_written(written: &Written) -> String {
     let mut text = String::new();
     for object in &written.objects {
-        let outcome = serde_json::to_value(object.outcome).unwrap_or_default();
-        let outcome = outcome.as_str().unwrap_or_default().to_owned();
+        let outcome = serde_json::to_value(object.outcome)
+            .unwrap_or_default()
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         let name = object.name.as_deref().unwrap_or("");
         text.push_str(&format!(
             "{outcome:<10}  {}  {}\n",
@@ -179,8 +182,9 @@ fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Re
         text.push_str(&format!("  status    {status}, {}\n", stored.lifecycle));
         let revision = object.revision();
         let found = revision.provenance();
-        let id = found.and_then(|found| found.source_id.as_deref());
-        let id = id.map_or_else(String::new, |id| format!(", {}", cell(id)));
+        let id = found
+            .and_then(|found| found.source_id.as_deref())
+            .map_or_else(String::new, |id| format!(", {}", cell(id)));
         text.push_str(&format!("  source    {}{id}\n", revision.source_kind()));
         if contents {
             let content = crate::failure::printable(object.revision().content());

@@ -1,4 +1,4 @@
-//! What waits for a person.
+//! Work that waits for a person.
 
 use tenure::object::clip;
 use tenure_operations::pending::ListProposals;
@@ -20,7 +20,8 @@ pub(super) fn proposals(call: &Call<ListProposals>) -> Result<(), Failure> {
     })
 }
 
-/// What waits of the object of this id or name, and the conflicts that it is in; nothing where there is none, or several.
+/// Finds what waits of the object of this id or name, and the conflicts that it is in; nothing where there is none, or
+/// several.
 pub(crate) fn waiting_of(
     tenant: &Tenant,
     named: &str,
@@ -37,11 +38,13 @@ pub(crate) fn waiting_of(
     Ok(in_store(waiting, url))
 }
 
-/// The same with the store in each command: what is pasted is to go to the store that was looked at. The address of a server may
+/// Adds the store to each command: what is pasted is to go to the store that was looked at. The address of a server may
 /// hold a secret.
 fn in_store(waiting: Vec<Waiting>, url: &StoreUrl) -> Vec<Waiting> {
-    let named = url.store.as_ref();
-    let named = named.filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
+    let named = url
+        .store
+        .as_ref()
+        .filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
     match named {
         Some(url) if url.starts_with("sqlite:") => {
             let each = waiting.into_iter();
@@ -69,20 +72,23 @@ pub(crate) fn text_of(one: &Waiting) -> String {
     };
     let since = one.since.map(|since| format!("  since {since}"));
     let why = one.why.map(|why| format!("  {why}"));
-    let stated = one.other_name.as_ref();
-    let stated = stated.map(|name| format!("  in the place of {}", cell(name)));
+    let stated = one
+        .other_name
+        .as_ref()
+        .map(|name| format!("  in the place of {}", cell(name)));
     // One that is alone needs no name.
     let revision = |at: usize| match &one.revisions[..] {
         several @ [_, _, ..] => several.get(at).map(|own| format!("--revision {own}  ")),
         _ => None,
     };
-    let texts = one.texts.iter().enumerate();
-    let texts = texts.map(|(at, text)| {
+    let texts = one.texts.iter().enumerate().map(|(at, text)| {
         let revision = revision(at).unwrap_or_default();
         format!("  {revision}{}\n", cell(&clip(text)))
     });
-    let ways = [&one.decide].into_iter().chain(&one.otherwise);
-    let ways = ways.map(|way| format!("  {}\n", cell(way)));
+    let ways = [&one.decide]
+        .into_iter()
+        .chain(&one.otherwise)
+        .map(|way| format!("  {}\n", cell(way)));
     format!(
         "{asks:<18}  {}{}{}{}\n{}{}",
         cell(&one.name),

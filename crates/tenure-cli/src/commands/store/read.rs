@@ -7,7 +7,7 @@ use serde_json::json;
 use tenure::object::{Audited, Question, SourceKind};
 use tenure::time::Position;
 use tenure::trace::View;
-use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
+use tenure::{Budget, Candidates, Error, Policy, Principal, Request, World};
 use tenure_store::{ExportLine, NotExported, Resident, SearchPage, Start, Tenant, true_at};
 use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
@@ -63,8 +63,10 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let named = objects(&tenant, &args.objects)?;
     let resident = tenant.load()?;
-    let all = resident.candidates().objects().iter();
-    let all: Vec<_> = all
+    let all: Vec<_> = resident
+        .candidates()
+        .objects()
+        .iter()
         .filter(|object| object.status().damaged.is_none())
         .filter(|object| named.is_empty() || named.contains(&object.revision().object_id()))
         .collect();
@@ -121,8 +123,9 @@ fn print_candidates(
             "the stored revision {revision} is damaged and left out"
         ));
     }
-    let whole = candidates.objects().iter();
-    let whole: Vec<_> = whole
+    let whole: Vec<_> = candidates
+        .objects()
+        .iter()
         .filter(|object| object.status().damaged.is_none())
         .filter(|object| kinds.is_empty() || kinds.contains(&object.revision().source_kind()))
         .collect();
@@ -196,17 +199,17 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     let most = RANKED.max(args.limit as usize);
     let policy = Policy::preset("standard")?;
     let now = workspace.clock().now();
-    let sees = |objects: &[Arc<ContextObject>]| {
-        let mut seen = vec![false; objects.len()];
-        for at in tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec())) {
-            seen[at] = objects[at].valid().locate(now) == Position::Inside;
-        }
-        seen
-    };
     let found = Arc::new(tenant.search_page(
         &args.query,
         &SearchPage {
-            sees: Some(&sees),
+            sees: Some(&|objects| {
+                let mut seen = vec![false; objects.len()];
+                for at in tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec()))
+                {
+                    seen[at] = objects[at].valid().locate(now) == Position::Inside;
+                }
+                seen
+            }),
             start: Start::Newest,
             most,
         },

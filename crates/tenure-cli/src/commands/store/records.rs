@@ -67,8 +67,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     anstream::eprintln!("{}", replay.sentence());
     let compiled = replay.compiled.as_ref();
-    let payload = compiled.and_then(|compiled| compiled.envelope.payload.as_ref());
-    let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
+    let payload = compiled
+        .and_then(|compiled| compiled.envelope.payload.as_ref())
+        .ok_or_else(|| Error::input("the compile has no payload"))?;
     match &args.out {
         Some(path) => Ok(write_whole(path, payload.bytes())?),
         None => print_bytes(payload.bytes()),

@@ -86,13 +86,15 @@ fn note_ownerless(person: &Person) {
 
 /// Notes what an erasure left of a person.
 pub(super) fn note_left(left: &Person) {
-    let counts = [
+    let counts: Vec<String> = [
         (left.objects.len(), "object"),
         (left.sessions.len(), "session"),
         (left.records.len(), "record"),
-    ];
-    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
-    let counts: Vec<String> = counts.map(|(number, noun)| count(number, noun)).collect();
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, noun)| count(number, noun))
+    .collect();
     if !counts.is_empty() {
         anstream::eprintln!(
             "note: {} of theirs are left: `tenure store subject` lists them, `--everything` erases them",

@@ -71,16 +71,21 @@ const MOST_NOTES: usize = 20;
 
 /// The notes on objects that were written, each with its object.
 fn noted(written: &Written) -> String {
-    let noted = written.objects.iter().filter_map(|object| {
-        let name = object.name.clone();
-        let name = name.unwrap_or_else(|| object.object_id.to_string());
-        Some(format!(
-            "{}: {}\n",
-            cell(&name),
-            note_of(object.note.as_ref())?
-        ))
-    });
-    let mut noted: Vec<String> = noted.collect();
+    let mut noted: Vec<String> = written
+        .objects
+        .iter()
+        .filter_map(|object| {
+            let name = object
+                .name
+                .clone()
+                .unwrap_or_else(|| object.object_id.to_string());
+            Some(format!(
+                "{}: {}\n",
+                cell(&name),
+                note_of(object.note.as_ref())?
+            ))
+        })
+        .collect();
     let more = noted.len().saturating_sub(MOST_NOTES);
     noted.truncate(MOST_NOTES);
     if more > 0 {
@@ -97,15 +102,15 @@ fn counted(written: &Written) -> String {
         let same = written.objects.iter();
         same.filter(|object| object.outcome == outcome).count()
     };
-    let kinds = [
+    let kinds: Vec<String> = [
         ("created", of(Outcome::Created)),
         ("revised", of(Outcome::Revised)),
         ("unchanged", of(Outcome::Unchanged)),
-    ];
-    let kinds = kinds.iter().filter(|(_, count)| *count > 0);
-    let kinds: Vec<String> = kinds
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    ]
+    .iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(kind, count)| format!("{count} {kind}"))
+    .collect();
     let kinds = if kinds.is_empty() {
         String::new()
     } else {
@@ -170,8 +175,11 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
     let status = flagged("--status", args.status.parse())?;
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let by = args.superseded_by.as_deref();
-    let by = by.map(|by| object_id(&tenant, by)).transpose()?;
+    let by = args
+        .superseded_by
+        .as_deref()
+        .map(|by| object_id(&tenant, by))
+        .transpose()?;
     let written = tenant.judge(id, status, by, &writing(&args.writing))?;
     print_written(&written, args.object.tenant.format)
 }
@@ -255,8 +263,10 @@ pub(super) fn refresh(args: &RefreshArgs) -> Result<(), Failure> {
         return print("no object has an update path\n");
     }
     let text = done.objects.iter().map(|one| {
-        let why = one.why.as_deref();
-        let why = why.map_or(String::new(), |why| format!("  {}", cell(why)));
+        let why = one
+            .why
+            .as_deref()
+            .map_or(String::new(), |why| format!("  {}", cell(why)));
         format!(
             "{:<19}  {}  {}{why}\n",
             one.outcome.term(),

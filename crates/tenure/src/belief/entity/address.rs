@@ -92,8 +92,8 @@ pub(super) fn addressed(text: &str, mails: &[Range<usize>]) -> Vec<Addressed> {
     let mut from = 0;
     for mail in mails {
         let start = from;
-        let before = &text[start..mail.start];
-        let before = before.strip_suffix("mailto:").unwrap_or(before);
+        let all = &text[start..mail.start];
+        let before = all.strip_suffix("mailto:").unwrap_or(all);
         from = mail.end;
         let brackets = [('<', '>'), ('(', ')')].into_iter();
         let mut opened = brackets.filter_map(|(opens, closes)| {
@@ -181,9 +181,11 @@ fn words_at_end(text: &str) -> Option<Range<usize>> {
 
 /// The beginning of the word of a name that ends a text. Letters without case count as capitals.
 fn word_at_end(text: &str) -> Option<usize> {
-    let is_mark = |c: char| matches!(c, '\u{300}'..='\u{36F}');
-    let is_part =
-        |c: char| c.is_alphabetic() || is_mark(c) || matches!(c, '-' | '.' | '\'' | '\u{2019}');
+    let is_part = |c: char| {
+        c.is_alphabetic()
+            || matches!(c, '\u{300}'..='\u{36F}')
+            || matches!(c, '-' | '.' | '\'' | '\u{2019}')
+    };
     let mut start = text.len();
     let mut letters = 0;
     for (at, _) in text.char_indices().rev().take_while(|(_, c)| is_part(*c)) {

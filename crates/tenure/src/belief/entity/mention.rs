@@ -290,8 +290,11 @@ impl MentionFinder {
     pub fn new<A: AsRef<str>>(
         aliases: impl IntoIterator<Item = A>,
     ) -> Result<MentionFinder, Error> {
-        let names = aliases.into_iter().map(|alias| folded(alias.as_ref()));
-        let mut names: Vec<String> = names.filter(|name| is_searchable(name)).collect();
+        let mut names: Vec<String> = aliases
+            .into_iter()
+            .map(|alias| folded(alias.as_ref()))
+            .filter(|name| is_searchable(name))
+            .collect();
         names.sort_unstable();
         names.dedup();
         let too_many = |error: &dyn std::fmt::Display| {
@@ -486,8 +489,9 @@ impl View {
     /// words.
     fn word_ends(&self, start: usize, longest: usize) -> impl Iterator<Item = usize> {
         let back = self.text[start..longest].char_indices().rev();
-        let ends = back.map(move |(at, c)| start + at + c.len_utf8());
-        let ends = ends.filter(|end| !self.is_within_word(*end));
+        let ends = back
+            .map(move |(at, c)| start + at + c.len_utf8())
+            .filter(|end| !self.is_within_word(*end));
         ends.filter(move |end| *end == longest || !self.text[..*end].ends_with(' '))
             .take(MOST_WORDS)
     }
@@ -502,8 +506,10 @@ impl View {
         let last = byte.saturating_sub(1);
         let from = self.at(last);
         // The next byte that was made of another character begins where this one ends, but for white space.
-        let next = self.places[byte.min(self.places.len())..].iter();
-        let next = next.map(|at| *at as usize).find(|at| *at > from);
+        let next = self.places[byte.min(self.places.len())..]
+            .iter()
+            .map(|at| *at as usize)
+            .find(|at| *at > from);
         match next {
             Some(next) if self.text.is_char_boundary(byte) => next,
             _ => self.whole,

@@ -424,8 +424,10 @@ impl Entities {
 
     /// The entity that this one was merged into, for somebody who may see these objects.
     fn next(&self, entity: &Entity, sees: &SeesObject<'_>) -> Option<(&str, &Entity)> {
-        let means = entity.means.as_ref();
-        let means = means.filter(|means| means.source.is_none_or(sees))?;
+        let means = entity
+            .means
+            .as_ref()
+            .filter(|means| means.source.is_none_or(sees))?;
         let (id, other) = self.all.get_key_value(&means.value)?;
         other.source.is_none_or(sees).then_some((id, other))
     }
@@ -560,8 +562,7 @@ impl Entities {
             }
         }
         aliases.remove(&own.name);
-        let candidates = own.candidates.iter();
-        let candidates = candidates.filter_map(|id| self.meant(id, sees));
+        let candidates = own.candidates.iter().filter_map(|id| self.meant(id, sees));
         Some(SeenEntity {
             id: id.to_owned(),
             profile: Profile {

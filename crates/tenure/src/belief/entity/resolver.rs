@@ -264,16 +264,17 @@ impl Resolver {
 
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Option<&SeenEntity> {
-        let in_base = || {
+        let changed = self
+            .changed
+            .place(id)
+            .and_then(|place| self.changed.entities.get(place as usize));
+        changed.or_else(|| {
             let place = self
                 .base
                 .place(id)
                 .filter(|_| !self.replaced.contains(id))?;
             self.base.entities.get(place as usize)
-        };
-        let changed = self.changed.place(id);
-        let changed = changed.and_then(|place| self.changed.entities.get(place as usize));
-        changed.or_else(in_base)
+        })
     }
 
     /// The entities of both layers at these places of each, as a view has them; as long as it `takes` them.
@@ -284,11 +285,13 @@ impl Resolver {
         view: &mut dyn EntityView,
         takes: &mut dyn FnMut(Cow<'r, SeenEntity>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let base = base.into_iter();
-        let base = base.filter_map(|place| self.base.entities.get(place as usize));
-        let base = base.filter(|one| !self.replaced.contains(&one.id));
-        let changed = changed.into_iter();
-        let changed = changed.filter_map(|place| self.changed.entities.get(place as usize));
+        let base = base
+            .into_iter()
+            .filter_map(|place| self.base.entities.get(place as usize))
+            .filter(|one| !self.replaced.contains(&one.id));
+        let changed = changed
+            .into_iter()
+            .filter_map(|place| self.changed.entities.get(place as usize));
         let mut all = base.chain(changed);
         loop {
             let next: Vec<&SeenEntity> = all.by_ref().take(BATCH).collect();
@@ -333,14 +336,13 @@ impl Resolver {
         counts: &dyn Fn(&Cow<'_, SeenEntity>) -> bool,
     ) -> bool {
         let of = |layer: &Layer| layer.whole.get(name).cloned().unwrap_or_default();
-        let mut takes = |entity: Cow<'_, SeenEntity>| {
+        let found = self.at(of(&self.base), of(&self.changed), view, &mut |entity| {
             if counts(&entity) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        };
-        let found = self.at(of(&self.base), of(&self.changed), view, &mut takes);
+        });
         found.is_break()
     }
 
@@ -366,12 +368,11 @@ impl Resolver {
             self.changed.candidates(mention),
         );
         let mut candidates = Vec::new();
-        let mut takes = |entity| {
+        // No one of these is left out.
+        let _ = self.at(base, changed, view, &mut |entity| {
             candidates.push(entity);
             ControlFlow::Continue(())
-        };
-        // No one of these is left out.
-        let _ = self.at(base, changed, view, &mut takes);
+        });
         let mut is_crowded = false;
         for word in words(&folded(&mention.name)) {
             // Many names of a text have a word in common, which many that the view does not know may share.
@@ -419,8 +420,8 @@ impl Resolver {
         self.text_in(text, around, weights, (&mut whole, &mut Looked::default()))
     }
 
-    /// The same, as somebody resolves them who knows the entities of a view. What they do not know changes nothing. `looked` is of
-    /// this view, and of these weights.
+    /// Like `text`, as somebody resolves them who knows the entities of a view. What they do not know changes nothing.
+    /// `looked` is of this view, and of these weights.
     pub fn text_in<'r>(
         &'r self,
         text: &str,
@@ -444,10 +445,9 @@ impl Resolver {
                 }
             })
             .collect();
-        let bound = resolved
+        let bound: BTreeSet<String> = resolved
             .iter()
-            .filter(|one| one.resolved.outcome == Resolution::Bind);
-        let bound: BTreeSet<String> = bound
+            .filter(|one| one.resolved.outcome == Resolution::Bind)
             .filter_map(|one| Some(one.resolved.candidates.first()?.0.clone()))
             .collect();
         let waits = |one: &&mut ResolvedMention| one.resolved.outcome == Resolution::Review;
@@ -462,14 +462,13 @@ impl Resolver {
     /// The mentions of a text: whole names and marks, and outside of them parts of names.
     fn mentions(&self, text: &str, view: &mut dyn EntityView) -> (Vec<Mention>, bool) {
         let mut names: BTreeMap<String, bool> = BTreeMap::new();
-        let mut knows = |name: &str| match names.get(name) {
+        let finders = [&self.base.finder, &self.changed.finder];
+        let mut marks = MentionFinder::scan(&finders, text, &mut |name| match names.get(name) {
             Some(known) => *known,
             None => *names
                 .entry(name.to_owned())
                 .or_insert_with(|| self.knows_name(name, view)),
-        };
-        let finders = [&self.base.finder, &self.changed.finder];
-        let mut marks = MentionFinder::scan(&finders, text, &mut knows);
+        });
         self.base.finder.add_patterns(text, &mut marks);
         let Marks {
             mut mentions,

@@ -175,15 +175,20 @@ struct Form {
 impl Form {
     fn of(name: &str) -> Form {
         let name = folded(name);
-        let words = name.split(|c: char| !c.is_alphanumeric());
-        let words = words.filter(|word| !word.is_empty());
-        let words: Vec<String> = words.map(str::to_owned).collect();
+        let words: Vec<String> = name
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
         let mut sorted = words.clone();
         sorted.sort_unstable();
-        let has_digit = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
         Form {
             sorted: sorted.join(" "),
-            numbers: words.iter().filter(has_digit).cloned().collect(),
+            numbers: words
+                .iter()
+                .filter(|word| word.contains(|c: char| c.is_ascii_digit()))
+                .cloned()
+                .collect(),
             skeleton: skeleton(&name),
             own: before_the_at(&name).map(|own| Box::new(Form::of(own))),
             name,
@@ -222,8 +227,11 @@ impl KnownNames {
         let marks = mention.metadata.marks();
         let is_mark = said.own.is_some() || marks.into_iter().any(|mark| folded(mark) == said.name);
         let is_role = self.roles.iter().any(|(role, _)| *role == said.name);
-        let found = self.forms.iter().filter(|form| form.words.len() > 1);
-        let mut found = found.filter(|form| mentions(&said.name, &form.name));
+        let mut found = self
+            .forms
+            .iter()
+            .filter(|form| form.words.len() > 1)
+            .filter(|form| mentions(&said.name, &form.name));
         !is_mark
             && !is_role
             && !said.is_mixed()
@@ -263,8 +271,11 @@ impl Names {
                 interval.locate(at) == Position::Inside
             })
         };
-        let roles = entity.roles.iter();
-        let mut roles = roles.filter(|(role, _)| *role == said.name).peekable();
+        let mut roles = entity
+            .roles
+            .iter()
+            .filter(|(role, _)| *role == said.name)
+            .peekable();
         if roles.peek().is_some() {
             let holds = roles.any(|(_, bound)| in_time(bound));
             return Names {
@@ -306,12 +317,12 @@ fn compare(said: &Form, name: &Form) -> Names {
     if said.sorted == name.sorted {
         return plain(millionths(940_000));
     }
-    let stands_for = |short: &String, long: &String| {
-        short == long || (short.chars().count() == 1 && long.starts_with(short.as_str()))
-    };
     let fits = |few: &[String], many: &[String]| {
-        few.iter()
-            .all(|short| many.iter().any(|long| stands_for(short, long)))
+        few.iter().all(|short| {
+            many.iter().any(|long| {
+                short == long || (short.chars().count() == 1 && long.starts_with(short.as_str()))
+            })
+        })
     };
     let whole_word = ours
         .iter()
@@ -371,11 +382,12 @@ fn marks((mention, said): (&Metadata, &Form), (entity, known): (&Metadata, &Know
     let record = compared(&mention.record_id, &entity.record_id);
     let document = compared(&mention.document_id, &entity.document_id);
     let path = compared(&mention.path, &entity.path);
-    let said_mail = mention.mail.clone();
-    let said_mail = said_mail.or_else(|| said.own.is_some().then(|| said.name.clone()));
-    let is_a_name = |mail: &String| known.whole.contains(&folded(mail));
+    let said_mail = mention
+        .mail
+        .clone()
+        .or_else(|| said.own.is_some().then(|| said.name.clone()));
     let mail = match &said_mail {
-        Some(mail) if is_a_name(mail) => Some(true),
+        Some(mail) if known.whole.contains(&folded(mail)) => Some(true),
         mail => compared(mail, &entity.mail),
     };
     let role = compared(&mention.role, &entity.role);
@@ -565,12 +577,13 @@ pub fn resolve<'e>(
     candidates: impl IntoIterator<Item = (&'e str, &'e Profile)>,
     weights: &PartWeights,
 ) -> Resolved {
-    let candidates = candidates.into_iter();
-    let candidates = candidates.map(|(id, entity)| (id, entity, Arc::new(KnownNames::of(entity))));
+    let candidates = candidates
+        .into_iter()
+        .map(|(id, entity)| (id, entity, Arc::new(KnownNames::of(entity))));
     resolve_known(mention, candidates, weights)
 }
 
-/// The same among candidates whose names are ready to be compared.
+/// Resolves among candidates whose names are ready to be compared.
 pub(super) fn resolve_known<'e>(
     mention: &Profile,
     candidates: impl IntoIterator<Item = (&'e str, &'e Profile, Arc<KnownNames>)>,
@@ -593,13 +606,18 @@ pub(super) fn resolve_known<'e>(
     let is_identified = best.is_some_and(|best| best.is_identified);
     // A name that many have says no less of the next one than of the best, where the name is all that tells.
     let is_told = best.is_some_and(|best| best.is_told);
-    let rivals = alike.iter().skip(1).map(|(_, found)| found);
-    let rivals = rivals.filter(|found| !is_identified || found.is_identified || found.is_exact);
-    let next = rivals.map(|found| {
-        let likeness = if is_told { found.score } else { found.likeness };
-        likeness.millionths()
-    });
-    let next = next.max().unwrap_or(0);
+    let rivals = alike
+        .iter()
+        .skip(1)
+        .map(|(_, found)| found)
+        .filter(|found| !is_identified || found.is_identified || found.is_exact);
+    let next = rivals
+        .map(|found| {
+            let likeness = if is_told { found.score } else { found.likeness };
+            likeness.millionths()
+        })
+        .max()
+        .unwrap_or(0);
     let outcome = match best {
         None => Resolution::New,
         Some(best) if best.score >= BIND && best.score.millionths() >= next + LEAD => {

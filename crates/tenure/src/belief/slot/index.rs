@@ -39,8 +39,10 @@ fn labels(scope: &Scope) -> Labels<'_> {
 
 /// The labels that a scope has, a bit each.
 fn mask(labels: &Labels<'_>) -> u8 {
-    let bits = labels.iter().enumerate();
-    let bits = bits.map(|(at, label)| u8::from(label.is_some()) << at);
+    let bits = labels
+        .iter()
+        .enumerate()
+        .map(|(at, label)| u8::from(label.is_some()) << at);
     bits.sum()
 }
 
@@ -198,8 +200,9 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
                     });
                     other != rank && inside && !left_out.contains(&other)
                 };
-                let may = |node: &Summary| self.may_collide(ours, node);
-                best = tree.first(end, &may, &defeats).or(best);
+                best = tree
+                    .first(end, &|node| self.may_collide(ours, node), &defeats)
+                    .or(best);
             }
         }
         best
@@ -227,13 +230,16 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
     }
 
     fn joined(&self, one: &Summary, other: &Summary) -> Summary {
-        let few = one.few.as_ref().zip(other.few.as_ref());
-        let few = few.map(|(one, other)| {
-            let mut all: Vec<usize> = one.iter().chain(other).copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            all
-        });
+        let few = one
+            .few
+            .as_ref()
+            .zip(other.few.as_ref())
+            .map(|(one, other)| {
+                let mut all: Vec<usize> = one.iter().chain(other).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            });
         let value = |place: usize| {
             let claim: &SlotClaim = self.claims[place].borrow();
             (claim.claim.values().first(), claim.claim.op())

@@ -165,8 +165,9 @@ pub(crate) fn contain<'a>(
             .get_mut(row as usize)
             .filter(|_| piece.tokens > limit(row));
         let within = forms.and_then(|forms| {
-            let fits = |(_, piece): &(Form, Piece)| piece.tokens <= limit(row);
-            let at = forms.iter().rposition(fits)?;
+            let at = forms
+                .iter()
+                .rposition(|(_, piece)| piece.tokens <= limit(row))?;
             forms.truncate(at + 1);
             forms.pop()
         });
@@ -185,8 +186,11 @@ pub(crate) fn contain<'a>(
         let Some(form) = epoch.frozen_form(row) else {
             continue;
         };
-        let shorter = forms.get_mut(row as usize).map(std::mem::take);
-        let mut shorter = shorter.into_iter().flatten();
+        let mut shorter = forms
+            .get_mut(row as usize)
+            .map(std::mem::take)
+            .into_iter()
+            .flatten();
         if let Some((_, short)) = shorter.find(|(known, _)| *known == form)
             && let Some(full) = pieces[row as usize].replace(short)
         {
@@ -264,14 +268,16 @@ fn faults(
     let Some(task_type) = task_type.filter(|of| templates.contains_key(of)) else {
         return Vec::new();
     };
-    let fault = |row: &u32| {
-        Some(Note::TemplateFailed {
-            name: live.set.name(*row),
-            task_type,
-            why: climbs.get(row)?.fault.clone()?,
+    live.rows
+        .iter()
+        .filter_map(|row| {
+            Some(Note::TemplateFailed {
+                name: live.set.name(*row),
+                task_type,
+                why: climbs.get(row)?.fault.clone()?,
+            })
         })
-    };
-    live.rows.iter().filter_map(fault).collect()
+        .collect()
 }
 
 /// Returns the sections that keep under the policy's share of the window: documents of which the rest is left to
@@ -316,13 +322,12 @@ fn may_be_cut(
         sums[section.index()] += u64::from(piece.tokens);
     }
     let around = pricing.most_around(request) + u64::from(archive) + marks;
-    let over = |section: &Section| {
-        let (max, at) = (most(*section), section.index());
-        max < u32::MAX && sums[at] + u64::from(stands[at]) + around > u64::from(max)
-    };
     Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
         || policy.document().cost_sensitivity > 0.0
-        || Section::ALL.iter().any(over))
+        || Section::ALL.iter().any(|section| {
+            let (max, at) = (most(*section), section.index());
+            max < u32::MAX && sums[at] + u64::from(stands[at]) + around > u64::from(max)
+        }))
 }
 
 /// Refuses what the provider would, and adds what its messages must begin and end with. All of it
@@ -351,8 +356,9 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
         }),
     )?;
     // What follows a turn of the user stands only with it.
-    let unled = history().take_while(|row| !set.is_user_turn(*row));
-    let mut unled = unled.map(|row| set.object(row).revision().speaker());
+    let mut unled = history()
+        .take_while(|row| !set.is_user_turn(*row))
+        .map(|row| set.object(row).revision().speaker());
     let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
     let has_turns = history().any(|row| is_turn(&row));
     let added = contained.pieces.added.iter().map(|added| added.section);
@@ -376,8 +382,11 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
 fn break_closures(live: &mut Live<'_>, links: &Links<'_>) {
     let set = live.set;
     let gone = |row: &u32| live.verdicts[*row as usize].is_some();
-    let missing = |row: &u32| Some((*row, links.of(*row).find(gone)?));
-    let broken: BTreeMap<u32, u32> = live.rows.iter().filter_map(missing).collect();
+    let broken: BTreeMap<u32, u32> = live
+        .rows
+        .iter()
+        .filter_map(|row| Some((*row, links.of(*row).find(gone)?)))
+        .collect();
     live.judge_further(|row| {
         let name = set.name(*broken.get(&row)?);
         Some(Reason::ClosureMissing { name })

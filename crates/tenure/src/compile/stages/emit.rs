@@ -197,8 +197,9 @@ impl Written {
 /// The strategy that the next call goes by: none where there was no corpus to choose it for.
 fn served_strategy(epoch: &EpochPlan<'_>, request: &Request) -> Option<Strategy> {
     let chosen = epoch.report.context.is_some() || epoch.strategy != Strategy::Full;
-    let before = || request.served.as_ref().and_then(|ledger| ledger.strategy);
-    chosen.then_some(epoch.strategy).or_else(before)
+    chosen
+        .then_some(epoch.strategy)
+        .or_else(|| request.served.as_ref().and_then(|ledger| ledger.strategy))
 }
 
 /// One entry with what the writer needs of it.
@@ -219,8 +220,9 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
     } = ordered;
     match entry {
         Entry::Heading(section) => {
-            let piece = pieces.headings[section.index()].as_ref();
-            let piece = piece.ok_or_else(|| Error::assertion("a heading has its piece"))?;
+            let piece = pieces.headings[section.index()]
+                .as_ref()
+                .ok_or_else(|| Error::assertion("a heading has its piece"))?;
             Ok(Part {
                 section,
                 piece,
@@ -230,8 +232,10 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Mark(section, voice) => {
-            let piece = pieces.marks.of(voice);
-            let piece = piece.ok_or_else(|| Error::assertion("a mark has its piece"))?;
+            let piece = pieces
+                .marks
+                .of(voice)
+                .ok_or_else(|| Error::assertion("a mark has its piece"))?;
             Ok(Part {
                 section,
                 piece,
@@ -251,8 +255,10 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Closing => {
-            let piece = pieces.closing.as_ref();
-            let piece = piece.ok_or_else(|| Error::assertion("the closing has its piece"))?;
+            let piece = pieces
+                .closing
+                .as_ref()
+                .ok_or_else(|| Error::assertion("the closing has its piece"))?;
             Ok(Part {
                 section: Section::History,
                 piece,
@@ -262,9 +268,9 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Row(row) => {
-            let piece = pieces.row(row);
-            let piece =
-                piece.ok_or_else(|| Error::assertion("an ordered candidate has its piece"))?;
+            let piece = pieces
+                .row(row)
+                .ok_or_else(|| Error::assertion("an ordered candidate has its piece"))?;
             let content = live.set.object(row).revision().content();
             Ok(Part {
                 section: epoch.section(row),
@@ -320,13 +326,13 @@ fn write(
             sent.1 = out.raw(raw, &parts, leads(ordered, at + parts.len()));
             sent.0 = at + sent.1.map_or(0, |_| parts.len());
         }
-        let span = if at < sent.0 {
+        let written = if at < sent.0 {
             sent.1
         } else {
             let leads = leads(ordered, at + 1);
             out.push(ordered, policy, request.target, &part, leads)
         };
-        let span = span.filter(|_| !request.dry_run);
+        let span = written.filter(|_| !request.dry_run);
         let (name, revision) = match part.row {
             Some(row) => (set.name(row), Some(set.row(row).revision)),
             None => (part.name.into(), None),
@@ -403,8 +409,9 @@ fn relocate(sections: &mut [SectionReport], places: &[Option<Stands>]) {
     for item in sections.iter_mut().flat_map(|section| &mut section.items) {
         item.span = item.span.and_then(|span| {
             let place = (*places.get(span.message? as usize)?)?;
-            let inside = |at: u32| (at as usize).clamp(place.from, place.to) - place.from;
-            let at = |at: u32| (place.at + inside(at)) as u32;
+            let at = |at: u32| {
+                (place.at + ((at as usize).clamp(place.from, place.to) - place.from)) as u32
+            };
             let (start, end) = (at(span.start), at(span.end));
             (start < end).then_some(Span {
                 message: None,
@@ -749,8 +756,8 @@ fn trace(
         times: *times,
     });
     let model = world.model().late_tools.as_ref();
-    let beta = model.and_then(|late| late.beta.clone());
-    let beta = beta
+    let beta = model
+        .and_then(|late| late.beta.clone())
         .filter(|_| seal.changes_tools)
         .map(|beta| Note::BetaNeeded { beta });
     let mut stages = live.stages.clone();

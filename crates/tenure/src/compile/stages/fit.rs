@@ -82,8 +82,10 @@ impl Choice {
 
     /// Returns a row's tokens in the form that was chosen for it.
     fn tokens(&self, contained: &Contained<'_>, row: u32) -> u32 {
-        let short = self.short.of(row);
-        let short = short.and_then(|at| contained.forms.get(row as usize)?.get(at));
+        let short = self
+            .short
+            .of(row)
+            .and_then(|at| contained.forms.get(row as usize)?.get(at));
         short.map_or_else(|| contained.pieces.tokens(row), |(_, piece)| piece.tokens)
     }
 }
@@ -280,8 +282,10 @@ impl<'a> Fitted<'a> {
             part
         });
         let stands = |row: u32| choice.chosen[row as usize];
-        let opposed = ranking.opposed.iter();
-        let opposed = opposed.filter(|pair| stands(pair.asks) && stands(pair.forbids));
+        let opposed = ranking
+            .opposed
+            .iter()
+            .filter(|pair| stands(pair.asks) && stands(pair.forbids));
         // There may be thousands: their room is made once.
         live.notes.reserve(opposed.clone().count());
         live.notes.extend(opposed.map(|pair| Note::OpposedGuidance {
@@ -340,8 +344,8 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
         _ => None,
     };
     let rows = 0..live.set.rows.len() as u32;
-    let refused = rows.filter(|row| ranking.obligations[*row as usize].is_some());
-    let refused: Vec<(u32, &Reason)> = refused
+    let refused: Vec<(u32, &Reason)> = rows
+        .filter(|row| ranking.obligations[*row as usize].is_some())
         .filter_map(|row| Some((row, reason(row)?)))
         .collect();
     let Some((first, reason)) = refused.first() else {
@@ -380,10 +384,12 @@ fn mandatory<'c, 'a>(
     let mut headings = Vec::new();
     let mut charge = |opened: &mut Opened, section: Section, voice: Option<Authority>| {
         let pieces = &contained.pieces;
-        let heading = pieces.headings[section.index()].as_ref();
-        let heading = heading.filter(|_| opened.heading(section));
-        let mark = voice.filter(|voice| opened.mark(section, *voice));
-        let mark = mark.and_then(|voice| pieces.marks.of(voice));
+        let heading = pieces.headings[section.index()]
+            .as_ref()
+            .filter(|_| opened.heading(section));
+        let mark = voice
+            .filter(|voice| opened.mark(section, *voice))
+            .and_then(|voice| pieces.marks.of(voice));
         for piece in heading.into_iter().chain(mark) {
             headings.push(MandatoryItem {
                 name: "@heading".into(),

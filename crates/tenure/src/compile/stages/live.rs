@@ -139,8 +139,10 @@ impl<'a> Live<'a> {
     /// The names of the tools that the conversation calls.
     pub(crate) fn called(&self) -> BTreeSet<&'a str> {
         let set = self.set;
-        let turns = self.rows.iter();
-        let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
+        let turns = self
+            .rows
+            .iter()
+            .filter(|row| set.row(**row).object_type == ObjectType::Turn);
         let calls = turns.flat_map(|row| set.object(*row).revision().tool_calls());
         calls.map(|call| call.name.as_str()).collect()
     }

@@ -166,25 +166,29 @@ fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
 /// its own order, so that a provider's body has one system message and no summary in it.
 fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
     let epoch = &fitted.epoch;
-    let is_turn = |row: &u32| epoch.section(*row) == Section::History;
-    let (turns, blocks): (Vec<u32>, Vec<u32>) =
-        fitted.live.rows.iter().partition(|row| is_turn(row));
+    let (turns, blocks): (Vec<u32>, Vec<u32>) = fitted
+        .live
+        .rows
+        .iter()
+        .partition(|row| epoch.section(**row) == Section::History);
     let mut blocks = blocks;
     if !epoch.frozen.is_empty() {
         blocks.sort_by_key(|row| epoch.frozen.get(row).copied().unwrap_or(u32::MAX));
     }
-    let task = [Section::Task, Section::Query]
+    let task: Vec<Entry> = [Section::Task, Section::Query]
         .into_iter()
-        .flat_map(|section| added_to(fitted, section));
-    let task: Vec<Entry> = task.collect();
+        .flat_map(|section| added_to(fitted, section))
+        .collect();
     let mut entries = added_to(fitted, Section::Identity);
     entries.extend(added_to(fitted, Section::Tools));
     if policy.document().task_position == TaskPosition::Before {
         entries.extend(&task);
     }
-    let in_history = |row: &u32| epoch.section(*row) == Section::History;
     let opens = fitted.pieces.headings[Section::History.index()].is_some()
-        && blocks.iter().chain(&turns).any(in_history);
+        && blocks
+            .iter()
+            .chain(&turns)
+            .any(|row| epoch.section(*row) == Section::History);
     entries.extend(blocks.into_iter().map(Entry::Row));
     if opens {
         entries.push(Entry::Heading(Section::History));

@@ -158,16 +158,22 @@ pub(crate) fn plan<'a>(
     // What follows from a fact in one type of task does not follow in another.
     let guidance = &policy.document().guidance;
     let guided = guidance.ladder && !guidance.templates.is_empty();
-    let task_type = request.task.task_type.filter(|_| guided);
-    let task_type = task_type.map(|task_type| task_type.term().as_bytes());
+    let task_type = request
+        .task
+        .task_type
+        .filter(|_| guided)
+        .map(|task_type| task_type.term().as_bytes());
     let settings = settings.into_iter().chain(mode).chain(late_tools);
     // Nor does anything follow from one about an entity that a person has yet to decide.
-    let undecided = live.meanings.undecided.iter().copied();
-    let undecided = undecided.filter(|row| {
-        let found = set.row(*row);
-        policy.freezes(found.section) && is_observation(found.object_type, found.authority)
-    });
-    let mut undecided: Vec<[u8; 16]> = undecided
+    let mut undecided: Vec<[u8; 16]> = live
+        .meanings
+        .undecided
+        .iter()
+        .copied()
+        .filter(|row| {
+            let found = set.row(*row);
+            policy.freezes(found.section) && is_observation(found.object_type, found.authority)
+        })
         .map(|row| set.row(row).revision.key().to_le_bytes())
         .collect();
     undecided.sort_unstable();
@@ -211,9 +217,11 @@ pub(crate) fn plan<'a>(
                 found.optional || (!found.section.tier().is_fixed() && found.removable)
             };
             // What belongs to this conversation alone was not there to be chosen before.
-            let is_own = |row: u32| set.scopes[set.row(row).scope as usize].session.is_some();
-            let waits_for_choice =
-                |row: u32| is_choice(row) && !is_own(row) && !is_just_accepted(set, row, ledger);
+            let waits_for_choice = |row: u32| {
+                is_choice(row)
+                    && set.scopes[set.row(row).scope as usize].session.is_none()
+                    && !is_just_accepted(set, row, ledger)
+            };
             // Of what is there twice one was sent.
             let mut counted = BTreeSet::new();
             live.judge(Stage::Plan, |row| {
@@ -365,9 +373,12 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
 fn spared(live: &Live<'_>) -> BTreeSet<u32> {
     let set = live.set;
     let called = live.called();
-    let tools = live.rows.iter().copied();
-    let tools = tools.filter(|row| set.row(*row).is_tool());
-    let tools = tools.filter(|row| called.contains(set.object(*row).name()));
+    let tools = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| set.row(*row).is_tool())
+        .filter(|row| called.contains(set.object(*row).name()));
     let must = |row: &u32| {
         let row = set.row(*row);
         !row.optional && !row.removable
@@ -430,8 +441,11 @@ fn keep(
     let set = live.set;
     if ledger.settings.is_some_and(|served| served != settings) {
         // Some facts count among the settings. What was served and is gone is gone, whatever else changed.
-        let there = live.rows.iter().map(|row| set.row(*row).revision.key());
-        let there: BTreeSet<u128> = there.collect();
+        let there: BTreeSet<u128> = live
+            .rows
+            .iter()
+            .map(|row| set.row(*row).revision.key())
+            .collect();
         let is_gone = |served: &RevisionId| !there.contains(&served.key());
         return Err(if ledger.floor.iter().any(is_gone) {
             EpochCause::FrozenGone
@@ -486,8 +500,12 @@ fn keep(
         let is_new = section == Section::Tools && !stands(row);
         is_new && policy.freezes(section) && !channels.take(set, *row)
     };
-    let standing = live.rows.iter().copied().filter(|row| !waits(row));
-    let standing: Vec<u32> = standing.collect();
+    let standing: Vec<u32> = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| !waits(row))
+        .collect();
     let broken = live.links(&standing).break_off(set);
     if frozen.keys().any(|row| broken.contains_key(row)) {
         return Err(EpochCause::FrozenGone);

@@ -86,13 +86,14 @@ pub(crate) fn needs(settled: &Settled<'_>, policy: &Policy, request: &Request) -
     let query = request.query_text();
     let digest = Digest::of(query.as_bytes());
     let asked = match policy.document().scorer {
-        Scorer::Supplied => {
-            let ask = |row: &u32| Asked {
+        Scorer::Supplied => live
+            .rows
+            .iter()
+            .map(|row| Asked {
                 need: need(live.set, *row, digest),
                 candidate: *row as usize,
-            };
-            live.rows.iter().map(ask).collect()
-        }
+            })
+            .collect(),
         Scorer::Hybrid => {
             let mut asked = affinity::needs(live);
             asked.extend(activation::needs(live, policy));
@@ -282,17 +283,20 @@ pub(crate) fn rank<'a>(
             needed: document.grades.minimal,
         })
     });
-    let standing = |row: u32| {
-        let score = scores[row as usize].composite;
-        (needed.contains(&row), mandatory(&row), score)
-    };
     // What its author protects, and what anything mandatory is kept with, is no copy's to replace.
     let protected = |row: u32| {
         obligations[row as usize] == Some(Obligation::NotRemovable) || needed.contains(&row)
     };
     let must = |row| mandatory(&row) || needed.contains(&row);
     overwritten::omit(live, policy, must);
-    omit_doubles(live, standing, protected);
+    omit_doubles(
+        live,
+        |row| {
+            let score = scores[row as usize].composite;
+            (needed.contains(&row), mandatory(&row), score)
+        },
+        protected,
+    );
     let near = near::find(&planned, policy, &scores, must);
     let opposed = opposed::find(&planned.live, policy, &scores, facts);
     let live = &planned.live;
@@ -344,18 +348,22 @@ fn retrieved(
     let broken = links.break_off(set);
     let must = |row: &u32| planned.obligations[*row as usize].is_some();
     let needed = links.needed(live.rows.iter().copied().filter(must));
-    let eligible = live.rows.iter().copied().filter(|&at| {
-        let row = set.row(at);
-        let settings = policy.section(planned.epoch.section(at));
-        plan.sections.contains(&row.section)
-            && !must(&at)
-            && !needed.contains(&at)
-            && !broken.contains_key(&at)
-            && row.source_authority >= settings.authority_floor
-            && age_of(set, at, policy, request.as_of.valid) >= settings.freshness_floor
-            && !idle.has(at)
-    });
-    let eligible: Vec<u32> = eligible.collect();
+    let eligible: Vec<u32> = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|&at| {
+            let row = set.row(at);
+            let settings = policy.section(planned.epoch.section(at));
+            plan.sections.contains(&row.section)
+                && !must(&at)
+                && !needed.contains(&at)
+                && !broken.contains_key(&at)
+                && row.source_authority >= settings.authority_floor
+                && age_of(set, at, policy, request.as_of.valid) >= settings.freshness_floor
+                && !idle.has(at)
+        })
+        .collect();
     let mut retrieved = retrieve::retrieve(plan, request, live, &eligible, policy, facts);
     // What is brought comes with what it cannot stand without, which is as near as it is itself.
     let mut brought: Vec<(u32, f64)> = retrieved
@@ -407,18 +415,22 @@ fn gated(
     let supplied = policy.document().scorer == Scorer::Supplied;
     let query = Digest::of(request.query_text().as_bytes());
     let before = |gate: Gate, rows: Vec<u32>, raw: &[f64]| {
-        let best = rows.iter().map(|row| raw[*row as usize]);
-        let best = best.fold(0.0, f64::max);
+        let best = rows
+            .iter()
+            .map(|row| raw[*row as usize])
+            .fold(0.0, f64::max);
         let said = |row: u32| {
             supplied
                 .then(|| facts.get(&need(set, row, query)))
                 .flatten()
         };
-        let of = |row: u32| match said(row) {
-            Some(Fact::Relevance { score }) => (row, *score),
-            _ => (row, planned.lifted(row, raw[row as usize], best, policy)),
-        };
-        let rows = rows.into_iter().map(of).collect();
+        let rows = rows
+            .into_iter()
+            .map(|row| match said(row) {
+                Some(Fact::Relevance { score }) => (row, *score),
+                _ => (row, planned.lifted(row, raw[row as usize], best, policy)),
+            })
+            .collect();
         Before { gate, rows }
     };
     let blocks = request.gate.map(|gate| before(gate, rows, raw));

@@ -42,14 +42,13 @@ pub(crate) fn resolve<'a>(Admitted(mut live): Admitted<'a>, request: &Request) -
     for row in live.rows.iter().copied().filter(|row| set.row(*row).rare) {
         let rare = set.object(row).revision().rare();
         let mut ids = rare.entities.iter().map(|id| of.canonical(id));
-        let by_alias = || {
+        let own = ids.clone().find(|id| asked.contains(id)).or_else(|| {
             let mut known = rare.aliases.iter();
             known.find_map(|alias| {
                 let id = of.canonical(names.table.get(&folded(alias))?);
                 asked.contains(id).then_some(id)
             })
-        };
-        let own = ids.clone().find(|id| asked.contains(id)).or_else(by_alias);
+        });
         if own.is_some() {
             related.insert(row);
         }
@@ -142,8 +141,9 @@ fn hold_undecided(live: &mut Live<'_>, request: &Request) {
         undecided.insert(row);
         None
     });
-    let notes = speakers.into_iter();
-    let notes = notes.map(|(entity, names)| Note::EntityUndecided { entity, names });
+    let notes = speakers
+        .into_iter()
+        .map(|(entity, names)| Note::EntityUndecided { entity, names });
     live.notes.extend(notes);
     live.meanings = Arc::new(Meanings {
         of,
@@ -179,8 +179,9 @@ fn names<'i>(request: &'i Request, of: &'i Identities, notes: &mut Vec<Note>) ->
             let name = folded(name);
             let ids = ids.iter().map(String::as_str);
             let supplied = holders.entry(name.clone()).or_default();
-            let fresh = ids.filter(|id| supplied.iter().all(|known| of.canonical(known) != *id));
-            let fresh: Vec<&str> = fresh.collect();
+            let fresh: Vec<&str> = ids
+                .filter(|id| supplied.iter().all(|known| of.canonical(known) != *id))
+                .collect();
             supplied.extend(fresh);
             found.insert(name);
         }

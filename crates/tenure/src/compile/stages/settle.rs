@@ -57,13 +57,12 @@ pub(crate) fn settle<'a>(
     let set = live.set;
     let now = request.as_of.valid.map(Instant::micros);
     let known = request.as_of.known.map(Instant::micros);
-    let is_current = |at: u32| {
-        let row = set.row(at);
-        now.is_none_or(|now| now < row.valid_until)
-            && known.is_none_or(|known| row.tx_from <= known && known < row.tx_until)
-    };
     let retired = match retirement {
-        Retirement::Applies => retired::retired(&live, policy, request.as_of.valid, is_current),
+        Retirement::Applies => retired::retired(&live, policy, request.as_of.valid, |at| {
+            let row = set.row(at);
+            now.is_none_or(|now| now < row.valid_until)
+                && known.is_none_or(|known| row.tx_from <= known && known < row.tx_until)
+        }),
         Retirement::Waived => BTreeMap::new(),
     };
     live.judge(Stage::Settle, |at| {
@@ -114,14 +113,13 @@ pub(crate) fn settle<'a>(
             .superseded
             .get(&at)
             .map(|by| Reason::Superseded { by: set.name(*by) });
-        let defeated = || {
-            let (_, reason) = falls.defeated.get(&at).filter(|_| !kept.contains(&at))?;
-            Some(reason.clone())
-        };
         superseded
             .or_else(|| damaged(at))
             .or_else(|| stale.get(&at).map(|of| Reason::Stale { of: set.name(*of) }))
-            .or_else(defeated)
+            .or_else(|| {
+                let (_, reason) = falls.defeated.get(&at).filter(|_| !kept.contains(&at))?;
+                Some(reason.clone())
+            })
     });
     if let Some((at, revision)) = lost {
         let what = format!(
@@ -193,8 +191,10 @@ impl Falls {
             falls.cycles = cycles(set, &replacements);
             for row in live.rows.iter().filter(|row| set.row(**row).superseded) {
                 let object = set.object(*row);
-                let by = object.status().superseded_by;
-                let by = by.and_then(|by| replacements.get(&by));
+                let by = object
+                    .status()
+                    .superseded_by
+                    .and_then(|by| replacements.get(&by));
                 let authority = set.row(*row).authority;
                 // What commands is not replaced by what has less to say.
                 let may = |by: &&u32| {
@@ -207,9 +207,9 @@ impl Falls {
                 }
             }
         }
-        let takes_part =
-            |row: u32| !stale.contains_key(&row) && !falls.superseded.contains_key(&row);
-        falls.defeated = slots.defeated(live, at, takes_part);
+        falls.defeated = slots.defeated(live, at, |row| {
+            !stale.contains_key(&row) && !falls.superseded.contains_key(&row)
+        });
         falls
     }
 }
@@ -266,7 +266,8 @@ fn note_cycles(live: &mut Live<'_>, cycles: &BTreeMap<ObjectId, usize>) {
             names.entry(*cycle).or_default().push(set.name(*row));
         }
     }
-    let notes = names.into_values();
-    let notes = notes.map(|names| Note::SupersessionCycle { names });
+    let notes = names
+        .into_values()
+        .map(|names| Note::SupersessionCycle { names });
     live.notes.extend(notes);
 }

@@ -129,8 +129,10 @@ fn settle(columns: &mut [Column<'_>]) {
 }
 
 fn count(columns: &[Column<'_>]) -> usize {
-    let leaves = |column: &Column<'_>| count(&column.inner).max(1);
-    columns.iter().map(leaves).sum()
+    columns
+        .iter()
+        .map(|column| count(&column.inner).max(1))
+        .sum()
 }
 
 fn walk<'t>(columns: &[Column<'t>], path: &mut Vec<&'t str>, paths: &mut Vec<Vec<&'t str>>) {

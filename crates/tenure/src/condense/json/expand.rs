@@ -51,8 +51,10 @@ pub fn expand(text: &str) -> Result<String, Malformed> {
     }
     let mut out = String::with_capacity(text.len() * 2);
     if document == LINES {
-        let whole = done.first_mut().and_then(Option::take);
-        let whole = whole.ok_or_else(|| lines.wrong("no table of lines"))?;
+        let whole = done
+            .first_mut()
+            .and_then(Option::take)
+            .ok_or_else(|| lines.wrong("no table of lines"))?;
         // Lines stand in no brackets.
         out.push_str(&whole.text[1..whole.text.len() - 1]);
     } else {
@@ -136,8 +138,8 @@ impl<'t> Table<'t> {
         let rows = head
             .strip_prefix(&format!("@{number}: "))
             .and_then(|rest| rest.split_once(" rows"))
-            .and_then(|(rows, _)| rows.parse::<usize>().ok());
-        let rows = rows.ok_or_else(|| lines.wrong("the head of a table"))?;
+            .and_then(|(rows, _)| rows.parse::<usize>().ok())
+            .ok_or_else(|| lines.wrong("the head of a table"))?;
         let names = lines.next("the names of columns")?;
         let columns = columns(names).ok_or_else(|| lines.wrong("the name of a column"))?;
         let mut said = Vec::new();
@@ -178,15 +180,14 @@ impl<'t> Table<'t> {
             if row > 0 {
                 text.push(separator);
             }
-            let wrong = |what| Malformed {
-                what,
-                line: self.first + row,
-            };
             let inner = match line.strip_prefix('=') {
                 Some(json) => substitute(json, done, at + 1, &mut text),
                 None => self.row(line, at, done, &mut text),
             };
-            depth = depth.max(inner.map_err(wrong)?);
+            depth = depth.max(inner.map_err(|what| Malformed {
+                what,
+                line: self.first + row,
+            })?);
         }
         text.push(']');
         if depth >= DEPTH {
@@ -353,9 +354,12 @@ fn substitute(
                 let number: usize = json[at + 1..at + 1 + digits]
                     .parse()
                     .map_err(|_| "a table has no number")?;
-                let table = number.checked_sub(1).filter(|at| *at >= least);
-                let table = table.and_then(|at| done.get_mut(at)).and_then(Option::take);
-                let table = table.ok_or("no such table here")?;
+                let table = number
+                    .checked_sub(1)
+                    .filter(|at| *at >= least)
+                    .and_then(|at| done.get_mut(at))
+                    .and_then(Option::take)
+                    .ok_or("no such table here")?;
                 out.push_str(&table.text);
                 depth = depth.max(table.depth);
                 at += 1 + digits;

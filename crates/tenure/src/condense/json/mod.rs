@@ -298,10 +298,11 @@ mod tests {
         array.prop_recursive(3, 40, 6, |inner| {
             let value = prop_oneof![2 => cell(), 1 => inner];
             prop::collection::vec(value, 4..8).prop_map(|values| {
-                let object = |(at, value): (usize, &String)| {
-                    format!(r#"{{"n": {at}, "o": {{"v": {value}, "w": 1}}}}"#)
-                };
-                let objects: Vec<String> = values.iter().enumerate().map(object).collect();
+                let objects: Vec<String> = values
+                    .iter()
+                    .enumerate()
+                    .map(|(at, value)| format!(r#"{{"n": {at}, "o": {{"v": {value}, "w": 1}}}}"#))
+                    .collect();
                 format!("[{}]", objects.join(","))
             })
         })

@@ -144,8 +144,11 @@ impl<'s, 't> Sample<'s, 't> {
             start = *end;
         }
         let left = kept.iter().filter(|kept| !**kept).count();
-        let bytes = short.iter().filter(|(row, _)| kept[**row]);
-        let bytes = bytes.map(|(_, (_, gone))| gone).sum();
+        let bytes = short
+            .iter()
+            .filter(|(row, _)| kept[**row])
+            .map(|(_, (_, gone))| gone)
+            .sum();
         Some(Draft {
             text: text.trim_end().to_owned(),
             method: Method::Selected,
@@ -199,11 +202,12 @@ fn anomalies(tape: &Tape, table: &Table<'_>) -> Vec<f64> {
         if table.is_shared(column) {
             continue;
         }
-        let cell = |row: usize| {
-            let cell = table.row(row)?[column];
-            (cell != MISSING).then(|| tape.slice(cell as usize))
-        };
-        let column: Vec<Option<&str>> = (0..rows).map(cell).collect();
+        let column: Vec<Option<&str>> = (0..rows)
+            .map(|row| {
+                let cell = table.row(row)?[column];
+                (cell != MISSING).then(|| tape.slice(cell as usize))
+            })
+            .collect();
         add_unlike(&mut worth, &column);
     }
     worth
@@ -284,22 +288,23 @@ struct Marks(Vec<u32>);
 
 impl Marks {
     fn new(tape: &Tape, task: &Task) -> Marks {
-        let leaves = (0..tape.len()).filter(|at| !matches!(tape.kind(*at), b'[' | b'{'));
-        let leaves: Vec<u32> = leaves.map(|at| at as u32).collect();
+        let leaves: Vec<u32> = (0..tape.len())
+            .filter(|at| !matches!(tape.kind(*at), b'[' | b'{'))
+            .map(|at| at as u32)
+            .collect();
         let signs: Vec<Signs> = leaves
             .iter()
             .map(|at| task.read(tape.slice(*at as usize)))
             .collect();
         let worth = worth(task, &signs);
-        let notable = |(at, (worth, signs)): (&u32, (&f64, &Signs))| {
-            let marked = signs.named != 0 || signs.alarm > Alarm::None;
-            (marked && *worth >= 2.0 * NOTABLE).then_some(*at)
-        };
         Marks(
             leaves
                 .iter()
                 .zip(worth.iter().zip(&signs))
-                .filter_map(notable)
+                .filter_map(|(at, (worth, signs))| {
+                    let marked = signs.named != 0 || signs.alarm > Alarm::None;
+                    (marked && *worth >= 2.0 * NOTABLE).then_some(*at)
+                })
                 .collect(),
         )
     }

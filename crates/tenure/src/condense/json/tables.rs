@@ -110,11 +110,12 @@ impl<'t> Table<'t> {
                 }
             })
             .sum();
-        let apart = elements
+        let apart: usize = elements
             .iter()
             .zip(&places)
-            .filter(|(_, place)| **place == MISSING);
-        let apart: usize = apart.map(|(at, _)| tape.slice(*at).len() + 2).sum();
+            .filter(|(_, place)| **place == MISSING)
+            .map(|(at, _)| tape.slice(*at).len() + 2)
+            .sum();
         if written + apart + least_saving > length {
             return None;
         }
@@ -246,11 +247,14 @@ pub(super) struct Writer<'t> {
 
 impl<'t> Writer<'t> {
     pub(super) fn new(tape: &'t Tape, tables: Vec<Table<'t>>) -> Writer<'t> {
-        let array = |(at, table): (usize, &Table<'_>)| {
-            let node = table.array?;
-            Some((node as u32, tape.node(node).next, at + 1))
-        };
-        let arrays = tables.iter().enumerate().filter_map(array).collect();
+        let arrays = tables
+            .iter()
+            .enumerate()
+            .filter_map(|(at, table)| {
+                let node = table.array?;
+                Some((node as u32, tape.node(node).next, at + 1))
+            })
+            .collect();
         Writer {
             tape,
             tables,
@@ -374,11 +378,10 @@ impl<'t> Writer<'t> {
             }
         }
         // In tokens of about four bytes: a mark costs two, an entry the value and three.
-        let pays = |(value, count): &(&str, usize)| {
+        found.retain(|(value, count)| {
             let tokens = value.len() / 4;
             *count >= 3 && count * (tokens - 2) > tokens + 3
-        };
-        found.retain(pays);
+        });
         found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         found.into_iter().map(|(value, _)| value).collect()
     }
@@ -429,6 +432,8 @@ pub(super) fn is_bare(inner: &str, first: bool) -> bool {
 
 /// Returns whether a key can stand in the line of columns without quotes.
 fn is_bare_key(key: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
-    !key.is_empty() && key.chars().all(plain)
+    !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
 }

@@ -48,20 +48,23 @@ pub(crate) fn digest_of<'a>(
     objects: impl Iterator<Item = (&'a ContextObject, bool)>,
     unfetched: &[Unfetched],
 ) -> Digest {
-    let leaves = objects.map(|(object, said)| leaves_of(std::iter::once(object), said));
-    let leaves: Vec<Vec<u8>> = leaves.collect();
+    let leaves: Vec<Vec<u8>> = objects
+        .map(|(object, said)| leaves_of(std::iter::once(object), said))
+        .collect();
     digest_of_leaves(leaves.iter().map(Vec::as_slice), unfetched)
 }
 
-/// The same, from what [`leaves_of`] gave for runs of the objects.
+/// Like `digest_of`, from what [`leaves_of`] gave for runs of the objects.
 pub(crate) fn digest_of_leaves<'l>(
     runs: impl IntoIterator<Item = &'l [u8]>,
     unfetched: &[Unfetched],
 ) -> Digest {
-    let reports = unfetched.iter().flat_map(|Unfetched { what, why, .. }| {
-        *Digest::of_parts([what.as_bytes(), why.as_bytes()]).bytes()
-    });
-    let reports: Vec<u8> = reports.collect();
+    let reports: Vec<u8> = unfetched
+        .iter()
+        .flat_map(|Unfetched { what, why, .. }| {
+            *Digest::of_parts([what.as_bytes(), why.as_bytes()]).bytes()
+        })
+        .collect();
     let runs: Vec<&[u8]> = runs.into_iter().collect();
     Digest::of_joined([&[reports.as_slice()], runs.as_slice()].concat())
 }

@@ -171,13 +171,15 @@ impl PassageLayer {
 impl Passages {
     pub(super) fn of(candidates: &Candidates) -> Passages {
         let (mut passage, mut candidate) = (0, 0);
-        let layers = candidates.layers().map(|layer| {
-            let own = Arc::clone(layer.passage_layer());
-            let at = (passage, candidate);
-            (passage, candidate) = (passage + own.len(), candidate + layer.len());
-            (at.0, at.1, own)
-        });
-        let layers: Vec<_> = layers.collect();
+        let layers: Vec<_> = candidates
+            .layers()
+            .map(|layer| {
+                let own = Arc::clone(layer.passage_layer());
+                let at = (passage, candidate);
+                (passage, candidate) = (passage + own.len(), candidate + layer.len());
+                (at.0, at.1, own)
+            })
+            .collect();
         Passages {
             index: Index::of(layers.iter().map(|(.., layer)| Arc::clone(&layer.terms))),
             count: passage,
@@ -253,9 +255,11 @@ impl Passages {
             beside: None,
         });
         let scores = self.index.scores(asked, weights, seen, dense);
-        let ranked = scores.into_iter().enumerate();
-        let ranked = ranked.filter(|(_, score)| *score > 0.0);
-        let ranked = ranked.map(|(passage, score)| Near { score, passage });
+        let ranked = scores
+            .into_iter()
+            .enumerate()
+            .filter(|(_, score)| *score > 0.0)
+            .map(|(passage, score)| Near { score, passage });
         Nearest(ranked.collect::<Vec<_>>().into())
     }
 }

@@ -203,14 +203,15 @@ impl Layer {
     fn stances(&self) -> &[Stance] {
         self.stances.get_or_init(|| {
             let objects = (0u32..).zip(self.objects.iter());
-            let stance = |(at, object): (u32, &Arc<ContextObject>)| {
-                Some(Stance {
-                    at,
-                    polarity: stance_of(object)?,
-                    topic: OnceLock::new(),
+            objects
+                .filter_map(|(at, object)| {
+                    Some(Stance {
+                        at,
+                        polarity: stance_of(object)?,
+                        topic: OnceLock::new(),
+                    })
                 })
-            };
-            objects.filter_map(stance).collect()
+                .collect()
         })
     }
 }
@@ -243,8 +244,10 @@ impl Normalized {
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| {
             let leaves = self.layers.iter().map(|(_, layer)| {
-                let of = || leaves_of(layer.objects.iter().map(Arc::as_ref), layer.said);
-                layer.leaves.get_or_init(of).as_slice()
+                layer
+                    .leaves
+                    .get_or_init(|| leaves_of(layer.objects.iter().map(Arc::as_ref), layer.said))
+                    .as_slice()
             });
             digest_of_leaves(leaves, &self.unfetched)
         })
@@ -333,8 +336,11 @@ impl Normalized {
     pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
         let (layer, at) = self.layer(row);
         let stance = layer.stance(at)?;
-        let make = || Topic::of(layer.objects[at].revision().content());
-        Some(stance.topic.get_or_init(make))
+        Some(
+            stance
+                .topic
+                .get_or_init(|| Topic::of(layer.objects[at].revision().content())),
+        )
     }
 
     /// Returns the index of near-duplicates at this threshold, made when something is first ranked.
@@ -348,20 +354,23 @@ impl Normalized {
                 return Prints::default();
             }
             let mut rows = self.rows.iter();
-            let signed = self.layers.iter().map(|(_, layer)| {
-                let rows = rows.by_ref().take(layer.objects.len());
-                let loose: Vec<bool> = rows.map(Row::is_loose).collect();
-                let sign = || {
-                    let texts = layer.objects.iter().zip(loose);
-                    let counted = texts.map(|(object, loose)| {
-                        let revision = object.revision();
-                        loose.then(|| (revision.content_digest().key(), revision.content()))
-                    });
-                    Arc::new(Signed::of(counted, from))
-                };
-                Arc::clone(layer.signed[at].get_or_init(sign))
-            });
-            let signed: Vec<_> = signed.collect();
+            let signed: Vec<_> = self
+                .layers
+                .iter()
+                .map(|(_, layer)| {
+                    let rows = rows.by_ref().take(layer.objects.len());
+                    let loose: Vec<bool> = rows.map(Row::is_loose).collect();
+                    let sign = || {
+                        let texts = layer.objects.iter().zip(loose);
+                        let counted = texts.map(|(object, loose)| {
+                            let revision = object.revision();
+                            loose.then(|| (revision.content_digest().key(), revision.content()))
+                        });
+                        Arc::new(Signed::of(counted, from))
+                    };
+                    Arc::clone(layer.signed[at].get_or_init(sign))
+                })
+                .collect();
             Prints::of(&signed, |row| self.object(row).revision().content())
         })
     }
@@ -407,11 +416,15 @@ impl<'a> Materials<'a> {
             (source, chunk.start, chunk.end.saturating_add(SEAM))
         };
         let scope = revision.scope();
-        let digest = || Digest::of(format!("{scope:?}").as_bytes());
-        let scope = *self.scopes.entry(scope).or_insert_with(digest);
-        let number = || Digest::of_parts([scope.bytes(), name.as_bytes()]).key();
+        let scope = *self
+            .scopes
+            .entry(scope)
+            .or_insert_with(|| Digest::of(format!("{scope:?}").as_bytes()));
         Some(Position {
-            material: *self.numbers.entry((scope, name)).or_insert_with(number),
+            material: *self
+                .numbers
+                .entry((scope, name))
+                .or_insert_with(|| Digest::of_parts([scope.bytes(), name.as_bytes()]).key()),
             from,
             until,
         })
@@ -525,13 +538,16 @@ impl Normalized {
         let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
         for layer in layers {
             let first = joined.rows.len() as u32;
-            let known = layer.scopes.iter().map(|scope| {
-                *scopes.entry(Arc::clone(scope)).or_insert_with(|| {
-                    joined.scopes.push(Arc::clone(scope));
-                    joined.scopes.len() as u32 - 1
+            let known: Vec<u32> = layer
+                .scopes
+                .iter()
+                .map(|scope| {
+                    *scopes.entry(Arc::clone(scope)).or_insert_with(|| {
+                        joined.scopes.push(Arc::clone(scope));
+                        joined.scopes.len() as u32 - 1
+                    })
                 })
-            });
-            let known: Vec<u32> = known.collect();
+                .collect();
             joined.rows.extend(layer.rows.iter().map(|row| Row {
                 scope: known[row.scope as usize],
                 ..*row
@@ -577,11 +593,14 @@ impl Normalized {
         ordered.sort_by_key(|(at, _)| *at);
         let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
         let hygiene = hidden(&objects);
-        let asked = |(at, object): (u32, &Arc<ContextObject>)| Some((at, object.status().asked?));
-        let lowered = (0u32..).zip(&*objects).filter_map(asked).collect();
-        let is_outranked =
-            |(at, object): (u32, &Arc<ContextObject>)| object.status().outranked.then_some(at);
-        let outranked = (0u32..).zip(&*objects).filter_map(is_outranked).collect();
+        let lowered = (0u32..)
+            .zip(&*objects)
+            .filter_map(|(at, object)| Some((at, object.status().asked?)))
+            .collect();
+        let outranked = (0u32..)
+            .zip(&*objects)
+            .filter_map(|(at, object)| object.status().outranked.then_some(at))
+            .collect();
         Normalized {
             layers: vec![(
                 0,
@@ -647,8 +666,9 @@ fn is_unasked(revision: &Revision) -> bool {
         && revision.provenance().is_some_and(|found| {
             found.digest.is_some() && found.retrieved_at.is_none() && found.package.is_none()
         });
-    let is_skill = || revision.tags().any(|tag| tag == SKILL);
-    is_file || revision.rare().memory_kind == Some(MemoryKind::Procedural) && is_skill()
+    is_file
+        || revision.rare().memory_kind == Some(MemoryKind::Procedural)
+            && revision.tags().any(|tag| tag == SKILL)
 }
 
 fn row(object: &ContextObject, scope: u32) -> Row {

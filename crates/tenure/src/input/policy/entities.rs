@@ -23,7 +23,7 @@ pub struct EntityPolicy {
     /// what is about the entity itself.
     #[serde(skip_serializing_if = "is_relatives")]
     pub relatives: Score,
-    /// The same of what is about an entity that some text speaks of beside it.
+    /// The nearness, as such a share, of what is about an entity that some text speaks of beside it.
     #[serde(skip_serializing_if = "is_cross_references")]
     pub cross_references: Score,
 }

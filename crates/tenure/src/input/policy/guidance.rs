@@ -197,8 +197,8 @@ impl Templates {
                 _ => why(&error),
             });
         }
-        let text = String::from_utf8(out.0).map_err(|error| error.to_string())?;
-        let text = text.trim();
+        let written = String::from_utf8(out.0).map_err(|error| error.to_string())?;
+        let text = written.trim();
         Ok((!text.is_empty()).then(|| text.to_owned()))
     }
 }

@@ -94,7 +94,7 @@ pub struct QualityPolicy {
     pub provenance_coverage: Score,
     /// The most constraint density. Above it soft constraints leave.
     pub constraint_density: Score,
-    /// The same of safety-critical tasks.
+    /// The most constraint density of safety-critical tasks.
     pub constraint_density_critical: Score,
     /// The tokens of a payload above which its constraint density is looked at.
     pub constraints_above: u32,

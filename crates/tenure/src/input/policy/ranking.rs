@@ -67,7 +67,7 @@ fn is_named_before(named: &Score) -> bool {
 }
 
 impl Ranking {
-    /// The same for the ranker.
+    /// Returns the weights of the ranker.
     pub fn weights(&self) -> Weights {
         let standard = Weights::default();
         let [_, _, speaker, ..] = standard.fields;

@@ -261,8 +261,9 @@ impl<'t> Parser<'t> {
             .rest()
             .get(..4)
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let value = value.ok_or_else(|| self.wrong("four hexadecimal digits"))?;
+        let value = digits
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .ok_or_else(|| self.wrong("four hexadecimal digits"))?;
         self.at += 4;
         Ok(value)
     }
@@ -442,8 +443,8 @@ impl<'t> Parser<'t> {
 
     fn is_call(&self) -> bool {
         let rest = self.rest();
-        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        rest.trim_start_matches(is_part).starts_with('(')
+        rest.trim_start_matches(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            .starts_with('(')
     }
 
     fn call(&mut self) -> Result<Typed, Error> {
@@ -514,9 +515,9 @@ impl<'t> Parser<'t> {
         let end = rest
             .find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c)))
             .unwrap_or(rest.len());
-        let number = Some(&rest[..end]).filter(|number| !number.is_empty());
-        let number =
-            number.and_then(|number| serde_json::from_str::<serde_json::Number>(number).ok());
+        let number = Some(&rest[..end])
+            .filter(|number| !number.is_empty())
+            .and_then(|number| serde_json::from_str::<serde_json::Number>(number).ok());
         match number {
             Some(number) => {
                 self.at += end;

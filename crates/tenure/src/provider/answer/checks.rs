@@ -203,8 +203,9 @@ impl<'r> Demands<'r> {
         if self.relaxed.is_empty() {
             return None;
         }
-        let is_fixed = |path: &str| self.relaxed.iter().any(|known| known == path);
-        let relaxed = relax(schema, Nullable::Type, &mut |path, _| !is_fixed(path));
+        let relaxed = relax(schema, Nullable::Type, &mut |path, _| {
+            !self.relaxed.iter().any(|known| known == path)
+        });
         relaxed.ok().map(|relaxed| relaxed.schema)
     }
 
@@ -301,9 +302,8 @@ impl RequestBody {
             None => {
                 let replies = dialect(format).replies.as_ref();
                 let asked = replies.map(|replies| (replies.response_format)(self.value()));
-                let is_text = |asked: &Value| asked.is_null() || asked["type"] == "text";
                 match asked {
-                    Some(asked) if is_text(asked) => AskedForm::Any,
+                    Some(asked) if asked.is_null() || asked["type"] == "text" => AskedForm::Any,
                     _ => AskedForm::Other,
                 }
             }
@@ -329,12 +329,15 @@ fn uncited<'t>(
     if least == 0 {
         return None;
     }
-    let is_named = |source: &&Source| {
-        source
-            .iter()
-            .any(|name| texts.clone().any(|text| names(text, name)))
-    };
-    let named = sources.iter().filter(is_named).take(least).count();
+    let named = sources
+        .iter()
+        .filter(|source| {
+            source
+                .iter()
+                .any(|name| texts.clone().any(|text| names(text, name)))
+        })
+        .take(least)
+        .count();
     (named < least).then(|| format!("it names {named} of its sources, and must name {least}"))
 }
 

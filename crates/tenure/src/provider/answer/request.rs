@@ -82,10 +82,11 @@ impl RequestBody {
         let all = tools.chain(late.flat_map(late_tools));
         for tool in all.flat_map(|tool| in_namespace(tool).chain(itself(tool))) {
             // Of a chat completion, in a field of their own.
-            let inner = tool.get("function").or(tool.get("custom"));
-            let inner = inner.unwrap_or(tool);
-            let schema = inner.get("parameters").or(inner.get("input_schema"));
-            let schema = schema.filter(|schema| schema.is_object());
+            let inner = tool.get("function").or(tool.get("custom")).unwrap_or(tool);
+            let schema = inner
+                .get("parameters")
+                .or(inner.get("input_schema"))
+                .filter(|schema| schema.is_object());
             let Some(name) = inner["name"].as_str() else {
                 continue;
             };
@@ -161,8 +162,9 @@ fn add_late_tools(body: &[u8], demands: &mut Value) -> Option<()> {
 /// Returns the tools that a message offers: OpenAI's in an item of their own, Anthropic's in blocks of a message of the
 /// system.
 fn late_tools(message: &Value) -> impl Iterator<Item = &Value> {
-    let own = Some(message).filter(|message| message["type"] == "additional_tools");
-    let own = own.and_then(|message| message["tools"].as_array());
+    let own = Some(message)
+        .filter(|message| message["type"] == "additional_tools")
+        .and_then(|message| message["tools"].as_array());
     let system = Some(message).filter(|message| message["role"] == "system");
     let blocks = system.and_then(|message| message["content"].as_array());
     let added = blocks
@@ -212,8 +214,7 @@ mod tests {
 
     fn sorted(body: &RequestBody) -> Vec<String> {
         let texts = body.texts();
-        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        sorted_texts(&texts)
+        sorted_texts(&texts.iter().map(|text| &**text).collect::<Vec<_>>())
     }
 
     fn sorted_texts(texts: &[&str]) -> Vec<String> {

@@ -55,7 +55,7 @@ impl SchemaFault {
         }
     }
 
-    /// The same of a part of the value.
+    /// Returns the fault as one of a part of the value.
     fn within(mut self, step: impl FnOnce() -> String) -> SchemaFault {
         self.at.push(step());
         self
@@ -93,10 +93,10 @@ fn same(one: &Value, other: &Value, steps: &mut usize) -> bool {
             one.len() == other.len() && both.all(|(one, other)| same(one, other, steps))
         }
         (Value::Object(one), Value::Object(other)) => {
-            let is_there = |(name, one): (&String, &Value)| {
-                other.get(name).is_some_and(|other| same(one, other, steps))
-            };
-            one.len() == other.len() && one.iter().all(is_there)
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .all(|(name, one)| other.get(name).is_some_and(|other| same(one, other, steps)))
         }
         // A long text takes longer.
         (Value::String(one), Value::String(other)) => {

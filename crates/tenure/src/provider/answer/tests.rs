@@ -171,8 +171,12 @@ fn constraints_are_held_against_what_is_said_and_called() {
     let soft = json!({ "rigidity": "soft", "patterns": ["x"] });
     let unchecked = json!({ "rigidity": "hard" });
     assert!(constraint("a", soft).is_none() && constraint("a", unchecked).is_none());
-    let all = [constraint("never", never), constraint("always", always)];
-    let all: Vec<Arc<AnswerConstraint>> = all.into_iter().flatten().map(Arc::new).collect();
+    let all: Vec<Arc<AnswerConstraint>> =
+        [constraint("never", never), constraint("always", always)]
+            .into_iter()
+            .flatten()
+            .map(Arc::new)
+            .collect();
     let demands = Demands {
         format: Format::OpenAiChat,
         request: &RequestBody(json!({})),
@@ -332,12 +336,13 @@ fn what_is_not_looked_at_is_told() {
 
 #[test]
 fn whoever_runs_a_tool_it_was_called() {
-    let request = |choice: Value| {
-        json!({ "tools": [{ "type": "any" }], "tool_choice": choice,
-            "text": { "format": { "type": "json_object" } } })
-    };
     let of = |format, choice: Value, message: Value| {
-        faults(format, &request(choice), &message.to_string())
+        faults(
+            format,
+            &json!({ "tools": [{ "type": "any" }], "tool_choice": choice,
+            "text": { "format": { "type": "json_object" } } }),
+            &message.to_string(),
+        )
     };
     let item = |kind: &str| json!({ "type": kind, "status": "completed" });
     let responses = |kind| of(Format::OpenAiResponses, json!("required"), item(kind));
@@ -568,11 +573,13 @@ fn constraints_say_what_an_answer_breaks() {
         AnswerConstraint::of(&document.seal().unwrap(), true).map(Arc::new)
     };
     let schema = json!({ "type": "object", "required": ["sure"], "properties": { "sure": { "type": "boolean" } } });
-    let all = [
+    let all: Vec<_> = [
         constraint("shape", json!({ "rigidity": "hard", "schema": schema })),
         constraint("cites", json!({ "rigidity": "hard", "must_cite": 2 })),
-    ];
-    let all: Vec<_> = all.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let source = |names: &[&str]| -> Source { names.iter().map(|name| Arc::from(*name)).collect() };
     let three = [
         source(&["manual", "doc-7"]),

@@ -100,11 +100,11 @@ impl Block {
         }
         if !self.citations.is_empty() {
             let known = self.fields.iter().find(|(key, _)| key == "citations");
-            let start = known.map_or("", |(_, json)| json.as_str());
-            let start = start
+            let start = known
+                .map_or("", |(_, json)| json.as_str())
                 .strip_prefix('[')
-                .and_then(|json| json.strip_suffix(']'));
-            let start = start.filter(|json| !json.trim().is_empty());
+                .and_then(|json| json.strip_suffix(']'))
+                .filter(|json| !json.trim().is_empty());
             let all: Vec<&str> = start
                 .into_iter()
                 .chain(self.citations.iter().map(String::as_str))
@@ -125,8 +125,9 @@ impl Stream for Blocks {
         };
         match kind.as_deref() {
             Some("content_block_start") => {
-                let block = event.get("content_block");
-                let block = block.ok_or_else(|| place.wrong("there is no block", "a block"))?;
+                let block = event
+                    .get("content_block")
+                    .ok_or_else(|| place.wrong("there is no block", "a block"))?;
                 let fields = place.fields(block)?;
                 let block = Block {
                     fields: fields
@@ -138,9 +139,10 @@ impl Stream for Blocks {
                 self.blocks.insert(index()?, block);
             }
             Some(kind @ ("content_block_delta" | "content_block_stop")) => {
-                let block = self.blocks.get_mut(&index()?);
-                let block =
-                    block.ok_or_else(|| place.wrong("a block did not begin", "its beginning"))?;
+                let block = self
+                    .blocks
+                    .get_mut(&index()?)
+                    .ok_or_else(|| place.wrong("a block did not begin", "its beginning"))?;
                 if kind == "content_block_stop" {
                     block.stopped = true;
                 } else if let Some(delta) = event.get("delta") {
@@ -159,8 +161,11 @@ impl Stream for Blocks {
         if !self.stopped {
             return Err(unfinished(place));
         }
-        let blocks = self.blocks.into_values().map(|block| block.end(place));
-        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+        let blocks = self
+            .blocks
+            .into_values()
+            .map(|block| block.end(place))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(assistant(&format!("[{}]", blocks.join(","))))
     }
 }

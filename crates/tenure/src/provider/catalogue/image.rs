@@ -44,7 +44,7 @@ pub enum Image {
         /// The pixels to which the short side is shrunk.
         short_side: u32,
     },
-    /// The same for every image.
+    /// One price for every image.
     Flat {
         /// The tokens of an image.
         tokens: u32,

@@ -406,10 +406,9 @@ fn with_extends(mut error: Error) -> Error {
 
 /// The key that is the rest of a name with a dot, when that was not quoted, as far as one can tell.
 fn cut_name(keys: &DeTable<'_>) -> Option<(Range<usize>, String)> {
-    let known = || PARTS.into_iter().chain(PLAIN);
-    let strange = |key: &str| nearest(key, known()).is_none();
     let (key, _) = keys.iter().find(|(key, value)| {
-        matches!(value.get_ref(), DeValue::Table(_)) && strange(key.get_ref())
+        matches!(value.get_ref(), DeValue::Table(_))
+            && nearest(key.get_ref(), PARTS.into_iter().chain(PLAIN)).is_none()
     })?;
     Some((key.span(), key.get_ref().to_string()))
 }
@@ -443,15 +442,15 @@ fn is_another(part: &str, changes: &DeTable<'_>) -> bool {
     }
 }
 
-/// The same keys and values, standing where the entry that takes them stands.
+/// Returns the keys and values, standing where the entry that takes them stands.
 fn moved<'t>(table: &DeTable<'t>, span: &Range<usize>) -> DeTable<'t> {
     fn value<'t>(old: &DeValue<'t>, span: &Range<usize>) -> DeValue<'t> {
         match old {
             DeValue::Table(inner) => DeValue::Table(moved(inner, span)),
             DeValue::Array(items) => {
-                let items = items.iter();
-                let items =
-                    items.map(|item| Spanned::new(span.clone(), value(item.get_ref(), span)));
+                let items = items
+                    .iter()
+                    .map(|item| Spanned::new(span.clone(), value(item.get_ref(), span)));
                 DeValue::Array(items.collect())
             }
             leaf => leaf.clone(),

@@ -344,9 +344,10 @@ impl Model {
 
     /// Returns the prices of a request with this much input, if they are known.
     pub fn price_of(&self, input_tokens: u32) -> Option<&PriceTier> {
-        let applies =
-            |tier: &&PriceTier| tier.above_tokens == 0 || tier.above_tokens < input_tokens;
-        self.prices.iter().rev().find(applies)
+        self.prices
+            .iter()
+            .rev()
+            .find(|tier| tier.above_tokens == 0 || tier.above_tokens < input_tokens)
     }
 
     /// Checks what the form does not say.
@@ -625,9 +626,11 @@ impl CacheRules {
             ("granularity", self.granularity),
         ];
         if self.kind == CacheKind::None {
-            let said = numbers.iter().find(|(_, number)| number.is_some());
-            let said = said.map(|(key, _)| *key);
-            let said = said.or(self.mark.map(|_| "mark"));
+            let said = numbers
+                .iter()
+                .find(|(_, number)| number.is_some())
+                .map(|(key, _)| *key)
+                .or(self.mark.map(|_| "mark"));
             if let Some(key) = said.or((!self.ttl_seconds.is_empty()).then_some("ttl_seconds")) {
                 return bad(key, "a cache of kind `none` has no rules", "no other key");
             }

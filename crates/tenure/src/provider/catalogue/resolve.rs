@@ -98,12 +98,12 @@ impl Stems {
         let Some(rest) = text.strip_prefix(&*plain(entry)) else {
             return false;
         };
-        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         let mut words = rest.split(['-', '@', ':']);
         words.next() == Some("")
             && words.all(|word| {
                 let version = word.strip_prefix('v').unwrap_or(word);
-                matches!(word, "latest" | "preview") || is_number(version) && !version.is_empty()
+                matches!(word, "latest" | "preview")
+                    || version.bytes().all(|byte| byte.is_ascii_digit()) && !version.is_empty()
             })
     }
 
@@ -340,8 +340,10 @@ mod tests {
             let found = catalogue.resolve(name).unwrap();
             assert_eq!(found.rule, Rule::Family, "{name}");
             let own = catalogue.model(found.name).unwrap();
-            let others = catalogue.names().filter(|other| other.starts_with(others));
-            let others: Vec<&str> = others.collect();
+            let others: Vec<&str> = catalogue
+                .names()
+                .filter(|other| other.starts_with(others))
+                .collect();
             assert!(!others.is_empty(), "{name}");
             for other in others {
                 let other_model = catalogue.model(other).unwrap();
@@ -360,8 +362,10 @@ mod tests {
         let mine = "routes = [\"acme\"]\n\
             [models.mine]\nextends = \"gpt-5\"\nwindow = 9000\nreserve = 900\nfamily = [\"house\", \"gpt-5\"]\n\
             [models.exact]\nextends = \"mine\"\n";
-        let catalogue = Catalogue::builtin().unwrap();
-        let catalogue = catalogue.with_overrides(mine, "mine.toml").unwrap();
+        let catalogue = Catalogue::builtin()
+            .unwrap()
+            .with_overrides(mine, "mine.toml")
+            .unwrap();
         for (name, expected) in [
             ("house-7b", Some(("mine", Rule::Family))),
             ("acme/house-7b", Some(("mine", Rule::Family))),

@@ -178,8 +178,10 @@ impl Body {
             self.mark(|| format!("tools[{place}]"), tool);
             let Some(tool) = object(tool) else { continue };
             let declared = either(&tool, ["functionDeclarations", "function_declarations"]);
-            let declared = list(declared).unwrap_or_default();
-            let declared = declared.into_iter().filter_map(object);
+            let declared = list(declared)
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(object);
             let function = tool.get("function").and_then(|function| object(function));
             let tools: Vec<Object<'_>> = match format {
                 Format::Gemini => declared.collect(),
@@ -343,8 +345,8 @@ fn chat(at: String, fields: &Object<'_>) -> Message {
 }
 
 fn item(at: String, fields: &Object<'_>) -> Message {
-    let kind = text(fields.get("type"));
-    let kind = kind.as_deref().unwrap_or("message");
+    let named = text(fields.get("type"));
+    let kind = named.as_deref().unwrap_or("message");
     if kind == "additional_tools" {
         let by_developer = text(fields.get("role")).as_deref() == Some("developer");
         let tools = list(fields.get("tools")).unwrap_or_default();

@@ -155,9 +155,11 @@ impl Found {
                     "a role that the API does not know",
                 );
             }
-            let blank = |block: &Block| matches!(block, Block::Text { blank: true });
             let is_empty = match self.format {
-                Format::Anthropic => message.blocks.iter().any(blank),
+                Format::Anthropic => message
+                    .blocks
+                    .iter()
+                    .any(|block| matches!(block, Block::Text { blank: true })),
                 Format::Gemini => false,
                 Format::OpenAiChat | Format::OpenAiResponses => false,
             };
@@ -204,10 +206,10 @@ impl Found {
 
     fn call_id(&mut self, id: Option<&str>, at: &str) {
         let id = id.unwrap_or_default();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let (is_legal, what) = match self.format {
             Format::Anthropic => (
-                id.chars().all(is_plain),
+                id.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
                 "a call without an id of letters, digits, `_` or `-`",
             ),
             Format::OpenAiChat => (
@@ -248,8 +250,10 @@ impl Found {
                 );
             }
         }
-        let uses = |message: &&Message| has_calls(message) || results(message).next().is_some();
-        let user = body.messages.iter().find(uses);
+        let user = body
+            .messages
+            .iter()
+            .find(|message| has_calls(message) || results(message).next().is_some());
         if let Some(message) = user
             && self.format == Format::Anthropic
             && whole
@@ -619,10 +623,12 @@ impl Found {
         if self.facts.signed_calls != Some(true) {
             return;
         }
-        let speaks = |message: &Message| {
-            message.speaker == Speaker::User && results(message).next().is_none()
-        };
-        let turn = messages.iter().rposition(speaks).unwrap_or(0);
+        let turn = messages
+            .iter()
+            .rposition(|message| {
+                message.speaker == Speaker::User && results(message).next().is_none()
+            })
+            .unwrap_or(0);
         for message in &messages[turn..] {
             let first = message.blocks.iter().find_map(|block| match block {
                 Block::Call { signed, .. } => Some(*signed),

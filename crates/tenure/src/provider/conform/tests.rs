@@ -41,8 +41,7 @@ fn body(format: Format, short: &str) -> String {
                 (_, _) => digit.to_owned(),
             }
         };
-        let parts: Vec<String> = blocks.iter().map(json).collect();
-        let parts = parts.join(",");
+        let parts = blocks.iter().map(json).collect::<Vec<String>>().join(",");
         let is_call = |block: &&&str| block.parse::<u8>().is_ok();
         messages.push(match format {
             Format::Anthropic => format!(r#"{{"role":"{role}","content":[{parts}]}}"#),
@@ -54,10 +53,9 @@ fn body(format: Format, short: &str) -> String {
                 format!(r#"{{"role":"tool","content":"","tool_call_id":"{}"}}"#, &blocks[0][1..])
             }
             Format::OpenAiChat => {
-                let calls = blocks.iter().filter(is_call).map(|id| {
+                let calls: Vec<String> = blocks.iter().filter(is_call).map(|id| {
                     format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":""}}}}"#)
-                });
-                let calls: Vec<String> = calls.collect();
+                }).collect();
                 format!(r#"{{"role":"{role}","content":"x","tool_calls":[{}]}}"#, calls.join(","))
             }
             Format::OpenAiResponses => match blocks[0] {
@@ -216,8 +214,7 @@ fn each_broken_rule_is_named() {
         r#"{"max_tokens":1,"tools":[{"name":"f","defer_loading":true,"cache_control":{}}],"messages":[{"role":"user","content":"x"}]}"#,
         r#"{"max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"x","cache_control":{}}]}]}"#,
         r#"{"max_tokens":1,"tools":[{"name":"f"}],"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"","cache_control":{}}]}]}]}"#,
-    ];
-    let marked = marked.map(|body| (Format::Anthropic, body, &["mark_place"][..]));
+    ].map(|body| (Format::Anthropic, body, &["mark_place"][..]));
     for (format, body, rules) in bodies.into_iter().chain(marked) {
         let found = broken(format, body, None);
         for rule in rules {

@@ -73,8 +73,11 @@ pub fn unread(format: Format, body: &str) -> Result<(Vec<Unread>, usize), Error>
         Format::Gemini => "contents",
         _ => "messages",
     };
-    let messages = body.as_array().or_else(|| body[key].as_array());
-    let messages = messages.map(Vec::as_slice).unwrap_or_default();
+    let messages = body
+        .as_array()
+        .or_else(|| body[key].as_array())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut unread = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let at = format!("{key}[{at}]");

@@ -85,8 +85,10 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
         } else {
             let media = media(&place, &fields)?;
             let mut kinds = fields.iter().map(|(key, _)| key);
-            let kind = kinds.find(|key| !key.starts_with("thought"));
-            let kind = kind.unwrap_or("part").to_owned();
+            let kind = kinds
+                .find(|key| !key.starts_with("thought"))
+                .unwrap_or("part")
+                .to_owned();
             parsed.keep_media(&kind, media.as_ref(), part);
             if let Some(media) = media {
                 turn.add_media(media);

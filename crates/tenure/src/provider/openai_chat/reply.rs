@@ -178,9 +178,12 @@ fn parts(place: &JsonPath, known: &mut Parts, list: &RawValue, deep: usize) -> R
         let place = place.at(at);
         let fields = place.fields(part)?;
         let index = fields.get("index").and_then(|at| at.get().parse().ok());
-        let id = fields.get("id").filter(|id| id.get().starts_with('"'));
-        let id = id.map(|id| place.text(id)).transpose()?;
-        let id = id.filter(|id| !id.is_empty());
+        let id = fields
+            .get("id")
+            .filter(|id| id.get().starts_with('"'))
+            .map(|id| place.text(id))
+            .transpose()?
+            .filter(|id| !id.is_empty());
         // Pieces without an index or an id belong to what came last.
         let same = known.entry(index.unwrap_or(u64::MAX)).or_default();
         let mut latest = (0..same.len()).rev().take(INTERLEAVED);

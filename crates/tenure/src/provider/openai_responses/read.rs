@@ -49,8 +49,8 @@ pub(super) fn messages(root: &JsonPath, items: &[&RawValue]) -> Result<Messages,
     for (at, item) in items.iter().enumerate() {
         let place = root.at(at);
         let fields = place.fields(item)?;
-        let kind = place.maybe(&fields, "type")?;
-        let kind = kind.as_deref().unwrap_or("message");
+        let named = place.maybe(&fields, "type")?;
+        let kind = named.as_deref().unwrap_or("message");
         let parsed = match kind {
             "message" => {
                 let role = match place.needed(&fields, "role")?.as_str() {

@@ -24,8 +24,10 @@ pub(super) fn messages(role: Role, blocks: &[Block]) -> Vec<String> {
             .map(|block| text_of(std::slice::from_ref(*block)));
         quoted(&texts.collect::<Vec<_>>().join("\n"))
     };
-    let is_said = |block: &&Block| matches!(block, Block::Text(_) | Block::Media(_));
-    let parsed: Vec<&Block> = blocks.iter().filter(is_said).collect();
+    let parsed: Vec<&Block> = blocks
+        .iter()
+        .filter(|block| matches!(block, Block::Text(_) | Block::Media(_)))
+        .collect();
     let mut items = Vec::new();
     if !parsed.is_empty() {
         items.push(format!(

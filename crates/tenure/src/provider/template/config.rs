@@ -86,16 +86,15 @@ fn template(field: Option<&Value>) -> Result<Option<String>, Error> {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(source)) => Ok(Some(source.clone())),
         Some(Value::Array(several)) => {
-            let of = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some("default");
             let source = several
                 .iter()
-                .find(of)
-                .and_then(|entry| entry.get("template")?.as_str());
-            let source = source.ok_or_else(|| {
-                Error::input("none of the chat templates is named `default`")
-                    .at(CONFIG, None)
-                    .hint("give the one that you want as a file of its own")
-            })?;
+                .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
+                .and_then(|entry| entry.get("template")?.as_str())
+                .ok_or_else(|| {
+                    Error::input("none of the chat templates is named `default`")
+                        .at(CONFIG, None)
+                        .hint("give the one that you want as a file of its own")
+                })?;
             Ok(Some(source.to_owned()))
         }
         Some(_) => Err(Error::input("`chat_template` is not a template")

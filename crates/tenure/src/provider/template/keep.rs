@@ -47,8 +47,8 @@ fn kept(
     within: bool,
 ) -> Result<Value, Error> {
     let (spent, remaining) = state.fuel_levels().unwrap_or_default();
-    let most = spent.saturating_add(remaining);
-    let most = most
+    let most = spent
+        .saturating_add(remaining)
         .saturating_mul(COPIES_PER_STEP)
         .saturating_add(MAX_VALUES);
     let copied = state.get_or_insert_extension(Copied(0));
@@ -152,13 +152,15 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
             .any(|(word, _)| matches!(word, Token::Dot));
         let call = if part { KEEP_IN } else { KEEP };
         let from = words[at].1.end_offset as usize;
-        let sign = |(word, _): &(Token<'_>, Span)| match word {
-            Token::Ident(name) => Some((*name).to_owned()),
-            Token::Dot => Some(".".to_owned()),
-            Token::Comma => Some(", ".to_owned()),
-            _ => None,
-        };
-        let name: String = words[1..at].iter().filter_map(sign).collect();
+        let name: String = words[1..at]
+            .iter()
+            .filter_map(|(word, _)| match word {
+                Token::Ident(name) => Some((*name).to_owned()),
+                Token::Dot => Some(".".to_owned()),
+                Token::Comma => Some(", ".to_owned()),
+                _ => None,
+            })
+            .collect();
         // The parentheses within hold a list without its own.
         return vec![
             (from, format!(" {call}((")),
@@ -325,8 +327,10 @@ mod tests {
                  {{% endif %}}{{% endmacro %}}{{{{ m(all, {calls}) }}}}{show}"
             )
         };
-        let reads = |calls: &usize| ChatTemplate::read(&nested(*calls), None).is_ok();
-        let calls = (1..100).rev().find(reads).unwrap();
+        let calls = (1..100)
+            .rev()
+            .find(|calls| ChatTemplate::read(&nested(*calls), None).is_ok())
+            .unwrap();
         println!("macros call each other {calls} deep");
         for source in [show.to_owned(), nested(calls)] {
             // As small as a thread is unless it is asked for more.

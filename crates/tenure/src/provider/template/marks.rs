@@ -40,8 +40,11 @@ impl Marks {
                 .lines()
                 .filter(|line| !line.is_empty() && !line.starts_with("# "))
         };
-        let named = |line: &str| line.strip_prefix('@').map(str::to_owned);
-        let provider = provider.filter(|own| lines().filter_map(named).any(|name| name == *own));
+        let provider = provider.filter(|own| {
+            lines()
+                .filter_map(|line| line.strip_prefix('@').map(str::to_owned))
+                .any(|name| name == *own)
+        });
         let mut marks = Marks::default();
         let mut wanted = true;
         for line in lines().filter(|line| *line != "#") {
@@ -103,10 +106,10 @@ impl Marks {
         if !self.is_list {
             firsts.insert('<');
         }
-        let each = firsts
+        let mut each: Vec<_> = firsts
             .into_iter()
-            .map(|first| (first, text.match_indices(first).peekable()));
-        let mut each: Vec<_> = each.collect();
+            .map(|first| (first, text.match_indices(first).peekable()))
+            .collect();
         std::iter::from_fn(move || {
             let next = each.iter_mut().filter_map(|(first, places)| {
                 let (at, _) = *places.peek()?;
@@ -154,7 +157,7 @@ impl Marks {
         (Cow::Owned(out), times)
     }
 
-    /// The same for each text of a value, its keys included.
+    /// Escapes each text of a value, its keys included.
     pub(crate) fn escape_value(&self, value: &Value) -> (Value, u16) {
         let mut times = 0u16;
         let escaped = map_texts(value, &mut |text| {
@@ -167,11 +170,13 @@ impl Marks {
 
     /// The text with a letter for each character that could open or close a control token.
     pub(crate) fn without_signs(&self, text: &str) -> String {
-        let is_sign = |c: char| {
-            matches!(c, '<' | '>' | '[' | ']' | '|' | '｜')
-                || self.starts.contains_key(&c) && !c.is_alphanumeric()
-        };
-        text.replace(is_sign, "x")
+        text.replace(
+            |c| {
+                matches!(c, '<' | '>' | '[' | ']' | '|' | '｜')
+                    || self.starts.contains_key(&c) && !c.is_alphanumeric()
+            },
+            "x",
+        )
     }
 
     /// The control token that this text begins with.
@@ -196,8 +201,9 @@ pub(crate) fn map_texts(value: &Value, write: &mut dyn FnMut(&str) -> String) ->
         Value::String(text) => Value::String(write(text)),
         Value::Array(items) => items.iter().map(|item| map_texts(item, write)).collect(),
         Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(key, value)| (write(key), map_texts(value, write)));
+            let fields = fields
+                .iter()
+                .map(|(key, value)| (write(key), map_texts(value, write)));
             Value::Object(fields.collect())
         }
         other => other.clone(),
@@ -209,7 +215,7 @@ pub(crate) fn tag(text: &str) -> Option<&str> {
     tag_around(text, |_| false)
 }
 
-/// The same with characters in it that no tag has otherwise.
+/// Returns a tag with characters in it that no tag has otherwise.
 fn tag_around(text: &str, may: impl Fn(char) -> bool) -> Option<&str> {
     let (close, doubled) = match text.as_bytes() {
         [b'<', b'<', ..] => ('>', true),
@@ -224,15 +230,15 @@ fn tag_around(text: &str, may: impl Fn(char) -> bool) -> Option<&str> {
     let end = open + inner.len();
     let end = end + 1 + usize::from(doubled);
     let mark = text.get(..end).filter(|mark| mark.len() <= LONGEST)?;
-    let plain = |c: char| {
-        may(c)
-            || !(c.is_whitespace()
-                || c.is_control()
-                || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '`'))
-    };
     let closes =
         mark.ends_with(if doubled { ">>" } else { "]" }) || close == '>' && mark.ends_with('>');
-    let is_word = inner.chars().any(char::is_alphabetic) && inner.chars().all(plain);
+    let is_word = inner.chars().any(char::is_alphabetic)
+        && inner.chars().all(|c| {
+            may(c)
+                || !(c.is_whitespace()
+                    || c.is_control()
+                    || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '`'))
+        });
     let is_loud = close == '>'
         || inner
             .chars()

@@ -185,8 +185,11 @@ impl ChatTemplate {
             })?;
             return ChatTemplate::new(source, config, (text, None));
         }
-        let config = beside.map(config::read).transpose()?;
-        let config = config.map(|(_, config)| config).unwrap_or_default();
+        let config = beside
+            .map(config::read)
+            .transpose()?
+            .map(|(_, config)| config)
+            .unwrap_or_default();
         ChatTemplate::new(text.to_owned(), config, (text, beside))
     }
 
@@ -442,14 +445,17 @@ impl ChatTemplate {
 
     /// Returns the tokens that another tool costs as it writes it.
     pub(crate) fn tool_cost(&self, tool: &str, count: &dyn Fn(&str) -> u32) -> u32 {
-        let added = || {
-            let tool: serde_json::Value = serde_json::from_str(tool).ok()?;
-            let user = [Message::new("user", "Hello.")];
-            let one = self.render(&user, &[probe_tool()]).ok()?;
-            let two = self.render(&user, &[probe_tool(), tool]).ok()?;
-            Some(count(&two).saturating_sub(count(&one)))
-        };
-        let written = self.manners.tools.then(added).flatten();
+        let written = self
+            .manners
+            .tools
+            .then(|| {
+                let tool: serde_json::Value = serde_json::from_str(tool).ok()?;
+                let user = [Message::new("user", "Hello.")];
+                let one = self.render(&user, &[probe_tool()]).ok()?;
+                let two = self.render(&user, &[probe_tool(), tool]).ok()?;
+                Some(count(&two).saturating_sub(count(&one)))
+            })
+            .flatten();
         written
             .unwrap_or_else(|| count(tool))
             .saturating_add(2 * JOINT_MARGIN)

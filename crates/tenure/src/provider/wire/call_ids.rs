@@ -43,8 +43,8 @@ fn is_plain(character: char) -> bool {
 
 /// An id that every provider takes, made of one that this may refuse; of its `nth` use.
 fn renamed(id: &str, nth: u32) -> String {
-    let digest = Digest::of(format!("{nth}:{id}").as_bytes()).to_string();
-    let digest = digest.trim_start_matches("sha256:");
+    let named = Digest::of(format!("{nth}:{id}").as_bytes()).to_string();
+    let digest = named.trim_start_matches("sha256:");
     let kept: String = id.chars().filter(|c| is_plain(*c)).take(KEPT).collect();
     let kept = if kept.is_empty() { "call" } else { &kept };
     format!("{kept}_{}", &digest[..16])

@@ -279,14 +279,14 @@ impl<'t> Lines<'t> {
     /// Returns whether a block of these lines says what this form says.
     fn is(&self, form: &Form, first: usize, last: usize) -> bool {
         let open = form.tag.as_ref().map(|tag| format!("<{tag}>"));
-        let says = |line: &str| {
-            let inner = open
-                .as_ref()
-                .and_then(|open| line.strip_prefix(open.as_str()));
-            let line = inner.unwrap_or(line);
-            form.says.iter().any(|says| line.starts_with(says.as_str()))
-        };
-        form.says.is_empty() || self.first(first, last).any(says)
+        form.says.is_empty()
+            || self.first(first, last).any(|line| {
+                let inner = open
+                    .as_ref()
+                    .and_then(|open| line.strip_prefix(open.as_str()));
+                let line = inner.unwrap_or(line);
+                form.says.iter().any(|says| line.starts_with(says.as_str()))
+            })
     }
 
     fn source(&self, form: &Form, first: usize, last: usize) -> String {

@@ -135,19 +135,20 @@ impl<'o> Writer<'o> {
 
     /// Adds what an object says, with the media that its text has lines for.
     fn object(&mut self, object: &'o ObjectDocument, parsed: Option<(&Parsed, usize)>) {
-        let blocks = blocks(&object.content, parsed);
-        let blocks = blocks.into_iter().map(|block| match block {
-            Block::Media(media) if !self.takes(object, &media) => {
-                self.left_out.push(OmittedPart {
-                    name: object.name.clone(),
-                    rule: "media_left_out",
-                    what: media.kind.to_owned(),
-                });
-                Block::Text(media.line())
-            }
-            block => block,
-        });
-        let mut blocks: Vec<Block> = blocks.collect();
+        let mut blocks: Vec<Block> = blocks(&object.content, parsed)
+            .into_iter()
+            .map(|block| match block {
+                Block::Media(media) if !self.takes(object, &media) => {
+                    self.left_out.push(OmittedPart {
+                        name: object.name.clone(),
+                        rule: "media_left_out",
+                        what: media.kind.to_owned(),
+                    });
+                    Block::Text(media.line())
+                }
+                block => block,
+            })
+            .collect();
         let is_result = object.object_type == Some(ObjectType::ToolResult);
         let role = object.role.unwrap_or(Role::User);
         if is_result {
@@ -203,9 +204,9 @@ impl<'o> Writer<'o> {
             "file",
             "input_audio",
         ];
-        let media =
+        let is_media =
             |kind: &str| media.contains(&kind) || kind.ends_with("Data") || kind.ends_with("_data");
-        for kind in parsed.opaque.iter().filter(|kind| !media(kind)) {
+        for kind in parsed.opaque.iter().filter(|kind| !is_media(kind)) {
             let reasoning = [
                 "reasoning",
                 "thinking",

@@ -138,8 +138,10 @@ mod tests {
         ] {
             let body = format!("[{}]", items.join(","));
             let conversation = read(Format::OpenAiResponses, &body).unwrap();
-            let found = groups(&conversation.entries);
-            let found: Vec<_> = found.iter().map(|group| (group.start, group.end)).collect();
+            let found: Vec<_> = groups(&conversation.entries)
+                .iter()
+                .map(|group| (group.start, group.end))
+                .collect();
             assert_eq!(found, expected, "{body}");
         }
     }

@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The same object with other values under these keys; what has none gets it at the end. Every other byte
+/// Returns the object with other values under these keys; what has none gets it at the end. Every other byte
 /// stays.
 ///
 /// # Errors
@@ -76,13 +76,12 @@ impl<'a> Fields<'a> {
 pub fn with_fields(body: &str, changes: &[(&str, &str)]) -> Result<String, Error> {
     let fields: Fields<'_> = serde_json::from_str(body)
         .map_err(|error| Error::input(format!("not a JSON object: {error}")))?;
-    let place = |value: &RawValue| value.get().as_ptr() as usize - body.as_ptr() as usize;
     let mut cuts: Vec<(usize, usize, &str)> = Vec::new();
     let mut added = String::new();
     for (key, json) in changes {
         match fields.iter().find(|(known, _)| known == key) {
             Some((_, value)) => {
-                let start = place(value);
+                let start = value.get().as_ptr() as usize - body.as_ptr() as usize;
                 cuts.push((start, start + value.get().len(), json));
             }
             None => {
@@ -157,8 +156,8 @@ impl JsonPath {
     ) -> Result<T, Error> {
         serde_json::from_str(value.get()).map_err(|error| {
             // A place within one value, which the reader cannot see, would only mislead.
-            let message = error.to_string();
-            let message = message.split(" at line ").next().unwrap_or_default();
+            let told = error.to_string();
+            let message = told.split(" at line ").next().unwrap_or_default();
             self.wrong(message.replace('`', "'"), expected)
         })
     }

@@ -11,13 +11,15 @@ const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 /// The depth of blocks: in a message's content, and in a result's there.
 const DEPTH: u32 = 3;
 
-/// The same JSON without marks in it or its blocks; all else byte for byte.
+/// Returns the JSON without marks in it or its blocks; all else byte for byte.
 pub(super) fn without(json: &str) -> String {
     let list = format!("[{json}]");
-    let values: Option<Vec<&RawValue>> = serde_json::from_str(&list).ok();
-    let values = values.into_iter().flatten();
-    let values: Vec<String> = values.map(|value| strip(value, DEPTH)).collect();
-    values.join(",")
+    let values: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();
+    let stripped: Vec<String> = values
+        .into_iter()
+        .map(|value| strip(value, DEPTH))
+        .collect();
+    stripped.join(",")
 }
 
 fn strip(value: &RawValue, depth: u32) -> String {
@@ -27,8 +29,9 @@ fn strip(value: &RawValue, depth: u32) -> String {
     }
     let place = JsonPath::new("message");
     if is_list(value) {
-        let values = place.list(value).unwrap_or_default();
-        let values: Vec<String> = values
+        let values: Vec<String> = place
+            .list(value)
+            .unwrap_or_default()
             .into_iter()
             .map(|value| strip(value, depth))
             .collect();
@@ -37,14 +40,16 @@ fn strip(value: &RawValue, depth: u32) -> String {
     let Ok(fields) = place.fields(value) else {
         return json.to_owned();
     };
-    let kept = fields.iter().filter(|(key, _)| !MARKS.contains(key));
-    let kept = kept.map(|(key, value)| {
-        let value = match key {
-            "content" | "output" => strip(value, depth - 1),
-            _ => value.get().to_owned(),
-        };
-        format!("{}:{value}", Value::from(key))
-    });
+    let kept = fields
+        .iter()
+        .filter(|(key, _)| !MARKS.contains(key))
+        .map(|(key, value)| {
+            let value = match key {
+                "content" | "output" => strip(value, depth - 1),
+                _ => value.get().to_owned(),
+            };
+            format!("{}:{value}", Value::from(key))
+        });
     format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
 }
 

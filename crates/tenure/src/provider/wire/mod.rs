@@ -115,7 +115,7 @@ impl Conversation {
         }
     }
 
-    /// The same, with this as the instant at which the results came: evidence without one is anonymous
+    /// Returns the conversation with this as the instant at which the results came: evidence without one is anonymous
     /// and not compiled.
     #[must_use]
     pub fn received(mut self, at: crate::base::time::Instant) -> Conversation {

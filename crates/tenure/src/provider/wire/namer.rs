@@ -130,8 +130,8 @@ impl Namer {
                         (Some(id), _) if !id.is_empty() => stands_for(open, id),
                         (_, Some(name)) => tool == name,
                         (_, None) => true,
-                    });
-                let open = open.map(|at| self.open.remove(at).0);
+                    })
+                    .map(|at| self.open.remove(at).0);
                 // A result that answers nothing keeps a name by which it is found to be an orphan.
                 let id = open
                     .or(id.filter(|id| !id.is_empty()))
@@ -147,11 +147,14 @@ impl Namer {
 
     /// Text of the system before the history: a rule of the developer, where it says anything.
     pub(super) fn instruction(&mut self, format: Format, message: String, parsed: Parsed) -> Entry {
-        let text = parsed.parts.iter().map(|part| match part {
-            Part::Turn { text, .. } | Part::Result { text, .. } => text.as_str(),
-        });
-        let text: Vec<&str> = text.collect();
-        let text = text.join("\n");
+        let text = parsed
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Turn { text, .. } | Part::Result { text, .. } => text.as_str(),
+            })
+            .collect::<Vec<&str>>()
+            .join("\n");
         let mut objects = Vec::new();
         if !text.trim().is_empty() {
             self.rules += 1;

@@ -8,7 +8,7 @@ use super::{Wire, marks, tools};
 use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::base::text::clip;
-use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Role, ToolCall};
+use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Role};
 use crate::provider::formats::dialect;
 
 /// Returns whether an object says what its part of a message says. Ids that the provider did not give are ours.
@@ -16,16 +16,15 @@ fn says(object: &ObjectDocument, part: &Part) -> bool {
     let object_type = object.object_type.unwrap_or(ObjectType::Rule);
     match part {
         Part::Turn { role, text, calls } => {
-            let same = |(ours, theirs): (&ToolCall, &ToolCall)| {
-                ours.name == theirs.name
-                    && ours.arguments == theirs.arguments
-                    && stands_for(&ours.id, &theirs.id)
-            };
             object_type == ObjectType::Turn
                 && object.role == Some(*role)
                 && object.content == *text
                 && object.tool_calls.len() == calls.len()
-                && object.tool_calls.iter().zip(calls).all(same)
+                && object.tool_calls.iter().zip(calls).all(|(ours, theirs)| {
+                    ours.name == theirs.name
+                        && ours.arguments == theirs.arguments
+                        && stands_for(&ours.id, &theirs.id)
+                })
         }
         Part::Result { id, text, .. } => {
             object_type == ObjectType::ToolResult

@@ -144,8 +144,10 @@ impl Packed {
                 .for_each(|value| self.walk(value, "", None)),
             Value::Object(fields) => {
                 let named = ["media_type", "mimeType", "mime_type", "format"];
-                let mime = named.iter().find_map(|name| fields.get(*name)?.as_str());
-                let mime = mime.map(str::to_owned);
+                let mime = named
+                    .iter()
+                    .find_map(|name| fields.get(*name)?.as_str())
+                    .map(str::to_owned);
                 for (key, value) in fields {
                     self.walk(value, key, mime.as_deref());
                 }
@@ -201,9 +203,10 @@ impl Packed {
 
 /// Returns whether a text is base64, of one alphabet or the other, and nothing else.
 fn is_packed(text: &str) -> bool {
-    let is_of_it =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
-    !text.is_empty() && text.bytes().all(is_of_it)
+    !text.is_empty()
+        && text.bytes().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+        })
 }
 
 /// The size of a picture in pixels, as its header says; none where it is not read.

@@ -170,8 +170,10 @@ impl Lines {
     pub(crate) fn end(self, parsed: &mut Parsed) -> String {
         let part = parsed.parts.len();
         parsed.joints += self.count.saturating_sub(1);
-        let found = self.media.into_iter();
-        let found = found.map(|(line, media)| Found { part, line, media });
+        let found = self
+            .media
+            .into_iter()
+            .map(|(line, media)| Found { part, line, media });
         parsed.media.extend(found);
         self.text
     }

@@ -219,8 +219,11 @@ fn of_messages(messages: &[&RawValue]) -> Option<Format> {
 /// Returns whether these are parts of Gemini's: unlike those of libraries, they say nothing of what they are.
 fn is_of_gemini(parts: &RawValue) -> bool {
     let place = JsonPath::new("parts");
-    let parts = place.list(parts).unwrap_or_default();
-    let mut parts = parts.into_iter().filter_map(|part| place.fields(part).ok());
+    let mut parts = place
+        .list(parts)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|part| place.fields(part).ok());
     !parts.any(|part| part.any(&["type", "part_kind"]).is_some())
 }
 

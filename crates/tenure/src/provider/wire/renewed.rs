@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use super::clients::{ClosingForm, RenewedForm, file};
+use super::clients::{RenewedForm, file};
 use super::json::with_fields;
 use super::{Conversation, Entry, Format, meaning, read_message};
 use crate::base::digest::Digest;
@@ -94,15 +94,18 @@ impl Renewed {
         }
         let mut kept: Vec<Entry> = stays.iter().map(|at| all[*at].clone()).collect();
         let closing = kept.last_mut().and_then(|last| Closing::take(client, last));
-        let before = ranges.iter();
-        let before = before.map(|range| stays.partition_point(|at| *at < range.end));
+        let before = ranges
+            .iter()
+            .map(|range| stays.partition_point(|at| *at < range.end));
         let before = Next::of(format, &kept, &before.collect::<Vec<_>>());
-        let runs = ranges.into_iter().zip(before);
-        let runs = runs.map(|(range, next)| Run {
-            messages: all[range].iter().map(|one| one.message.clone()).collect(),
-            next,
-        });
-        let runs = runs.collect();
+        let runs = ranges
+            .into_iter()
+            .zip(before)
+            .map(|(range, next)| Run {
+                messages: all[range].iter().map(|one| one.message.clone()).collect(),
+                next,
+            })
+            .collect();
         conversation.entries = kept;
         Some(Renewed {
             format,
@@ -130,24 +133,29 @@ impl Renewed {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is no list.
     pub fn put_back(&self, messages: &str) -> Result<String, Error> {
-        let list: Vec<&RawValue> = serde_json::from_str(messages)
+        let values: Vec<&RawValue> = serde_json::from_str(messages)
             .map_err(|error| Error::input(format!("not a list of messages: {error}")))?;
-        let list: Vec<&str> = list.iter().map(|message| message.get()).collect();
-        let front = list.iter().take_while(|message| is_systems(message));
-        let front = front.count();
+        let list: Vec<&str> = values.iter().map(|message| message.get()).collect();
+        let front = list
+            .iter()
+            .take_while(|message| is_systems(message))
+            .count();
         let mut places: BTreeMap<Digest, Vec<usize>> = BTreeMap::new();
         for (at, message) in list.iter().enumerate() {
             let like_it = places.entry(meaning(self.format, message)).or_default();
             like_it.push(at);
         }
-        let runs = self.runs.iter().map(|run| {
-            let at = match &run.next {
-                Some(next) => next.place(&places).unwrap_or(front),
-                None => list.len(),
-            };
-            (at, run)
-        });
-        let mut runs: Vec<(usize, &Run)> = runs.collect();
+        let mut runs: Vec<(usize, &Run)> = self
+            .runs
+            .iter()
+            .map(|run| {
+                let at = match &run.next {
+                    Some(next) => next.place(&places).unwrap_or(front),
+                    None => list.len(),
+                };
+                (at, run)
+            })
+            .collect();
         runs.sort_by_key(|(at, _)| *at);
         let mut runs = runs.into_iter().peekable();
         let closed = self.closing.as_ref();
@@ -269,8 +277,11 @@ fn form_of(asks: &Entry, answers: &Entry) -> Option<&'static RenewedForm> {
     let mut forms = file().renewed.iter();
     forms.find(|form| {
         let is_said = form.says.iter().any(|begin| says.starts_with(begin));
-        let answer = || said_by(answers, Role::Assistant).map_or("", str::trim);
-        is_said && form.answers.iter().any(|known| known == answer())
+        is_said
+            && form
+                .answers
+                .iter()
+                .any(|known| known == said_by(answers, Role::Assistant).map_or("", str::trim))
     })
 }
 
@@ -291,8 +302,10 @@ fn said_by(entry: &Entry, role: Role) -> Option<&str> {
 }
 
 fn closings(client: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    let of_it = move |form: &&ClosingForm| form.client == client;
-    let forms = file().closings.iter().filter(of_it);
+    let forms = file()
+        .closings
+        .iter()
+        .filter(move |form| form.client == client);
     forms.flat_map(|form| form.says.iter().map(String::as_str))
 }
 
@@ -377,8 +390,10 @@ mod tests {
     fn taken(messages: &[Value]) -> (Option<Renewed>, Vec<Value>) {
         let mut conversation = read(Format::OpenAiChat, &list(messages)).unwrap();
         let shown = Renewed::take(&mut conversation);
-        let kept = conversation.entries.iter();
-        let kept = kept.map(|entry| serde_json::from_str(&entry.message).unwrap());
+        let kept = conversation
+            .entries
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.message).unwrap());
         (shown, kept.collect())
     }
 
@@ -458,8 +473,11 @@ mod tests {
         let body = list(&talk).replace('é', "\\u00e9");
         let mut conversation = read(Format::OpenAiChat, &body).unwrap();
         let shown = Renewed::take(&mut conversation).unwrap();
-        let kept = conversation.entries.iter();
-        let kept: Vec<&str> = kept.map(|entry| entry.message.as_str()).collect();
+        let kept: Vec<&str> = conversation
+            .entries
+            .iter()
+            .map(|entry| entry.message.as_str())
+            .collect();
         let sent = shown.put_back(&format!("[{}]", kept.join(","))).unwrap();
         assert_eq!(sent, body);
     }
@@ -503,14 +521,17 @@ mod tests {
             model("Ok."),
             user("a\n<i>"),
         ];
-        let body = list(&triple).replace('<', "\\u003c");
-        let body = body.trim_matches(['[', ']']);
-        let body = format!("[{}]", vec![body; 100_000].join(","));
+        let escaped = list(&triple).replace('<', "\\u003c");
+        let items = escaped.trim_matches(['[', ']']);
+        let body = format!("[{}]", vec![items; 100_000].join(","));
         let mut conversation = read(Format::OpenAiChat, &body).unwrap();
         let renewed = Renewed::take(&mut conversation).unwrap();
         assert_eq!(renewed.runs.len(), 100_000);
-        let kept = conversation.entries.iter();
-        let kept: Vec<&str> = kept.map(|entry| entry.message.as_str()).collect();
+        let kept: Vec<&str> = conversation
+            .entries
+            .iter()
+            .map(|entry| entry.message.as_str())
+            .collect();
         let sent = renewed.put_back(&format!("[{}]", kept.join(",")));
         assert!(sent.unwrap() == body);
         // A debug build takes a few seconds; where each run looks through the list, this does not end.

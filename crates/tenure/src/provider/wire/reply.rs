@@ -176,13 +176,15 @@ mod tests {
 
     #[test]
     fn calls_of_compatible_servers_are_told_apart() {
-        let piece = |call: &str| {
-            format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#)
-        };
         let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
         let calls = |pieces: &[&str]| {
-            let events: Vec<String> = pieces.iter().map(|call| piece(call)).collect();
-            let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let chunks: Vec<String> = pieces
+                .iter()
+                .map(|call| {
+                    format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#)
+                })
+                .collect();
+            let mut events: Vec<&str> = chunks.iter().map(String::as_str).collect();
             events.push(end);
             streamed_reply(Format::OpenAiChat, &sse(&events)).unwrap()
         };

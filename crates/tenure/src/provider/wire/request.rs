@@ -45,9 +45,11 @@ impl WrittenRequest {
         if self.fields.is_empty() {
             return self.messages.clone();
         }
-        let fields = self.fields.iter();
-        let fields = fields.map(|(name, json)| format!("\"{name}\":{json},"));
-        let fields: String = fields.collect();
+        let fields: String = self
+            .fields
+            .iter()
+            .map(|(name, json)| format!("\"{name}\":{json},"))
+            .collect();
         format!("{{{fields}\"{}\":{}}}", self.key, self.messages)
     }
 }
@@ -114,7 +116,7 @@ fn system(before: &Before<'_>, format: Format) -> (Vec<(&'static str, String)>, 
         .iter()
         .partition(|json| dialect.system_messages && json.starts_with('{'));
     let blocks = dialect.cache.system_blocks;
-    let field = match (is_field.as_slice(), blocks) {
+    let json = match (is_field.as_slice(), blocks) {
         _ if dialect.system.is_empty() || !own && texts.is_empty() => None,
         ([], _) if own => None,
         ([only], _) if own && (blocks.is_some() || !only.starts_with('{')) => Some((*only).clone()),
@@ -125,15 +127,17 @@ fn system(before: &Before<'_>, format: Format) -> (Vec<(&'static str, String)>, 
         }
         (_, None) => Some(Value::from(texts.join("\n\n")).to_string()),
     };
-    let field = field.and_then(|json| Some((*dialect.system.first()?, json)));
+    let field = json.and_then(|json| Some((*dialect.system.first()?, json)));
     let leading = if own {
         strings(&is_message)
     } else if dialect.system.is_empty() {
-        let message = |text: &&str| {
-            let text = Value::from(*text);
-            format!("{{\"role\":\"system\",\"content\":{text}}}")
-        };
-        texts.iter().map(message).collect()
+        texts
+            .iter()
+            .map(|text| {
+                let text = Value::from(*text);
+                format!("{{\"role\":\"system\",\"content\":{text}}}")
+            })
+            .collect()
     } else {
         Vec::new()
     };
@@ -147,8 +151,11 @@ fn strings(messages: &[&String]) -> Vec<String> {
 /// The tools, of which those of a provider's own mean nothing to others.
 fn tools(before: &Before<'_>, format: Format, left_out: &mut Vec<OmittedPart>) -> Vec<String> {
     let json = |tool: &ObjectDocument| {
-        let own = tool.wire.as_ref().filter(|wire| wire.format == format);
-        let own = own.and_then(|wire| wire.message.clone());
+        let own = tool
+            .wire
+            .as_ref()
+            .filter(|wire| wire.format == format)
+            .and_then(|wire| wire.message.clone());
         own.unwrap_or_else(|| {
             let schema = tool.input_schema.clone().unwrap_or_else(empty_schema);
             (dialect(format).write_tool)(&tool.name, &tool.content, &schema).to_string()
@@ -165,8 +172,9 @@ fn tools(before: &Before<'_>, format: Format, left_out: &mut Vec<OmittedPart>) -
         return tools;
     }
     left_out.extend(before.server_tools.iter().map(|tool| {
-        let kind: Option<Value> = serde_json::from_str(tool).ok();
-        let kind = kind.and_then(|tool| Some(tool.get("type")?.as_str()?.to_owned()));
+        let kind = serde_json::from_str::<Value>(tool)
+            .ok()
+            .and_then(|tool| Some(tool.get("type")?.as_str()?.to_owned()));
         OmittedPart {
             name: "tools".to_owned(),
             rule: "foreign_block_dropped",

@@ -1,7 +1,6 @@
 //! A tool as a request describes it.
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::json::{Fields, JsonPath};
 use crate::base::error::Error;
@@ -30,15 +29,17 @@ impl Tool {
         fields: &Fields<'_>,
         schema: &[&str],
     ) -> Result<Tool, Error> {
-        let read = |json: &RawValue| -> Result<Value, Error> {
-            serde_json::from_str(json.get()).map_err(|error| {
-                place.wrong(format!("the schema cannot be read: {error}"), "JSON Schema")
-            })
-        };
         Ok(Tool {
             name: place.needed(fields, "name")?,
             description: place.maybe(fields, "description")?.unwrap_or_default(),
-            schema: fields.any(schema).map(read).transpose()?,
+            schema: fields
+                .any(schema)
+                .map(|json| -> Result<Value, Error> {
+                    serde_json::from_str(json.get()).map_err(|error| {
+                        place.wrong(format!("the schema cannot be read: {error}"), "JSON Schema")
+                    })
+                })
+                .transpose()?,
         })
     }
 }

@@ -28,9 +28,11 @@ impl Entry {
     /// provider has messages of their own for them.
     #[must_use]
     pub fn without_results(&self) -> Option<Entry> {
-        let is_result =
-            |object: &ObjectDocument| object.object_type == Some(ObjectType::ToolResult);
-        let (results, others): (Vec<_>, Vec<_>) = self.objects.iter().cloned().partition(is_result);
+        let (results, others): (Vec<_>, Vec<_>) = self
+            .objects
+            .iter()
+            .cloned()
+            .partition(|object| object.object_type == Some(ObjectType::ToolResult));
         (!results.is_empty()).then(|| self.without(&["tool_result"], others))?
     }
 

@@ -121,8 +121,8 @@ impl Question {
         }
     }
 
-    /// The same question, with words that say nearly what its own do. What holds one of its terms counts for a little more
-    /// if it holds some of these, too ([`Weights::near_words`]); alone they find nothing.
+    /// Returns the question with words that say nearly what its own do. What holds one of its terms counts for a little
+    /// more if it holds some of these, too ([`Weights::near_words`]); alone they find nothing.
     #[must_use]
     pub fn with_near<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Question {
         let mut terms = Terms::default();
@@ -300,12 +300,15 @@ impl Index {
     /// an answer rarely repeats the words of the question before it. The sums run in the order of the query's sorted
     /// terms, so they are the same on every platform.
     fn lexical(&self, question: &Question, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
-        let is_known = |term: &&str| {
-            let mut parts = self.parts.iter();
-            parts.any(|(_, part)| part.terms.contains_key(*term))
-        };
-        let asked = question.terms.iter().map(|term| &**term);
-        let asked: Vec<&str> = asked.filter(is_known).collect();
+        let asked: Vec<&str> = question
+            .terms
+            .iter()
+            .map(|term| &**term)
+            .filter(|term| {
+                let mut parts = self.parts.iter();
+                parts.any(|(_, part)| part.terms.contains_key(*term))
+            })
+            .collect();
         let mut scores = vec![0.0; self.len()];
         if asked.is_empty() || seen.count == 0 {
             return scores;
@@ -315,11 +318,10 @@ impl Index {
             asked.into_iter().partition(|term| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
         let is_seen = |term: &str| {
-            let holders = |(first, part): &(u32, Arc<Part>)| {
+            self.parts.iter().any(|(first, part)| {
                 let mut holders = part.holders(term).iter();
                 holders.any(|held| seen.has(first + held.unit))
-            };
-            self.parts.iter().any(holders)
+            })
         };
         let only_numbers = !words.iter().any(|term| is_seen(term));
         let neighbours = self.neighbours(weights, seen);
@@ -407,8 +409,10 @@ impl Index {
             if seen.rows.is_none() {
                 return holders.len();
             }
-            let is_seen = |held: &&Posting| seen.has(first + held.unit);
-            holders.iter().filter(is_seen).count()
+            holders
+                .iter()
+                .filter(|held| seen.has(first + held.unit))
+                .count()
         };
         let holders = self.parts.iter().map(among).sum::<usize>();
         let (count, holders) = (seen.count as f64, holders as f64);
@@ -434,8 +438,12 @@ impl Index {
     /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
     /// shorter of the two. Numbers are no words.
     pub(crate) fn overlaps(&self, question: &Question, seen: Seen<'_>) -> Vec<f64> {
-        let asked = question.terms.iter().map(|term| &**term);
-        let asked: Vec<&str> = asked.filter(|term| !is_number(term)).collect();
+        let asked: Vec<&str> = question
+            .terms
+            .iter()
+            .map(|term| &**term)
+            .filter(|term| !is_number(term))
+            .collect();
         let mut shared = vec![0.0; self.len()];
         for (first, part) in &self.parts {
             for term in &asked {
@@ -455,8 +463,10 @@ impl Index {
 
     /// Marks the neighbours of what is marked, in ordered material, as far as it is seen.
     pub(crate) fn mark_neighbours(&self, marked: &mut [bool], seen: Seen<'_>) {
-        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
-        let line: Vec<(&Placed, bool)> = line
+        let line: Vec<(&Placed, bool)> = self
+            .places
+            .iter()
+            .filter(|placed| seen.has(placed.unit))
             .map(|placed| (placed, marked[placed.unit as usize]))
             .collect();
         for pair in line.windows(2) {
@@ -536,10 +546,13 @@ impl Index {
         if weights.section == 0.0 && weights.opener == 0.0 {
             return false;
         }
-        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
-        let line: Vec<&Placed> = line.collect();
-        let runs = line.chunk_by(|one, next| are_close(one, next));
-        let runs: Vec<&[&Placed]> = runs
+        let line: Vec<&Placed> = self
+            .places
+            .iter()
+            .filter(|placed| seen.has(placed.unit))
+            .collect();
+        let runs: Vec<&[&Placed]> = line
+            .chunk_by(|one, next| are_close(one, next))
             .filter(|run| (2..=MAX_SECTION).contains(&run.len()))
             .collect();
         // The mean of the three best of each unit's section.

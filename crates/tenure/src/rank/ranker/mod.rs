@@ -77,7 +77,7 @@ pub struct Weights {
     pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
-    /// The same of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
+    /// The share of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
     /// counts for nothing then.
     pub encoder: f64,
     /// The share of the table's similarity beside such an encoder.
@@ -104,7 +104,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The same weights for units that have no order. Who says a unit stays one of its fields.
+    /// Returns the weights for units that have no order. Who says a unit stays one of its fields.
     #[must_use]
     pub fn alone(self) -> Weights {
         Weights {
@@ -176,7 +176,7 @@ impl Ranker {
         self.rank_by(&Question::of(query), similar)
     }
 
-    /// The same for a question that was read already, with the similarities of an encoder of one's own and of the built-in
+    /// Ranks for a question that was read already, with the similarities of an encoder of one's own and of the built-in
     /// table.
     pub fn rank_by(&self, asked: &Question, similar: Option<Similar<'_>>) -> Vec<(usize, f64)> {
         let scores = self.scores_by(asked, similar);
@@ -485,8 +485,9 @@ mod tests {
             let scores = |units: &[&Drawn], rows: Option<&[bool]>| {
                 let count = rows.map_or(units.len(), |rows| rows.iter().filter(|row| **row).count());
                 let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
-                let similarities = units.iter().enumerate();
-                let similarities: Vec<f64> = similarities
+                let similarities: Vec<f64> = units
+                    .iter()
+                    .enumerate()
                     .map(|(at, unit)| if is_seen(at) { f64::from(unit.4) / 5.0 } else { 0.0 })
                     .collect();
                 let dense = Dense { similarities: &similarities, unrelated: 0.3, beside: None };
@@ -496,18 +497,28 @@ mod tests {
             };
             let each: Vec<_> = all.iter().collect();
             let rows: Vec<bool> = all.iter().map(|unit| unit.3).collect();
-            let wide = scores(&each, Some(&rows));
             let seen: Vec<_> = all.iter().filter(|unit| unit.3).collect();
-            let wide = wide.into_iter().zip(&rows).filter(|(_, seen)| **seen);
-            let wide: Vec<f64> = wide.map(|(score, _)| score).collect();
+            let wide: Vec<f64> = scores(&each, Some(&rows))
+                .into_iter()
+                .zip(&rows)
+                .filter(|(_, seen)| **seen)
+                .map(|(score, _)| score)
+                .collect();
             prop_assert_eq!(wide, scores(&seen, None));
             let neighbours = |units: &[&Drawn], rows: Option<&[bool]>| {
                 let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
-                let marked = units.iter().enumerate();
-                let mut marked: Vec<bool> = marked.map(|(at, unit)| is_seen(at) && unit.4 == 0).collect();
+                let mut marked: Vec<bool> = units
+                    .iter()
+                    .enumerate()
+                    .map(|(at, unit)| is_seen(at) && unit.4 == 0)
+                    .collect();
                 index(units).mark_neighbours(&mut marked, Seen { rows, count: 0 });
-                let marked = marked.into_iter().enumerate().filter(|(at, _)| is_seen(*at));
-                marked.map(|(_, is_marked)| is_marked).collect::<Vec<_>>()
+                marked
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(at, _)| is_seen(*at))
+                    .map(|(_, is_marked)| is_marked)
+                    .collect::<Vec<_>>()
             };
             prop_assert_eq!(neighbours(&each, Some(&rows)), neighbours(&seen, None));
         }

@@ -295,16 +295,19 @@ fn is_cyrillic(word: &str) -> bool {
 /// The names of several words that a text joins with `_`: each is found as a whole as well, which is rare.
 fn snake_names(text: &str) -> impl Iterator<Item = &str> {
     let has_any = text.as_bytes().contains(&b'_');
-    let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let names = names.map(|name| name.trim_matches('_'));
-    let is_one = move |name: &&str| has_any && name.len() <= MAX_WORD && name.contains('_');
-    names.take_while(move |_| has_any).filter(is_one)
+    let names = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .map(|name| name.trim_matches('_'));
+    names
+        .take_while(move |_| has_any)
+        .filter(move |name| has_any && name.len() <= MAX_WORD && name.contains('_'))
 }
 
 /// The runs of characters that stand alone, as [`stands_alone`] says.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
-    let is_other = |c: char| !stands_alone(c) || !c.is_alphanumeric();
-    let runs = text.split(is_other).filter(|run| !run.is_empty());
+    let runs = text
+        .split(|c| !stands_alone(c) || !c.is_alphanumeric())
+        .filter(|run| !run.is_empty());
     let has_any = !text.is_ascii();
     runs.take_while(move |_| has_any)
 }
@@ -312,8 +315,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 /// The pairs of characters that stand side by side in a run.
 fn pairs(run: &str) -> impl Iterator<Item = &str> {
     let starts = run.char_indices().map(|(at, _)| at);
-    let ends = run.char_indices().skip(1);
-    let ends = ends.map(|(at, c)| at + c.len_utf8());
+    let ends = run.char_indices().skip(1).map(|(at, c)| at + c.len_utf8());
     starts.zip(ends).map(|(start, end)| &run[start..end])
 }
 

@@ -143,12 +143,13 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
 fn with_marks(world: &World, piece: Piece, revision: &Revision, marks: &Marks) -> Piece {
     let content = revision.content();
     let calls = revision.tool_calls().iter();
-    let in_calls = calls.map(|call| {
-        marks
-            .count(&call.name)
-            .saturating_add(marks.count(&call.arguments_text()))
-    });
-    let in_calls = in_calls.fold(0, u16::saturating_add);
+    let in_calls = calls
+        .map(|call| {
+            marks
+                .count(&call.name)
+                .saturating_add(marks.count(&call.arguments_text()))
+        })
+        .fold(0, u16::saturating_add);
     if revision.object_type() != ObjectType::ToolResult {
         let passed = marks.count(content).saturating_add(in_calls);
         return Piece {
@@ -194,8 +195,10 @@ fn as_it_came(world: &World, piece: Piece, revision: &Revision, target: Target) 
 
 /// The message that goes back to this target as it came, if it came from there.
 fn raw(revision: &Revision, target: Target) -> Option<Outgoing> {
-    let own = |wire: &&Wire| target.format() == Some(wire.format);
-    revision.wire().filter(own).and_then(wire::outgoing)
+    revision
+        .wire()
+        .filter(|wire| target.format() == Some(wire.format))
+        .and_then(wire::outgoing)
 }
 
 impl World {

@@ -58,9 +58,11 @@ impl TaskLines {
             line("subtask", &format!("[{status}] {}", one_line(title)));
         }
         for action in &task.pending {
-            let waits = action.waiting_for.as_deref();
-            let waits = waits.map(|what| format!(" (waiting for {})", one_line(what)));
-            let waits = waits.unwrap_or_default();
+            let waits = action
+                .waiting_for
+                .as_deref()
+                .map(|what| format!(" (waiting for {})", one_line(what)))
+                .unwrap_or_default();
             line("pending", &format!("{}{waits}", one_line(&action.action)));
         }
         for approval in &task.approvals {
@@ -68,14 +70,18 @@ impl TaskLines {
             line("approval", &format!("[{}] {action}", approval.status));
         }
         let results = task.results.iter().map(|result| {
-            let source = result.source.as_deref();
-            let source = source.map(|source| format!(" ({})", one_line(source)));
+            let source = result
+                .source
+                .as_deref()
+                .map(|source| format!(" ({})", one_line(source)));
             let (name, value) = (one_line(&result.name), one_line(&result.value));
             format!("{name}{}: {value}\n", source.unwrap_or_default())
         });
         let errors = task.errors.iter().map(|error| {
-            let undo = error.rollback.as_deref();
-            let undo = undo.map(|undo| format!("; rollback: {}", one_line(undo)));
+            let undo = error
+                .rollback
+                .as_deref()
+                .map(|undo| format!("; rollback: {}", one_line(undo)));
             let (message, retries) = (one_line(&error.message), error.retries);
             format!(
                 "{message} (retries: {retries}{})\n",

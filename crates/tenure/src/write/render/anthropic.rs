@@ -109,14 +109,18 @@ impl<'a> Messages<'a> {
             let called = revision.tool_call_id().unwrap_or_default();
             let name = self.names.get(called).copied().unwrap_or_default();
             let content = said.unwrap_or_default();
-            let result = |id| Block::ToolResult { id, name, content };
-            return self.add(role, ids.into_iter().map(result));
+            return self.add(
+                role,
+                ids.into_iter()
+                    .map(|id| Block::ToolResult { id, name, content }),
+            );
         }
         self.called(revision);
-        let said = said.filter(|said| !said.trim().is_empty());
-        let said = said.map(Block::Said);
-        let calls = ids.into_iter().zip(revision.tool_calls());
-        let calls = calls.map(|(id, call)| Block::ToolUse { id, call });
+        let said = said.filter(|said| !said.trim().is_empty()).map(Block::Said);
+        let calls = ids
+            .into_iter()
+            .zip(revision.tool_calls())
+            .map(|(id, call)| Block::ToolUse { id, call });
         self.add(role, said.into_iter().chain(calls))
     }
 

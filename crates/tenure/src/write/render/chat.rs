@@ -160,13 +160,15 @@ impl SharedMessages {
     /// Returns their number where candidates of these sections stand. More sections never make fewer, so the count
     /// for all candidates is a bound for any choice.
     pub(crate) fn count(&self, candidates: &[bool; Section::COUNT], late: LateParts) -> u32 {
-        let stand = Section::ALL
+        let stand: u32 = Section::ALL
             .iter()
-            .filter(|section| candidates[section.index()]);
-        let stand: u32 = stand.map(|section| 1 << section.index()).sum();
+            .filter(|section| candidates[section.index()])
+            .map(|section| 1 << section.index())
+            .sum();
         let places = self.places.iter();
-        let present = places.filter(|place| place.is_added || place.candidates & stand != 0);
-        let present = present.map(|place| place.joint);
+        let present = places
+            .filter(|place| place.is_added || place.candidates & stand != 0)
+            .map(|place| place.joint);
         let mut before = None;
         let mut count = u32::from(late.tools);
         for joint in present.chain(late.texts.then_some(Some(Joint::LATE))) {

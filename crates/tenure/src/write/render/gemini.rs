@@ -43,8 +43,9 @@ fn content(message: &Message<'_>, texts: &[String], signs: bool) -> String {
         Content::Raw(raw) => return (*raw).to_owned(),
         Content::Blocks(blocks) => blocks,
     };
-    let is_call = |block: &Block<'_>| matches!(block, Block::ToolUse { .. } | Block::Raw(_));
-    let first = blocks.iter().position(is_call);
+    let first = blocks
+        .iter()
+        .position(|block| matches!(block, Block::ToolUse { .. } | Block::Raw(_)));
     let parts = blocks.iter().enumerate().map(|(at, block)| match block {
         Block::Text(text) => text_json(&texts[*text]),
         Block::Said(text) => text_json(text),

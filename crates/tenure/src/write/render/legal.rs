@@ -90,13 +90,15 @@ pub(crate) fn check_objects<'a>(
 
 /// The pattern that the providers state for names of tools.
 fn is_tool_name(name: &str, target: Target) -> bool {
-    let more = |c: char| target == Target::Gemini && matches!(c, '.' | ':');
-    name.len() <= 64 && is_id(&name.replace(more, "_"))
+    name.len() <= 64
+        && is_id(&name.replace(|c| target == Target::Gemini && matches!(c, '.' | ':'), "_"))
 }
 
 fn is_id(id: &str) -> bool {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    !id.is_empty() && id.chars().all(legal)
+    !id.is_empty()
+        && id
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 fn check_tool(name: &str, tool: &Tool, target: Target) -> Result<(), Error> {
@@ -143,11 +145,13 @@ mod tests {
     use crate::object::ObjectDocument;
 
     fn refused(target: Target, objects: &[Value]) -> Option<String> {
-        let seal = |value: &Value| {
-            let document: ObjectDocument = serde_json::from_value(value.clone()).unwrap();
-            document.seal().unwrap()
-        };
-        let sealed: Vec<_> = objects.iter().map(seal).collect();
+        let sealed: Vec<_> = objects
+            .iter()
+            .map(|value| {
+                let document: ObjectDocument = serde_json::from_value(value.clone()).unwrap();
+                document.seal().unwrap()
+            })
+            .collect();
         let must = sealed.iter().map(|object| Stands {
             object,
             must: true,

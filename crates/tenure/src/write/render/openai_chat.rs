@@ -135,8 +135,11 @@ impl<'a> Messages<'a> {
 
     /// The body, as bytes: the model, the tools, the messages.
     pub(crate) fn body(&self, model: &str, texts: &[String], tools: &[&str]) -> String {
-        let messages = self.messages.iter();
-        let messages: Vec<String> = messages.filter_map(|message| message.json(texts)).collect();
+        let messages: Vec<String> = self
+            .messages
+            .iter()
+            .filter_map(|message| message.json(texts))
+            .collect();
         object(&[
             ("model", Some(quoted(model))),
             ("tools", list(tools)),

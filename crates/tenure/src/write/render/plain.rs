@@ -44,11 +44,12 @@ pub(crate) fn turns(
         return vec![words];
     }
     let role = words.role;
-    let calls = std::mem::take(&mut words.tool_calls);
-    let calls = calls.into_iter().map(|call| Message {
-        tool_calls: vec![call],
-        ..Message::new(role, "")
-    });
+    let calls = std::mem::take(&mut words.tool_calls)
+        .into_iter()
+        .map(|call| Message {
+            tool_calls: vec![call],
+            ..Message::new(role, "")
+        });
     let words = (!is_silent).then_some(words);
     words.into_iter().chain(calls).collect()
 }
@@ -81,8 +82,8 @@ fn turn(revision: &Revision, said: Option<&str>, template: &ChatTemplate) -> Mes
 /// A call: its arguments as the object that they are the text of.
 fn call(call: &ToolCall, marks: &Marks) -> Call {
     let text = call.arguments_text();
-    let arguments = serde_json::from_str::<Value>(&text).ok();
-    let arguments = arguments
+    let arguments = serde_json::from_str::<Value>(&text)
+        .ok()
         .filter(Value::is_object)
         .unwrap_or(Value::String(text));
     Call {
@@ -285,9 +286,12 @@ impl Built {
 
     /// Gives each result the name of the tool that it came from; someone of the user's speaks.
     fn finish(&mut self) {
-        let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
-        let calls = calls.map(|call| (call.id.clone(), call.function.name.clone()));
-        let calls: BTreeMap<String, String> = calls.collect();
+        let calls: BTreeMap<String, String> = self
+            .messages
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .map(|call| (call.id.clone(), call.function.name.clone()))
+            .collect();
         for message in &mut self.messages {
             if let Some(id) = &message.tool_call_id {
                 message.name = calls.get(id).cloned();
@@ -306,8 +310,7 @@ impl Built {
 /// or escaping does not take it away.
 fn contained(messages: &[Message], tools: &[Value], marks: &Marks) -> Result<(), Error> {
     let of_message = |message: &Message| {
-        let ids = [&message.tool_call_id, &message.name];
-        let ids = ids.into_iter().flatten();
+        let ids = [&message.tool_call_id, &message.name].into_iter().flatten();
         let mark = ids
             .chain([&message.content])
             .find_map(|text| marks.find(text));
@@ -355,14 +358,16 @@ fn unforged(
             arguments: within(&call.function.arguments),
         },
     };
-    let message = |message: &Message| Message {
-        role: message.role,
-        content: bare(&message.content),
-        tool_calls: message.tool_calls.iter().map(call).collect(),
-        tool_call_id: message.tool_call_id.as_deref().map(bare),
-        name: message.name.as_deref().map(bare),
-    };
-    let messages: Vec<Message> = messages.iter().map(message).collect();
+    let messages: Vec<Message> = messages
+        .iter()
+        .map(|message| Message {
+            role: message.role,
+            content: bare(&message.content),
+            tool_calls: message.tool_calls.iter().map(call).collect(),
+            tool_call_id: message.tool_call_id.as_deref().map(bare),
+            name: message.name.as_deref().map(bare),
+        })
+        .collect();
     let tools: Vec<Value> = tools.iter().map(within).collect();
     let own = template.render(&messages, &tools)?;
     let (mut own, mut all) = (marks.all(&own), marks.all(text));
@@ -398,8 +403,8 @@ fn whole(
             continue;
         }
         // Some write results as JSON.
-        let json = Value::from(said).to_string();
-        let json = json.trim_matches('"');
+        let quoted = Value::from(said).to_string();
+        let json = quoted.trim_matches('"');
         let mut take = |text: &str| match rest.get_mut(text) {
             Some(left @ 1..) => {
                 *left -= 1;
@@ -427,10 +432,12 @@ fn whole(
 
 /// Two characters for private use that nothing here says.
 fn enclosures(messages: &[Message], text: &str) -> Option<(char, char)> {
-    let private = |c: &char| ('\u{F_0000}'..='\u{F_FFFD}').contains(c);
     let contents = messages.iter().map(|message| message.content.as_str());
-    let said = contents.chain([text]).flat_map(str::chars);
-    let said: BTreeSet<char> = said.filter(private).collect();
+    let said: BTreeSet<char> = contents
+        .chain([text])
+        .flat_map(str::chars)
+        .filter(|c| ('\u{F_0000}'..='\u{F_FFFD}').contains(c))
+        .collect();
     let mut free = ('\u{F_0000}'..='\u{F_FFFD}')
         .rev()
         .filter(|c| !said.contains(c));
@@ -449,20 +456,22 @@ fn located<'t>(
     let Some((opens, closes)) = enclosures(messages, text) else {
         return nowhere;
     };
-    let enclosed = messages.iter().map(|message| {
-        let trimmed = message.content.trim();
-        if trimmed.is_empty() {
-            return message.clone();
-        }
-        let from = message.content.len() - message.content.trim_start().len();
-        let (before, rest) = message.content.split_at(from);
-        let after = &rest[trimmed.len()..];
-        Message {
-            content: format!("{before}{opens}{trimmed}{closes}{after}"),
-            ..message.clone()
-        }
-    });
-    let enclosed: Vec<Message> = enclosed.collect();
+    let enclosed: Vec<Message> = messages
+        .iter()
+        .map(|message| {
+            let trimmed = message.content.trim();
+            if trimmed.is_empty() {
+                return message.clone();
+            }
+            let from = message.content.len() - message.content.trim_start().len();
+            let (before, rest) = message.content.split_at(from);
+            let after = &rest[trimmed.len()..];
+            Message {
+                content: format!("{before}{opens}{trimmed}{closes}{after}"),
+                ..message.clone()
+            }
+        })
+        .collect();
     let Ok(marked) = template.render(&enclosed, tools) else {
         return nowhere;
     };
@@ -486,18 +495,20 @@ fn located<'t>(
         return nowhere;
     }
     let mut spans = spans.into_iter().peekable();
-    let places = messages.iter().map(|message| {
-        let trimmed = message.content.trim();
-        let span =
-            spans.next_if(|span| text.get(span.clone()) == Some(trimmed) && !trimmed.is_empty())?;
-        let from = message.content.len() - message.content.trim_start().len();
-        Some(Stands {
-            at: span.start,
-            from,
-            to: from + trimmed.len(),
+    let places = messages
+        .iter()
+        .map(|message| {
+            let trimmed = message.content.trim();
+            let span = spans
+                .next_if(|span| text.get(span.clone()) == Some(trimmed) && !trimmed.is_empty())?;
+            let from = message.content.len() - message.content.trim_start().len();
+            Some(Stands {
+                at: span.start,
+                from,
+                to: from + trimmed.len(),
+            })
         })
-    });
-    let places = places.collect();
+        .collect();
     let elsewhere = spans.filter_map(|span| text.get(span)).collect();
     (places, Some(elsewhere))
 }

@@ -108,8 +108,9 @@ impl Entities {
     /// Adds an edge to the graph of all.
     pub(super) fn link(&mut self, id: &str, relation: RelationType, to: &str) {
         for (one, other) in [(id, to), (to, id)] {
-            let edges = Arc::make_mut(&mut self.edges);
-            let edges = edges.entry(one.to_owned()).or_default();
+            let edges = Arc::make_mut(&mut self.edges)
+                .entry(one.to_owned())
+                .or_default();
             edges.insert(other.to_owned());
         }
         if relation != RelationType::CrossReference {
@@ -199,15 +200,21 @@ impl Entities {
             return;
         };
         let holds = |time: &Bound| {
-            let begun = |now| time.from.is_none_or(|from| from <= now);
-            let over = |now| time.until.is_some_and(|until| until <= now);
-            now.is_none_or(|now| begun(now) && !over(now))
+            now.is_none_or(|now| {
+                time.from.is_none_or(|from| from <= now)
+                    && time.until.is_none_or(|until| until > now)
+            })
         };
         let own = (&entity.name, entity.source);
-        let aliases = entity.aliases.iter();
-        let aliases = aliases.map(|alias| (&alias.value, alias.source));
-        let roles = entity.roles.iter().filter(|role| holds(&role.value.1));
-        let roles = roles.map(|role| (&role.value.0, role.source));
+        let aliases = entity
+            .aliases
+            .iter()
+            .map(|alias| (&alias.value, alias.source));
+        let roles = entity
+            .roles
+            .iter()
+            .filter(|role| holds(&role.value.1))
+            .map(|role| (&role.value.0, role.source));
         let mut known = BTreeSet::new();
         let mut looks = MOST_LOOKS;
         for (name, source) in std::iter::once(own).chain(aliases).chain(roles) {
@@ -254,8 +261,12 @@ impl Entities {
             let members = self.members.get(id).into_iter().flatten();
             open.extend(members.map(String::as_str));
         }
-        let near = joined.iter().filter_map(|id| self.edges.get(*id)).flatten();
-        let near: Vec<&str> = near.map(String::as_str).collect();
+        let near: Vec<&str> = joined
+            .iter()
+            .filter_map(|id| self.edges.get(*id))
+            .flatten()
+            .map(String::as_str)
+            .collect();
         let kin = self.kin.iter().map(String::as_str);
         for id in joined.into_iter().chain(near).chain(kin) {
             // What it means is found with what it is called.
@@ -396,8 +407,12 @@ impl Entities {
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             if all.insert(id) {
-                let members = self.members.get(id).into_iter().flatten();
-                let members = members.filter_map(|member| self.all.get_key_value(member));
+                let members = self
+                    .members
+                    .get(id)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|member| self.all.get_key_value(member));
                 let leads_here = |entity: &Entity| {
                     let means = entity.means.as_ref();
                     means.is_some_and(|means| means.value == id) && counts(entity)
@@ -486,8 +501,12 @@ impl<'e> KnownEntities<'e> {
     ) -> Vec<Neighbour> {
         let mut near: BTreeMap<&str, RelationType> = BTreeMap::new();
         for member in self.meaning(id) {
-            let relations = self.entities.all.get(member).into_iter();
-            let relations = relations.flat_map(|entity| &entity.relations);
+            let relations = self
+                .entities
+                .all
+                .get(member)
+                .into_iter()
+                .flat_map(|entity| &entity.relations);
             for ((relation, to), said_by) in relations {
                 let to = self.meant(to).filter(|to| *to != id);
                 let is_open = || said_by.iter().any(|source| self.is_open(*source));
@@ -542,11 +561,12 @@ mod tests {
 
     /// Name and ids, as they mean something to who sees everything but one object.
     fn named(entities: &Entities, text: &str, hidden: u128) -> Vec<(String, Vec<String>)> {
-        let sees = |id| id != ObjectId::from_bits(hidden);
         let hits = entities.names_in(text, Some(Instant::from_micros(50)));
         let mut sources = BTreeSet::new();
         entities.sources_of_names(&hits, &mut sources);
-        let named = entities.named(&hits, &sees).into_iter();
+        let named = entities
+            .named(&hits, &|id| id != ObjectId::from_bits(hidden))
+            .into_iter();
         named
             .map(|one| (one.name, one.ids.into_iter().collect()))
             .collect()
@@ -579,8 +599,8 @@ mod tests {
             ("x ++ x", &[]),
             ("", &[]),
         ] {
-            let found = named(&entities, text, 0);
-            let found: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+            let hits = named(&entities, text, 0);
+            let found: Vec<&str> = hits.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(found, expected, "{text}");
         }
     }
@@ -644,9 +664,8 @@ mod tests {
             (Some(7), r#"{"op": "merge", "id": "home", "into": "house"}"#),
         ]);
         let near = |id: &str, hidden: u128| {
-            let sees = |id| id != ObjectId::from_bits(hidden);
             let near = entities
-                .seen_by(&sees)
+                .seen_by(&|id| id != ObjectId::from_bits(hidden))
                 .neighbours(id, &|_, _| true)
                 .into_iter();
             near.map(|one| format!("{} {}", one.relation, one.id))
@@ -654,9 +673,8 @@ mod tests {
         };
         assert_eq!(near("house", 0), ["parent room"]);
         let joined = |hidden: u128| {
-            let sees = |id| id != ObjectId::from_bits(hidden);
             entities
-                .joined_by("house", "home", &sees)
+                .joined_by("house", "home", &|id| id != ObjectId::from_bits(hidden))
                 .into_iter()
                 .collect::<Vec<_>>()
         };
@@ -664,8 +682,7 @@ mod tests {
         assert_eq!(near("house", 7), Vec::<String>::new());
         assert_eq!(near("home", 7), Vec::<String>::new());
         let hits = entities.names_in("the shed", None);
-        let around = entities.around(&hits);
-        let around: Vec<&str> = around.into_iter().collect();
+        let around: Vec<&str> = entities.around(&hits).into_iter().collect();
         assert_eq!(around, ["home", "house", "room", "shed"]);
     }
 
@@ -700,10 +717,13 @@ mod tests {
         }
         // A walk of each chain to its end would take minutes.
         for hidden in [0, 7] {
-            let sees = |id| id != ObjectId::from_bits(hidden);
-            let seen = entities.seen_by(&sees);
-            let near = seen.neighbours("hub", &|_, _| true).into_iter();
-            let near: Vec<String> = near.map(|one| one.id).collect();
+            let is_seen = |id: ObjectId| id != ObjectId::from_bits(hidden);
+            let seen = entities.seen_by(&is_seen);
+            let near: Vec<String> = seen
+                .neighbours("hub", &|_, _| true)
+                .into_iter()
+                .map(|one| one.id)
+                .collect();
             let (end, middle) = (format!("e{}", count - 1), format!("e{}", count / 2 - 1));
             let last = seen.meant("e0").unwrap().to_owned();
             if hidden == 0 {
@@ -729,8 +749,8 @@ mod tests {
         let entities = made(&ops);
         let mut text = "a ".repeat(MOST_TASK / 2 - 8);
         text.push_str("deep a a a 9999");
-        let found = entities.names_in(&text, None);
-        let found: Vec<&str> = found.iter().map(|hit| hit.name.as_str()).collect();
+        let hits = entities.names_in(&text, None);
+        let found: Vec<&str> = hits.iter().map(|hit| hit.name.as_str()).collect();
         assert_eq!(found, ["deep", "a a a 9999"]);
         assert!(entities.names_in(&" ".repeat(MOST_TASK), None).is_empty());
         assert!(entities.names_in(&"é".repeat(MOST_TASK), None).is_empty());

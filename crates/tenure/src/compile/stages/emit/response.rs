@@ -49,15 +49,18 @@ pub(super) fn schema(
     let Relaxed { schema, fields } = match kept {
         Some(ledger) => {
             let fixed = ledger.relaxed.as_deref().unwrap_or_default();
-            let is_fixed = |path: &str| fixed.iter().any(|known| known == path);
-            relax(schema, nullable, &mut |path, _| !is_fixed(path))?
+            relax(schema, nullable, &mut |path, _| {
+                !fixed.iter().any(|known| known == path)
+            })?
         }
         None => {
             let spoken = spoken(ordered);
             let is_spoken_of = |name: &str| {
                 let words = words_of(name);
-                let all = |text: &BTreeSet<String>| words.iter().all(|word| text.contains(word));
-                words.is_empty() || spoken.iter().any(all)
+                words.is_empty()
+                    || spoken
+                        .iter()
+                        .any(|text| words.iter().all(|word| text.contains(word)))
             };
             relax(schema, nullable, &mut |_, name| is_spoken_of(name))?
         }
@@ -85,8 +88,7 @@ fn constraint<'o>(ordered: &'o Ordered<'_>) -> Option<&'o Value> {
 /// Returns the words of each object that stands, but for those that only say what the answer must be.
 fn spoken(ordered: &Ordered<'_>) -> Vec<BTreeSet<String>> {
     let set = ordered.live.set;
-    let rows = ordered.live.rows.iter();
-    let rows = rows.filter(|row| {
+    let rows = ordered.live.rows.iter().filter(|row| {
         ordered.epoch.section(**row) != Section::Tools
             && set.object(**row).revision().constraint().is_none()
     });

@@ -23,11 +23,14 @@ pub(super) fn measured(
     let Ordered { live, pieces, .. } = ordered;
     let set = live.set;
     // What stands in a shorter form says less than its object.
-    let shown = pieces.shown.keys().filter_map(|row| {
-        let text = pieces.row(*row)?.text.as_deref()?;
-        Some((*row, Profile::of(set.object(*row), text)))
-    });
-    let shown: BTreeMap<u32, Profile> = shown.collect();
+    let shown: BTreeMap<u32, Profile> = pieces
+        .shown
+        .keys()
+        .filter_map(|row| {
+            let text = pieces.row(*row)?.text.as_deref()?;
+            Some((*row, Profile::of(set.object(*row), text)))
+        })
+        .collect();
     let standing = live.rows.iter().map(|row| Standing {
         verdict: &trace.verdicts[*row as usize],
         said: Some((
@@ -77,7 +80,7 @@ pub(super) fn evicted(
         return Vec::new();
     }
     let set = ordered.live.set;
-    let left = (0u32..).zip(verdicts).filter(|(row, reason)| {
+    let without_room = (0u32..).zip(verdicts).filter(|(row, reason)| {
         let section = ordered.epoch.section(*row);
         matches!(section, Section::History | Section::Evidence)
             && matches!(
@@ -85,7 +88,7 @@ pub(super) fn evicted(
                 Some(Reason::NoRoom { .. } | Reason::OverShare { .. })
             )
     });
-    let mut left: Vec<(u64, u32)> = left
+    let mut left: Vec<(u64, u32)> = without_room
         .map(|(row, _)| {
             let card = &ordered.ranking.scores[row as usize];
             (card.eviction(ordered.pieces.tokens(row)), row)

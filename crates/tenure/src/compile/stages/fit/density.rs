@@ -30,8 +30,11 @@ impl Density {
     ) -> Option<Density> {
         let limits = policy.document().quality.as_ref()?;
         let set = contained.live.set;
-        let constraints = contained.live.rows.iter().filter(|row| choice.has(**row));
-        let constraints: u64 = constraints
+        let constraints: u64 = contained
+            .live
+            .rows
+            .iter()
+            .filter(|row| choice.has(**row))
             .map(|&row| {
                 let profile = set.profile(row);
                 profile.constraint_tokens(choice.tokens(contained, row))
@@ -69,14 +72,18 @@ impl Density {
             let constraint = set.object(row).revision().constraint();
             constraint.is_some_and(|constraint| constraint.rigidity == Rigidity::Soft)
         };
-        let may_leave = |row: &u32| {
-            set.row(*row).rare
-                && set.row(*row).authority != Authority::Data
-                && ranking.obligations[*row as usize].is_none()
-                && is_soft(*row)
-        };
-        let rows = contained.live.rows.iter().copied().filter(may_leave);
-        let mut rows: Vec<u32> = rows.collect();
+        let mut rows: Vec<u32> = contained
+            .live
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| {
+                set.row(*row).rare
+                    && set.row(*row).authority != Authority::Data
+                    && ranking.obligations[*row as usize].is_none()
+                    && is_soft(*row)
+            })
+            .collect();
         if rows.is_empty() {
             return Vec::new();
         }
@@ -125,8 +132,9 @@ fn total(contained: &Contained<'_>, choice: &Choice) -> u64 {
     let (set, pieces) = (contained.live.set, &contained.pieces);
     let mut opened = Opened::default();
     let mut open = |section: Section, voice: Option<Authority>| {
-        let heading = pieces.headings[section.index()].as_ref();
-        let heading = heading.filter(|_| opened.heading(section));
+        let heading = pieces.headings[section.index()]
+            .as_ref()
+            .filter(|_| opened.heading(section));
         let mark = voice.filter(|voice| opened.mark(section, *voice));
         heading.map_or(0, |piece| u64::from(piece.tokens))
             + mark.map_or(0, |voice| u64::from(pieces.marks.tokens(voice)))

@@ -116,8 +116,10 @@ impl<'p> Elastic<'p> {
         }
         let claim = |section: &Section| {
             let at = section.index();
-            let rows = queues[at].iter();
-            let rows: u64 = rows.map(|row| u64::from(account.full_tokens(*row))).sum();
+            let rows: u64 = queues[at]
+                .iter()
+                .map(|row| u64::from(account.full_tokens(*row)))
+                .sum();
             let heading = match &account.contained.pieces.headings[at] {
                 Some(piece) if account.opened.is_closed(*section) && rows > 0 => piece.tokens,
                 _ => 0,
@@ -181,7 +183,7 @@ impl<'p> Elastic<'p> {
         self.demands[section.index()] > 0
     }
 
-    /// The same without a section, and what waited in it.
+    /// Returns it without a section, and what waited in it.
     pub(super) fn without(
         mut self,
         account: &Account<'_, '_>,
@@ -244,9 +246,11 @@ impl<'p> Elastic<'p> {
         }
         if shorten {
             let forms = account.contained.forms.iter();
-            let rows = (0..).zip(forms).zip(&account.chosen);
-            let rows = rows.filter(|((_, forms), chosen)| !forms.is_empty() && !**chosen);
-            let rows = rows.map(|((row, _), _)| row);
+            let rows = (0..)
+                .zip(forms)
+                .zip(&account.chosen)
+                .filter(|((_, forms), chosen)| !forms.is_empty() && !**chosen)
+                .map(|((row, _), _)| row);
             account.short = Shortened::all(account.contained.forms.len(), rows);
         }
         for section in Section::ALL {
@@ -280,9 +284,13 @@ impl<'p> Elastic<'p> {
     /// the rest. Whether there is any.
     fn next_in_line(&mut self, account: &Account<'_, '_>) -> bool {
         let chosen = |row: u32| account.chosen[row as usize];
-        let alone = self.near.iter().map(|(row, near)| (*row, near.of));
-        let alone = alone.filter(|(row, of)| !chosen(*row) && !chosen(*of));
-        let mut alone: Vec<u32> = alone.map(|(row, _)| row).collect();
+        let mut alone: Vec<u32> = self
+            .near
+            .iter()
+            .map(|(row, near)| (*row, near.of))
+            .filter(|(row, of)| !chosen(*row) && !chosen(*of))
+            .map(|(row, _)| row)
+            .collect();
         alone.sort_by_cached_key(|row| {
             let score = account.contained.ranking.scores[*row as usize].composite;
             (
@@ -581,8 +589,10 @@ const SORTED: usize = 512;
 /// By how much of its score the choice among these rows falls short of the fractional knapsack: the
 /// best by score per token in `room` tokens, the last one cut. None where nothing can be gained.
 fn gap(account: &Account<'_, '_>, queue: &[Waiting], room: u32) -> Option<Score> {
-    let item = |entry: &Waiting| (u64::from(entry.score), u64::from(entry.least.max(1)));
-    let mut items: Vec<(u64, u64)> = queue.iter().map(item).collect();
+    let mut items: Vec<(u64, u64)> = queue
+        .iter()
+        .map(|entry| (u64::from(entry.score), u64::from(entry.least.max(1))))
+        .collect();
     let better = |(score, cost): &(u64, u64), (other, price): &(u64, u64)| {
         (other * cost).cmp(&(score * price)).then(cost.cmp(price))
     };
@@ -651,11 +661,10 @@ impl Waiting {
             Some(piece) if account.opened.is_closed(section) => piece.tokens,
             _ => 0,
         };
-        let new = |voice: &Authority| account.opened.is_unmarked(section, *voice);
         let marks = &account.contained.pieces.marks;
         let mark = self
             .voice
-            .filter(new)
+            .filter(|voice| account.opened.is_unmarked(section, *voice))
             .map_or(0, |voice| marks.tokens(voice));
         let heading = heading + mark;
         let more = account.around.more(&account.present, &present);

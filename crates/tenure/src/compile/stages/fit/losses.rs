@@ -30,8 +30,10 @@ pub(super) fn losses(contained: &Contained<'_>, policy: &Policy, request: &Reque
         return losses;
     }
     let subtasks = request.task.subtasks.iter();
-    let done = subtasks.filter(|subtask| subtask.status == Progress::Done);
-    let done: BTreeSet<&str> = done.map(|subtask| subtask.title.as_str()).collect();
+    let done: BTreeSet<&str> = subtasks
+        .filter(|subtask| subtask.status == Progress::Done)
+        .map(|subtask| subtask.title.as_str())
+        .collect();
     let steps = history.iter().map(|row| {
         let revision = set.object(*row).revision();
         let result = set.row(*row).object_type == ObjectType::ToolResult;

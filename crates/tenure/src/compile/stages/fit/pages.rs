@@ -52,11 +52,14 @@ pub(super) fn paginate(
         match widest {
             Some(widest) if widest > reserve => reserve = widest,
             _ => {
-                let with_part = |(choice, part)| Choice {
-                    part: Some(part),
-                    ..choice
-                };
-                return Ok(choices.into_iter().zip(pieces).map(with_part).collect());
+                return Ok(choices
+                    .into_iter()
+                    .zip(pieces)
+                    .map(|(choice, part)| Choice {
+                        part: Some(part),
+                        ..choice
+                    })
+                    .collect());
             }
         }
     }
@@ -84,8 +87,10 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         let mut elastic = Elastic::new(&account, policy, true)?;
         let at = Section::Evidence.index();
         let evidence = std::mem::take(&mut elastic.queues[at]);
-        let evidence = by_rank(&account, Section::Evidence, evidence).into_iter();
-        let evidence: Vec<u32> = evidence.map(|entry| entry.row).collect();
+        let evidence: Vec<u32> = by_rank(&account, Section::Evidence, evidence)
+            .into_iter()
+            .map(|entry| entry.row)
+            .collect();
         let most = elastic.most[at];
         let longest = evidence.iter().map(|row| account.cost(*row)).max();
         // What other sections hold may part it from the texts that it would share a message with.
@@ -184,9 +189,9 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
     /// reason, from a page that has no room for it.
     fn flow_back(&mut self, pages: &mut [Page<'_, '_>]) {
         let full = |elastic: &Elastic<'_>, pages: &[Page<'_, '_>], section: Section, row: u32| {
-            let no_room =
-                |page: &Page<'_, '_>| page.account.cost(row) > elastic.room(&page.account, section);
-            pages.iter().position(no_room)
+            pages
+                .iter()
+                .position(|page| page.account.cost(row) > elastic.room(&page.account, section))
         };
         let mut added = true;
         while added {
@@ -213,11 +218,11 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                     }
                     self.elastic.used[at] += spent;
                 }
-                let waits = |entry: &Waiting| {
-                    let chosen = |page: &Page<'_, '_>| page.account.chosen[entry.row as usize];
-                    !pages.iter().all(chosen)
-                };
-                self.elastic.waiting[at].retain(waits);
+                self.elastic.waiting[at].retain(|entry| {
+                    !pages
+                        .iter()
+                        .all(|page| page.account.chosen[entry.row as usize])
+                });
             }
         }
         for section in Section::ALL {
@@ -264,11 +269,13 @@ fn do_not_fit(base: &Account<'_, '_>, room: u32, rows: &[u32]) -> Error {
     let what = format!("evidence is longer than the {room} tokens that a page has for it");
     let mut error = Error::new(ErrorKind::Budget, what)
         .hint("raise the budget, or split them into smaller objects");
-    let item = |row: &u32| MandatoryItem {
-        name: base.set().object(*row).name().to_owned(),
-        section: base.section(*row).term(),
-        tokens: base.cost(*row),
-    };
-    error.mandatory = rows.iter().map(item).collect();
+    error.mandatory = rows
+        .iter()
+        .map(|row| MandatoryItem {
+            name: base.set().object(*row).name().to_owned(),
+            section: base.section(*row).term(),
+            tokens: base.cost(*row),
+        })
+        .collect();
     error
 }

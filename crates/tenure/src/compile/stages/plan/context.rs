@@ -70,14 +70,15 @@ pub(super) fn choose(
         }
     };
     let live = &planned.live;
-    let own =
-        live.rows.iter().copied().find(|row| {
-            set.row(*row).section == Section::Tools && set.object(*row).name() == ARCHIVE
+    let own = live
+        .rows
+        .iter()
+        .copied()
+        .find(|row| set.row(*row).section == Section::Tools && set.object(*row).name() == ARCHIVE)
+        .filter(|row| {
+            let broken = live.links(&live.rows).break_off(set);
+            !broken.contains_key(row)
         });
-    let own = own.filter(|row| {
-        let broken = live.links(&live.rows).break_off(set);
-        !broken.contains_key(row)
-    });
     if let Some(own) = own {
         // It serves, so it stands.
         let obligation = &mut planned.obligations[own as usize];
@@ -158,14 +159,17 @@ impl Scales {
         };
         let costs = priced(corpus);
         let too_long = |rows: &[u32], costs: &[u64]| {
-            let limit = |row: &u32| u64::from(policy.limit(set.row(*row).authority));
             let both = rows.iter().zip(costs);
-            both.filter(|(row, cost)| **cost > limit(row)).count() as u32
+            both.filter(|(row, cost)| **cost > u64::from(policy.limit(set.row(**row).authority)))
+                .count() as u32
         };
 
         // What must stand beside it, and what the corpus brings along.
-        let must = |row: &u32| planned.obligations[*row as usize].is_some();
-        let mandatory = live.rows.iter().copied().filter(must);
+        let mandatory = live
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| planned.obligations[*row as usize].is_some());
         let mut beside: BTreeSet<u32> = mandatory.collect();
         let links = live.standing_links();
         beside.extend(links.needed(beside.iter().copied().chain(corpus.iter().copied())));

@@ -59,8 +59,8 @@ impl Channels {
         }
     }
 
-    /// The same for what stands in this floor. Where it offers no tool, one that is added changes the beginning of what
-    /// the provider reads (Anthropic, Mid-conversation tool changes).
+    /// Returns the channels beside what stands in this floor. Where it offers no tool, one that is added changes the
+    /// beginning of what the provider reads (Anthropic, Mid-conversation tool changes).
     pub(super) fn beside(
         self,
         live: &Live<'_>,
@@ -70,12 +70,16 @@ impl Channels {
         frozen: &BTreeMap<u32, u32>,
     ) -> Channels {
         let set = live.set;
-        let offers = || ledger.archive || frozen.keys().any(|row| set.row(*row).is_tool());
-        let beside = live.rows.iter().copied();
-        let beside = beside.filter(|row| set.row(*row).section == Section::Tools);
-        let was_said = |row: &u32| !said.find(set.row(*row).revision.key()).is_empty();
-        let new = beside.filter(|row| !frozen.contains_key(row) && !was_said(row));
-        let new: Vec<u32> = new.collect();
+        let beside = live
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| set.row(*row).section == Section::Tools);
+        let new: Vec<u32> = beside
+            .filter(|row| {
+                !frozen.contains_key(row) && said.find(set.row(*row).revision.key()).is_empty()
+            })
+            .collect();
         let chosen = request.gate.is_some() || request.tools.is_some();
         let mut gated: BTreeSet<u32> = new.iter().copied().collect();
         gated.retain(|row| chosen && set.row(*row).removable);
@@ -86,12 +90,15 @@ impl Channels {
         let mut behind = BTreeSet::new();
         if self.tools && self.defined_first && !new.is_empty() {
             let called = live.called();
-            let is_called =
-                |row: &u32| set.row(*row).is_tool() && called.contains(set.object(*row).name());
-            behind.extend(new.into_iter().filter(is_called));
+            behind.extend(
+                new.into_iter().filter(|row| {
+                    set.row(*row).is_tool() && called.contains(set.object(*row).name())
+                }),
+            );
         }
         Channels {
-            tools: self.tools && offers(),
+            tools: self.tools
+                && (ledger.archive || frozen.keys().any(|row| set.row(*row).is_tool())),
             gated,
             called: behind,
             ..self

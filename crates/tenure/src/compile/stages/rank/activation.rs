@@ -58,8 +58,8 @@ fn why<'s>(set: &'s Normalized, row: u32, policy: &Policy) -> Option<&'s str> {
     }
     let held = facts.object_type == ObjectType::Preference
         || (policy.document().guidance.near > Score::ZERO && is_memory(facts.section));
-    let why = || set.object(row).revision().rare().why_it_matters.as_deref();
-    held.then(why).flatten()
+    held.then(|| set.object(row).revision().rare().why_it_matters.as_deref())
+        .flatten()
 }
 
 /// The vectors that would be used.
@@ -95,8 +95,10 @@ pub(super) fn idle(
     let query = request.query_text();
     let terms = std::cell::LazyCell::new(|| terms_of(&query));
     let hybrid = policy.document().scorer == Scorer::Hybrid;
-    let asked = facts.vector(&Digest::of(query.as_bytes()), &mut Next::default());
-    let asked = asked.filter(|_| hybrid).zip(facts.vectors().first());
+    let asked = facts
+        .vector(&Digest::of(query.as_bytes()), &mut Next::default())
+        .filter(|_| hybrid)
+        .zip(facts.vectors().first());
     let mut marks = Vec::new();
     let mut missing = Vec::new();
     let mut is_near = |row: u32, why: &str, query: &BTreeSet<String>| {
@@ -125,16 +127,14 @@ pub(super) fn idle(
     let mut rows = Vec::new();
     let epoch = &planned.epoch;
     // What somebody prefers is active where it is good for something, however it is put.
-    let stands = |row: u32| {
-        set.row(row).object_type != ObjectType::Preference && epoch.holds_for_any_task(row, policy)
-    };
     for &row in live.rows.iter().filter(|row| set.row(**row).rare) {
         let own = &set.object(row).revision().rare().task_types;
         let wanted = request.task.task_type;
         if !own.is_empty() && !wanted.is_some_and(|wanted| own.contains(&wanted)) {
             rows.push((row, Reason::NotApplicable { task_type: wanted }));
         } else if let Some(why) = why(set, row, policy)
-            && !stands(row)
+            && !(set.row(row).object_type != ObjectType::Preference
+                && epoch.holds_for_any_task(row, policy))
             && !is_near(row, why, &terms)
         {
             rows.push((row, Reason::NotNearTask));
@@ -196,8 +196,10 @@ fn far(
     let digest = Digest::of(query.as_bytes());
     // One that only stands beside it in some text is near by its own words, or not.
     let is_kin = |row: &u32| {
-        let relation = live.meanings.relation(*row);
-        let relation = relation.filter(|relation| *relation != RelationType::CrossReference);
+        let relation = live
+            .meanings
+            .relation(*row)
+            .filter(|relation| *relation != RelationType::CrossReference);
         relation.is_some_and(|kin| policy.document().entities.lift(kin) > Score::ZERO)
     };
     let is_far = |row: &u32| {

@@ -31,13 +31,15 @@ pub(super) struct AskedAbout {
 
 /// The vectors that ranking would use.
 pub(super) fn needs(live: &Live<'_>) -> Vec<Asked> {
-    let ask = |row: &u32| Asked {
-        need: Need::Vector {
-            text: live.set.row(*row).content,
-        },
-        candidate: *row as usize,
-    };
-    live.rows.iter().map(ask).collect()
+    live.rows
+        .iter()
+        .map(|row| Asked {
+            need: Need::Vector {
+                text: live.set.row(*row).content,
+            },
+            candidate: *row as usize,
+        })
+        .collect()
 }
 
 /// Ranks the rows that are in. The digest of what was used costs about as much as the ranking: it is that of no
@@ -121,9 +123,10 @@ fn raise_days(
     }
     let now = now.map(|now| day_of(now.micros()));
     // A date without a year is looked for in all years that there are, where nobody knows what today is.
-    let known = || rows.iter().filter_map(|row| days_of(set, *row));
     let among = if now.is_none() {
-        known().reduce(Days::with)
+        rows.iter()
+            .filter_map(|row| days_of(set, *row))
+            .reduce(Days::with)
     } else {
         None
     };
@@ -209,9 +212,10 @@ pub(super) fn drop_unrelated(
 ) {
     let live = &planned.live;
     let set = live.set;
-    let has_floor =
-        |row: &u32| policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
-    let is_held = |row: &u32| has_floor(row) && !set.row(*row).packed;
+    let is_held = |row: &u32| {
+        policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO
+            && !set.row(*row).packed
+    };
     let rows: Vec<u32> = live.rows.iter().copied().filter(is_held).collect();
     if rows.is_empty() {
         return;

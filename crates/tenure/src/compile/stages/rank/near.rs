@@ -32,8 +32,12 @@ pub(super) fn find(
     if prints.is_empty() {
         return near;
     }
-    let crowded = live.rows.iter().copied().filter(|row| prints.has(*row));
-    let mut crowded: Vec<u32> = crowded.collect();
+    let mut crowded: Vec<u32> = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| prints.has(*row))
+        .collect();
     if crowded.len() < 2 {
         return near;
     }

@@ -79,13 +79,13 @@ fn with_topics<'a>(
 ) -> Vec<(u32, &'a Topic)> {
     let score = |row: &u32| scores[*row as usize].composite;
     if rows.len() > COMPARED {
-        let better = |a: &u32, b: &u32| score(b).cmp(&score(a)).then(a.cmp(b));
-        rows.select_nth_unstable_by(COMPARED, better);
+        rows.select_nth_unstable_by(COMPARED, |a, b| score(b).cmp(&score(a)).then(a.cmp(b)));
         rows.truncate(COMPARED);
         rows.sort_unstable();
     }
-    let topics = rows.into_iter();
-    let topics = topics.filter_map(|row| Some((row, live.set.topic(row)?)));
+    let topics = rows
+        .into_iter()
+        .filter_map(|row| Some((row, live.set.topic(row)?)));
     topics.collect()
 }
 

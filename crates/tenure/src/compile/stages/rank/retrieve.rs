@@ -154,13 +154,13 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn suits(&self, subquery: &Subquery, row: u32) -> bool {
-        let kind = || self.set.object(row).revision().rare().memory_kind;
         subquery
             .section
             .is_none_or(|section| self.set.row(row).section == section)
-            && subquery
-                .memory_kind
-                .is_none_or(|wanted| self.set.row(row).rare && kind() == Some(wanted))
+            && subquery.memory_kind.is_none_or(|wanted| {
+                self.set.row(row).rare
+                    && self.set.object(row).revision().rare().memory_kind == Some(wanted)
+            })
     }
 
     /// The latest first; what has no date last.
@@ -168,17 +168,20 @@ impl Search<'_> {
         let mut rows = among.to_vec();
         rows.sort_by(|a, b| {
             let (one, other) = (self.set.row(*a), self.set.row(*b));
-            let newer = other.valid_from.cmp(&one.valid_from);
-            let newer = newer.then(other.priority.cmp(&one.priority));
+            let newer = other
+                .valid_from
+                .cmp(&one.valid_from)
+                .then(other.priority.cmp(&one.priority));
             newer.then_with(|| self.set.tie_break(*a, *b))
         });
-        let found = |row| Found {
-            row,
-            score: None,
-            hops: None,
-            near: 0.0,
-        };
-        rows.into_iter().map(found).collect()
+        rows.into_iter()
+            .map(|row| Found {
+                row,
+                score: None,
+                hops: None,
+                near: 0.0,
+            })
+            .collect()
     }
 
     /// By terms, vectors, or both; the strategy that stood in where vectors are missing.
@@ -213,18 +216,22 @@ impl Search<'_> {
                 affinity::among(set, among, policy, &asked, self.now, cosines.as_ref())
             }
         };
-        let greatest = among.iter().map(|row| scores[*row as usize]);
-        let greatest = greatest.fold(0.0, f64::max);
-        let found = among.iter().filter_map(|&row| {
-            let score = scores[row as usize];
-            (score > 0.0).then(|| Found {
-                row,
-                score: Some(Score::clamped(score)),
-                hops: None,
-                near: score / greatest,
+        let greatest = among
+            .iter()
+            .map(|row| scores[*row as usize])
+            .fold(0.0, f64::max);
+        let mut found: Vec<Found> = among
+            .iter()
+            .filter_map(|&row| {
+                let score = scores[row as usize];
+                (score > 0.0).then(|| Found {
+                    row,
+                    score: Some(Score::clamped(score)),
+                    hops: None,
+                    near: score / greatest,
+                })
             })
-        });
-        let mut found: Vec<Found> = found.collect();
+            .collect();
         found.sort_by(|a, b| {
             let nearer = b.near.total_cmp(&a.near);
             nearer.then_with(|| self.set.tie_break(a.row, b.row))
@@ -266,17 +273,19 @@ impl Search<'_> {
             .enumerate()
             .map(|(at, found)| (found.row, at))
             .collect();
-        let found = among.iter().filter_map(|row| {
-            let hops = *reached.get(row)?;
-            let near = 1.0 / f64::from(hops + 1);
-            Some(Found {
-                row: *row,
-                score: Some(Score::clamped(near)),
-                hops: Some(hops),
-                near,
+        let mut found: Vec<Found> = among
+            .iter()
+            .filter_map(|row| {
+                let hops = *reached.get(row)?;
+                let near = 1.0 / f64::from(hops + 1);
+                Some(Found {
+                    row: *row,
+                    score: Some(Score::clamped(near)),
+                    hops: Some(hops),
+                    near,
+                })
             })
-        });
-        let mut found: Vec<Found> = found.collect();
+            .collect();
         let key = |found: &Found| {
             let place = place.get(&found.row).copied().unwrap_or(usize::MAX);
             (found.hops, place)

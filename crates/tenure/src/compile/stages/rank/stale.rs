@@ -62,8 +62,12 @@ pub(super) fn stale(planned: &Planned<'_>, policy: &Policy, request: &Request) -
     }
     let live = &planned.live;
     let set = live.set;
-    let errors = request.task.errors.iter();
-    let errors: BTreeSet<&str> = errors.flat_map(|error| words(&error.message)).collect();
+    let errors: BTreeSet<&str> = request
+        .task
+        .errors
+        .iter()
+        .flat_map(|error| words(&error.message))
+        .collect();
     let mut history = Vec::new();
     for &at in &live.rows {
         let row = set.row(at);
@@ -145,8 +149,11 @@ fn conversation(
         let is_corrective = revision.role() == Some(Role::User)
             && hygiene.correction.is_some()
             && corrects(part.text);
-        let decay = hygiene.correction.as_ref().filter(|_| is_corrective);
-        let decay = decay.or_else(|| hygiene.decay.get(&row.object_type));
+        let decay = hygiene
+            .correction
+            .as_ref()
+            .filter(|_| is_corrective)
+            .or_else(|| hygiene.decay.get(&row.object_type));
         if let Some(decay) = decay {
             let now = request.as_of.valid;
             let since = (row.since != UNKNOWN).then(|| Instant::from_micros(row.since));
@@ -224,8 +231,10 @@ fn told(text: &str) -> impl Iterator<Item = &str> {
     let marked = |word: &&str| {
         word.len() >= WORD && word.contains(|c: char| c.is_ascii_digit() || "_/.-:".contains(c))
     };
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| line.len() >= LINE);
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.len() >= LINE);
     words(text)
         .filter(marked)
         .take(MAX_WORDS)
@@ -280,7 +289,11 @@ fn invalidated(set: &Normalized, parts: &[Part<'_>]) -> BTreeSet<usize> {
 
 /// Returns whether a result begins by reporting a failure.
 fn fails(text: &str) -> bool {
-    let head: String = text.trim_start().chars().take(HEAD).collect();
-    let head = head.to_lowercase();
+    let head = text
+        .trim_start()
+        .chars()
+        .take(HEAD)
+        .collect::<String>()
+        .to_lowercase();
     FAILS.iter().any(|word| head.starts_with(word))
 }

@@ -49,11 +49,10 @@ pub(super) fn attach(
     if pool.is_empty() {
         return Vec::new();
     }
-    let nearest = |a: &u32, b: &u32| {
+    pool.sort_by(|a, b| {
         let relevance = score(*b).relevance.cmp(&score(*a).relevance);
         relevance.then_with(|| set.tie_break(*a, *b))
-    };
-    pool.sort_by(nearest);
+    });
     let loose = live
         .rows
         .iter()
@@ -119,8 +118,10 @@ pub(super) fn attach(
                 }
             }
         };
-        let fitting = hosts.iter().map(affinity);
-        let fitting = fitting.filter(|(_, affinity, ..)| *affinity >= settings.least);
+        let fitting = hosts
+            .iter()
+            .map(affinity)
+            .filter(|(_, affinity, ..)| *affinity >= settings.least);
         // The first of equal ones: hosts stand in their order.
         let chosen = fitting.reduce(|one, other| if other.1 > one.1 { other } else { one });
         if let Some((host, affinity, parts, by)) = chosen {
@@ -187,8 +188,10 @@ impl<'i> Kin<'i> {
             .filter(|_| !self.hosts.is_empty());
         ids.flat_map(move |id| {
             let id = self.of.canonical(id);
-            let near = self.of.near(id);
-            let near = near.filter(|(_, relation)| *relation != RelationType::CrossReference);
+            let near = self
+                .of
+                .near(id)
+                .filter(|(_, relation)| *relation != RelationType::CrossReference);
             near.filter_map(move |(to, relation)| Some((id, relation, to, self.hosts.get(to)?)))
         })
     }

@@ -40,8 +40,10 @@ impl<'a> Slots<'a> {
                 }
             }
         }
-        let claims = slots.into_values().filter(|claims| claims.len() > 1);
-        let claims: Vec<Vec<(u32, &SlotClaim)>> = claims.collect();
+        let claims: Vec<Vec<(u32, &SlotClaim)>> = slots
+            .into_values()
+            .filter(|claims| claims.len() > 1)
+            .collect();
         let mut of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (slot, claims) in claims.iter().enumerate() {
             for (row, _) in claims {
@@ -95,7 +97,7 @@ impl<'a> Slots<'a> {
         defeated
     }
 
-    /// The same, on one slot.
+    /// Like `defeated`, on one slot.
     pub(super) fn defeated_on(
         &self,
         slot: usize,
@@ -104,8 +106,13 @@ impl<'a> Slots<'a> {
         takes_part: impl Fn(u32) -> bool,
     ) -> Defeated {
         let mut reasons = BTreeMap::new();
-        let claims = self.claims.get(slot).into_iter().flatten();
-        let claims = claims.filter(|(row, _)| takes_part(*row)).copied();
+        let claims = self
+            .claims
+            .get(slot)
+            .into_iter()
+            .flatten()
+            .filter(|(row, _)| takes_part(*row))
+            .copied();
         let (rows, claims): (Vec<u32>, Vec<&SlotClaim>) = claims.unzip();
         if rows.len() < 2 {
             return reasons;
@@ -156,13 +163,16 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
         let of = &live.meanings.of;
         merged.is_none_or(|[own, their]| of.canonical(own) == of.canonical(their))
     };
-    let decisions = rows.iter().enumerate().flat_map(|(place, row)| {
-        let own = set.object(*row).status().decisions.iter();
-        own.flat_map(|all| all.iter())
-            .map(move |decided| (place, decided))
-    });
-    let mut decisions: Vec<(usize, &Decided)> =
-        decisions.filter(|(_, decided)| acts(decided)).collect();
+    let mut decisions: Vec<(usize, &Decided)> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(place, row)| {
+            let own = set.object(*row).status().decisions.iter();
+            own.flat_map(|all| all.iter())
+                .map(move |decided| (place, decided))
+        })
+        .filter(|(_, decided)| acts(decided))
+        .collect();
     // What was decided without a merge goes before what comes back with one.
     decisions.sort_by_key(|(_, decided)| decided.merged.is_some());
     for (place, decided) in decisions {

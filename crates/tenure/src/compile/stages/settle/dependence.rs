@@ -117,11 +117,18 @@ impl<'s, 'a> Answers<'s, 'a> {
         };
         match question {
             Question::Stale(row) => {
-                let parents = self.parents.get(&row).into_iter();
-                let parents = parents.flat_map(|parents| parents.rows());
+                let parents = self
+                    .parents
+                    .get(&row)
+                    .into_iter()
+                    .flat_map(|parents| parents.rows());
                 let each = parents.flat_map(|row| {
-                    let slots = self.claims.0.on(row).iter();
-                    let slots = slots.map(|slot| Question::Slot(*slot));
+                    let slots = self
+                        .claims
+                        .0
+                        .on(row)
+                        .iter()
+                        .map(|slot| Question::Slot(*slot));
                     let own = is_stale(row).into_iter().chain(is_superseded(row));
                     own.chain(slots)
                 });
@@ -131,8 +138,10 @@ impl<'s, 'a> Answers<'s, 'a> {
                 let object = set.object(row);
                 let by = object.status().superseded_by;
                 let rows = by.and_then(|by| self.rows.get(&by)).into_iter().flatten();
-                let ring = self.rings.get(&object.revision().object_id());
-                let ring = ring.map(|ring| Question::Ring(*ring));
+                let ring = self
+                    .rings
+                    .get(&object.revision().object_id())
+                    .map(|ring| Question::Ring(*ring));
                 let rows = rows.filter_map(|row| is_stale(*row));
                 rows.chain(ring).collect()
             }
@@ -237,9 +246,11 @@ impl<'s, 'a> Answers<'s, 'a> {
                 };
                 let id = |row: u32| self.live.set.object(row).revision().object_id();
                 // What a row itself took the place of does not make it stale, nor does what something made from it did.
-                let is_other = |by: u32| id(by) != id(row) && !self.is_made_from(by, id(row));
                 let fell = |parent: u32| {
-                    self.stale.contains_key(&parent) || self.falls_to(parent).is_some_and(is_other)
+                    self.stale.contains_key(&parent)
+                        || self
+                            .falls_to(parent)
+                            .is_some_and(|by| id(by) != id(row) && !self.is_made_from(by, id(row)))
                 };
                 let changed = parents.stale(self.live, row, fell);
                 let was = self.stale.contains_key(&row);
@@ -273,11 +284,10 @@ impl<'s, 'a> Answers<'s, 'a> {
                 was != is_closed
             }
             Question::Slot(slot) => {
-                let takes_part = |row: u32| {
-                    !self.stale.contains_key(&row) && !self.superseded.contains_key(&row)
-                };
                 let (slots, at) = self.claims;
-                let lost = slots.defeated_on(slot, self.live, at, takes_part);
+                let lost = slots.defeated_on(slot, self.live, at, |row| {
+                    !self.stale.contains_key(&row) && !self.superseded.contains_key(&row)
+                });
                 let now = lost.into_iter().map(|(row, (by, _))| (row, by)).collect();
                 self.defeated.get(&slot) != Some(&now) && {
                     self.defeated.insert(slot, now);

@@ -32,11 +32,13 @@ pub(super) fn kept(
     policy: &Policy,
 ) -> Result<BTreeSet<u32>, Error> {
     let set = live.set;
-    let unresolved = |(row, (by, reason)): (&u32, &(u32, Reason))| {
-        let is_open = matches!(reason, Reason::ConflictingClaimUnresolved { .. });
-        (is_open && is_mandatory(set, *row)).then_some((*row, *by))
-    };
-    let mut disputed: Vec<(u32, u32)> = defeated.iter().filter_map(unresolved).collect();
+    let mut disputed: Vec<(u32, u32)> = defeated
+        .iter()
+        .filter_map(|(row, (by, reason))| {
+            let is_open = matches!(reason, Reason::ConflictingClaimUnresolved { .. });
+            (is_open && is_mandatory(set, *row)).then_some((*row, *by))
+        })
+        .collect();
     if let Some((row, by)) = disputed.first()
         && policy.document().disputed_rules == DisputedRules::Refuse
     {

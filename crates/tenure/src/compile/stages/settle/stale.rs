@@ -55,9 +55,13 @@ pub(super) fn parents(
         if own == UNKNOWN {
             continue;
         }
-        let parents = set.object(*row).revision().derived_from().iter();
-        let parents = parents.filter_map(|parent| opened.get(parent));
-        let parents = parents.filter(|parent| !parent.parts.contains(row));
+        let parents = set
+            .object(*row)
+            .revision()
+            .derived_from()
+            .iter()
+            .filter_map(|parent| opened.get(parent))
+            .filter(|parent| !parent.parts.contains(row));
         // What it says of now speaks, and not what it said of a time that is over.
         let now = |parts: &[u32]| {
             let mut last = parts.iter().filter(|part| !is_expired(live, **part));
