@@ -80,7 +80,7 @@ fn a_conflict_is_listed_left_out_and_decided() {
         "no conflict matches: waiting for a decision\n"
     );
     let shown = bench.ok(&["conflicts", "show", "badge", "lease", "--format", "json"]);
-    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let shown = serde_json::from_str::<Value>(&shown).unwrap()["conflicts"].take();
     assert_eq!(shown[0]["ground"], "tie");
     assert_eq!(
         (&shown[1]["ground"], &shown[1]["note"]),
@@ -108,7 +108,7 @@ fn a_filter_that_matches_nothing_is_named() {
     );
     assert_eq!(
         list(&["--as-of", "2020-01-01"]),
-        "no conflict matches: as of 2020-01-01\n"
+        "no conflict matches: as of 2020-01-01T00:00:00Z\n"
     );
     let last = "ffffffff-ffff-4fff-8fff-ffffffffffff";
     assert_eq!(
@@ -132,11 +132,8 @@ fn a_filter_that_matches_nothing_is_named() {
     assert!(said.contains("`badge` is no outcome"), "{said}");
     assert_eq!(
         bench.ok(&["outcome", "list", "--state", "accepted"]),
-        "no outcome was proposed\n"
+        "no outcome is accepted\n"
     );
-    bench.ok(&["outcome", "propose", "--text", "List valves in bar."]);
-    let said = bench.ok(&["outcome", "list", "--state", "accepted"]);
-    assert_eq!(said, "none of the 1 outcomes is in that state\n");
 }
 
 #[test]
@@ -276,7 +273,7 @@ fn claims_that_cannot_be_compared_are_said_to_be_so() {
 #[test]
 fn many_pairs_are_shown_in_part() {
     let bench = Bench::new();
-    let claims = (0..12).map(|n| {
+    let claims = (0..16).map(|n| {
         format!(
             r#"{{"name":"c{n}","content":"It is {n}.","normalized_claim":"limit == {n}","canonical_entity_ids":["ada"]}}"#
         )
@@ -293,30 +290,31 @@ fn many_pairs_are_shown_in_part() {
         said.contains("note: there are more pairs: --limit N shows more, --after "),
         "{said}"
     );
-    assert_eq!(pairs(&shown), 50);
+    assert_eq!(pairs(&shown), 100);
     let after = said.trim().rsplit_once("--after ").unwrap().1;
     let after = after.split(' ').next().unwrap();
     let rest = bench.run(&["conflicts", "list", "--after", after]);
-    assert_eq!((pairs(&rest), rest.stderr.len()), (16, 0));
+    assert_eq!((pairs(&rest), rest.stderr.len()), (20, 0));
     let said = bench.refused(2, &["conflicts", "list", "--after", "page 2"]);
     assert!(
         said.contains("--after") && said.contains("FIRST/SECOND"),
         "{said}"
     );
     for (option, value, count) in [
-        ("--entity", "ada", 50),
+        ("--entity", "ada", 100),
         ("--entity", "bob", 0),
-        ("--slot", "limit", 50),
+        ("--slot", "limit", 100),
         ("--slot", "limi", 0),
     ] {
         let shown = bench.run(&["conflicts", "list", option, value]);
         assert_eq!(pairs(&shown), count, "{option} {value}");
     }
-    let shown = bench.run(&["conflicts", "list", "--limit", "66"]);
-    assert_eq!((pairs(&shown), shown.stderr.len()), (66, 0));
+    let shown = bench.run(&["conflicts", "list", "--limit", "120"]);
+    assert_eq!((pairs(&shown), shown.stderr.len()), (120, 0));
     let all: Value =
         serde_json::from_str(&bench.ok(&["conflicts", "list", "--format", "json"])).unwrap();
-    assert_eq!(all.as_array().unwrap().len(), 66);
+    assert_eq!(all["conflicts"].as_array().unwrap().len(), 100);
+    assert!(all["next"].is_string());
     bench.refused(1, &["conflicts", "list", "--limit", "0"]);
 }
 

@@ -314,7 +314,7 @@ fn entity_confusion() {
     let note = |name: &str, content: &str| json!({ "name": name, "content": content, "object_type": "project_decision" });
     let entities = || {
         let all = bench.json(&["entity", "list", "--format", "json"]);
-        all.as_array().unwrap().clone()
+        all["entities"].as_array().unwrap().clone()
     };
     put(
         &bench,
@@ -509,7 +509,7 @@ fn contradictory_memory_accumulation() {
         (&json!("guess"), &json!("awaiting_confirmation"))
     );
     // It waits for her, and takes the place of what she said once she says so.
-    let waiting = bench.json(&["store", "proposals", "--format", "json"]);
+    let waiting = bench.json(&["store", "proposals", "--format", "json"])["proposals"].take();
     assert_eq!(
         (&waiting[0]["kind"], &waiting[0]["other_id"]),
         (&json!("inferred"), &json!(id(&bench, "tuesday")))

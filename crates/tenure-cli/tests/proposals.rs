@@ -241,7 +241,8 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
         assert!(!error.contains("os error"), "{args:?}\n{error}");
     }
     // None of it changed anything: the conflict waits as it did.
-    let open = bench.json(&["conflicts", "list", "--unresolved", "--format", "json"]);
+    let open =
+        bench.json(&["conflicts", "list", "--unresolved", "--format", "json"])["conflicts"].take();
     assert_eq!(open.as_array().unwrap().len(), 1);
 }
 

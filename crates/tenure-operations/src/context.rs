@@ -20,6 +20,8 @@ pub enum Access {
     Anyone,
     /// People who decide on what is pending.
     Reviewer,
+    /// Operators, and people who decide between claims.
+    Resolver,
     /// Those who may go past the access lists of objects.
     Operator,
 }
@@ -62,6 +64,8 @@ pub enum Deciders {
         keys: Arc<KeySet>,
         /// Whether they decide on their own proposals, too.
         own: bool,
+        /// The roles of the users who decide between claims.
+        resolvers: Arc<[String]>,
     },
 }
 
@@ -113,6 +117,7 @@ impl Context<'_> {
             Access::Anyone => Ok(()),
             Access::Reviewer if matches!(self.deciders, Deciders::Named) => Ok(()),
             Access::Reviewer => self.reviewer().map(drop),
+            Access::Resolver => self.check_resolver(),
             Access::Operator if self.caller.grant.operator => Ok(()),
             Access::Operator => Err(Error::new(
                 ErrorKind::Policy,
@@ -120,6 +125,29 @@ impl Context<'_> {
             )
             .expected("a key made with --operator")),
         }
+    }
+
+    /// Refuses who may not decide between claims: a user decides by a role that the server was told of, and by no other.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] when the caller may not.
+    pub fn check_resolver(&self) -> Result<(), Error> {
+        let grant = &self.caller.grant;
+        let has_role = match &self.deciders {
+            Deciders::Named => true,
+            Deciders::Reviewers { resolvers, .. } => {
+                grant.roles.iter().any(|role| resolvers.contains(role))
+            }
+        };
+        if grant.operator || grant.user.is_some() && has_role {
+            return Ok(());
+        }
+        Err(
+            Error::new(ErrorKind::Policy, "the key may not decide between claims").expected(
+                "an operator's key, or that of a user with a role that `tenure serve --resolver` names",
+            ),
+        )
     }
 
     /// Returns whether the caller's key is that of a user with the role `reviewer`.
@@ -157,7 +185,10 @@ impl Context<'_> {
     ///
     /// [`ErrorKind::Policy`] when it is not.
     pub fn check_others(&self, proposed_by: Option<&str>) -> Result<(), Error> {
-        let Deciders::Reviewers { keys, own: false } = &self.deciders else {
+        let Deciders::Reviewers {
+            keys, own: false, ..
+        } = &self.deciders
+        else {
             return Ok(());
         };
         let is_own = proposed_by

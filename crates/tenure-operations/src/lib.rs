@@ -6,6 +6,8 @@
 //! context.rs    the store, the caller and the clock that one is called with
 //! reader.rs     on whose behalf a store is read: what of it may be shown; owned.rs the same of sessions and records
 //! input.rs      JSON, a path and a query as a form; fields.rs names the field that is wrong
+//! belief/       claims with their evidence; conflict/ claims that cannot both hold
+//! entity/       who and what objects speak of
 //! outcome/      outcomes and corrections
 //! pending/      all that a person has to decide on
 //! ```
@@ -34,12 +36,16 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+pub mod belief;
+pub mod conflict;
 mod context;
+pub mod entity;
 pub mod fields;
 mod input;
 mod operation;
 pub mod outcome;
 mod owned;
+mod page;
 pub mod pending;
 mod reader;
 mod table;
@@ -47,5 +53,6 @@ mod table;
 pub use context::{Access, Caller, Context, Deciders, reviewer};
 pub use input::Input;
 pub use operation::{Effect, Entry, Example, Names, Operation, Route, done};
-pub use reader::{Reader, existing};
+pub use page::limit;
+pub use reader::{Reader, existing, unknown};
 pub use table::{call, entry, table};

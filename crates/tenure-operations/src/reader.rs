@@ -218,6 +218,23 @@ impl Reader {
         self.existing_of(tenant, named, open(found, &sees)?)
     }
 
+    /// Returns the object that a field names, of which anything may be shown.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) at the field when there is none, or when several have the name.
+    pub fn object(&self, tenant: &Tenant, named: &str, field: &str) -> Result<ObjectId, Error> {
+        match (self.existing(tenant, named).in_field(field)?, self) {
+            (Some(id), _) => Ok(id),
+            // An operator may know what there is instead.
+            (None, Reader::Operator) => object_id(tenant, named).in_field(field),
+            (None, _) => {
+                let error = Error::input(format!("there is no object `{}`", clip(named)));
+                Err(error.at(field, None))
+            }
+        }
+    }
+
     fn existing_of(
         &self,
         tenant: &Tenant,
@@ -289,4 +306,9 @@ pub fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error>
         return Ok(None);
     }
     object_id(tenant, named).in_field("object").map(Some)
+}
+
+/// Returns the error of an object that is not there.
+pub fn unknown(named: &str) -> Error {
+    Error::not_found(format!("there is no object `{}`", clip(named)))
 }

@@ -4,19 +4,30 @@ use tenure::error::nearest;
 use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
+use crate::belief::{GetBelief, ReviseBelief};
+use crate::conflict::{ListConflicts, ResolveConflict};
 use crate::context::Context;
+use crate::entity::{ChangeEntities, GetEntityHistory, ListEntities, ResolveEntity};
 use crate::input::Input;
 use crate::operation::Entry;
 use crate::outcome::{DecideOutcome, ListOutcomes, ProposeOutcome, RepeatMistake};
 use crate::pending::{DecideProposal, ListProposals};
 
-static TABLE: [Entry; 6] = [
+static TABLE: [Entry; 14] = [
     Entry::of::<ListOutcomes>(),
     Entry::of::<ProposeOutcome>(),
     Entry::of::<DecideOutcome>(),
     Entry::of::<RepeatMistake>(),
     Entry::of::<ListProposals>(),
     Entry::of::<DecideProposal>(),
+    Entry::of::<ListConflicts>(),
+    Entry::of::<ResolveConflict>(),
+    Entry::of::<GetBelief>(),
+    Entry::of::<ReviseBelief>(),
+    Entry::of::<ListEntities>(),
+    Entry::of::<ChangeEntities>(),
+    Entry::of::<GetEntityHistory>(),
+    Entry::of::<ResolveEntity>(),
 ];
 
 /// Returns all operations, in the order in which they are described.

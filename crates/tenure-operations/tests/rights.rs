@@ -22,11 +22,16 @@ fn a_key_calls_what_it_may_and_nothing_else() {
         roles: vec!["reviewer".into()],
         ..user.clone()
     };
+    let judge = Grant {
+        roles: vec!["judge".into()],
+        ..user.clone()
+    };
     let owner = Grant::owner("local");
     for (grant, lets_in) in [
         (user, &[Access::Anyone][..]),
         (reviewer, &[Access::Anyone, Access::Reviewer]),
-        (owner, &[Access::Anyone, Access::Operator]),
+        (judge, &[Access::Anyone, Access::Resolver]),
+        (owner, &[Access::Anyone, Access::Resolver, Access::Operator]),
     ] {
         let caller = Caller {
             tenant: "local".into(),
@@ -41,6 +46,7 @@ fn a_key_calls_what_it_may_and_nothing_else() {
             deciders: Deciders::Reviewers {
                 keys: Arc::new(KeySet::default()),
                 own: false,
+                resolvers: ["judge".to_owned()].into(),
             },
         };
         for entry in table() {

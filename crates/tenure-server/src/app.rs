@@ -81,7 +81,7 @@ impl App {
                 mode: options.mode,
                 fail_closed: options.fail_closed,
                 rejects: options.rejects,
-                resolvers: options.resolvers,
+                resolvers: options.resolvers.into(),
                 own_proposals: options.own_proposals,
                 hosts: options.hosts,
                 limits,
@@ -117,6 +117,7 @@ impl App {
             deciders: Deciders::Reviewers {
                 keys: self.access.known(),
                 own: self.settings.own_proposals,
+                resolvers: Arc::clone(&self.settings.resolvers),
             },
         }
     }

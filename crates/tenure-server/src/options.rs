@@ -150,7 +150,7 @@ pub(crate) struct Settings {
     pub(crate) mode: Mode,
     pub(crate) fail_closed: bool,
     pub(crate) rejects: Vec<OutputFault>,
-    pub(crate) resolvers: Vec<String>,
+    pub(crate) resolvers: Arc<[String]>,
     pub(crate) own_proposals: bool,
     pub(crate) hosts: Vec<String>,
     pub(crate) limits: Limits,

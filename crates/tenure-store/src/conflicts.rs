@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::belief::{Ground, Judgement, Loser, slot_name};
 use tenure::object::{Authority, ContradictionStatus, ObjectId, SourceKind, clip};
@@ -25,7 +26,7 @@ const AT_LEAST: usize = 64;
 const MOST_SPEAKERS: usize = 4_096;
 
 /// One of the two objects of a conflict.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Party {
     /// Its id.
     pub object_id: ObjectId,
@@ -38,7 +39,7 @@ pub struct Party {
 }
 
 /// The time for which something is claimed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Held {
     /// Its begin; missing means unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +59,7 @@ impl Held {
 }
 
 /// A way in which a conflict can be resolved without asking the model: what knows best goes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResolverAction {
@@ -72,7 +73,7 @@ pub enum ResolverAction {
 }
 
 /// A judgement on the claims of two objects on one slot.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Conflict {
     /// The object with the lower id.
     pub first: Party,

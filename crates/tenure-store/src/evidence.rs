@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::belief::{
     Direction, Evidence, GateRefusal, SlotClaim, confidence, disguises, may_persist, origin_site,
@@ -35,7 +36,7 @@ const MOST_ANCESTORS: usize = 4_096;
 const UNFOUNDED: &str = "inferred, from nothing that is named";
 
 /// The reason for which a piece of evidence does not count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Silence {
@@ -57,7 +58,7 @@ pub(crate) enum View<'v> {
 }
 
 /// A link from a belief to what speaks for it or against it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Link {
     /// The object.
     pub object_id: ObjectId,
@@ -81,7 +82,7 @@ pub struct Link {
 }
 
 /// A claim with its evidence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct BeliefWithEvidence {
     /// The object that claims it.
     pub object_id: ObjectId,
@@ -114,7 +115,7 @@ pub struct BeliefWithEvidence {
 }
 
 /// Remains of a belief once evidence for it is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakening {
     /// The confidence to which it is lowered.

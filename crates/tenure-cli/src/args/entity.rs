@@ -1,8 +1,9 @@
 //! The arguments of `tenure entity`.
 
 use clap::{Args, Subcommand};
+use tenure_operations::entity::ListEntities;
 
-use super::{TenantArgs, WritingArgs};
+use super::{Call, TenantArgs, WritingArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct EntityArgs {
@@ -12,8 +13,7 @@ pub(crate) struct EntityArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EntityCommand {
-    /// List the entities
-    List(ListEntitiesArgs),
+    List(Call<ListEntities>),
     /// Show an entity, and everything that was ever done to it
     Show(EntityIdArgs),
     /// Add an entity, or names, roles and relations to one that is there
@@ -35,18 +35,6 @@ pub(crate) enum EntityCommand {
     Split(WriteEntityArgs),
     /// List what waits for a person, or decide
     Review(ReviewEntityArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListEntitiesArgs {
-    /// Only those that wait for a person
-    #[arg(long)]
-    pub(crate) pending: bool,
-    /// Only those of this type: person, project, document, system, tenant, tool or role
-    #[arg(long, value_name = "TYPE")]
-    pub(crate) kind: Option<String>,
-    #[command(flatten)]
-    pub(crate) tenant: TenantArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,15 +1,15 @@
 //! `tenure belief`: claims with their evidence.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use tenure::time::Instant;
-use tenure::{Candidates, ContextObject, Error, Policy, Principal};
-use tenure_store::{BeliefWithEvidence, Sees, Silence, Weakening};
-use tenure_workspace::{Clock, as_named, object_id};
+use tenure::{Error, Principal};
+use tenure_operations::belief::{GetBelief, ReviseBelief};
+use tenure_store::{BeliefWithEvidence, Silence, Weakening};
+use tenure_workspace::object_id;
 
-use super::store::print_written;
-use super::stores::{tenant, writing};
+use super::operation::{asked, print_answer, write};
+use super::store::text_of_written;
+use super::stores::{tenant, tenant_store};
 use super::{print, print_json, speak};
 use crate::args::{
     BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,
@@ -26,8 +26,8 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-/// The caller that the arguments name; `None` if they name nobody, which shows everything.
-fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Box<Sees<'static>>>, Error> {
+/// The caller that the arguments name; none if they name nobody, which shows everything.
+fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Principal>, Error> {
     if !caller.names_somebody() {
         return Ok(None);
     }
@@ -36,28 +36,17 @@ fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Box<Sees<'
         ..Principal::owner()
     };
     speak(&mut principal, caller)?;
-    let policy = Policy::preset("standard")?;
-    Ok(Some(Box::new(move |objects: &[Arc<ContextObject>]| {
-        let mut seen = vec![false; objects.len()];
-        let open = tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec()));
-        open.into_iter().for_each(|at| seen[at] = true);
-        seen
-    })))
+    Ok(Some(principal))
 }
 
 fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
-    let ShowBeliefArgs { object, caller } = args;
-    let tenant = tenant(&object.tenant)?;
-    let id = object_id(&tenant, &object.object)?;
-    let seen = seen_by(&object.tenant, caller)?;
-    let sees = seen.as_deref();
-    let belief = tenant
-        .belief(id, Clock::machine().now(), sees)
-        .map_err(|error| as_named(error, &[(id, &object.object)]))?;
-    if object.tenant.format == Format::Json {
-        return print_json(&belief);
-    }
-    print(&text_of(&belief))
+    let ShowBeliefArgs { call, caller } = args;
+    let form = GetBelief {
+        principal: seen_by(&call.tenant, caller)?,
+        ..call.form.clone()
+    };
+    let answer = asked(form, &call.tenant)?;
+    print_answer(&answer, call.tenant.format, |shown| text_of(&shown.belief))
 }
 
 fn text_of(belief: &BeliefWithEvidence) -> String {
@@ -127,21 +116,14 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
 }
 
 fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
-    let tenant = tenant(&args.object.tenant)?;
-    let id = object_id(&tenant, &args.object.object)?;
-    let seen = seen_by(&args.object.tenant, &args.caller)?;
-    let sees = seen.as_deref();
-    let (now, writing) = (Clock::machine().now(), writing(&args.writing));
-    let revised = tenant.revise_belief(id, now, sees, &writing);
-    let (belief, written) =
-        revised.map_err(|error| as_named(error, &[(id, &args.object.object)]))?;
-    match args.object.tenant.format {
-        Format::Json => print_json(&json!({ "belief": belief, "written": written })),
-        Format::Text => {
-            print(&text_of(&belief))?;
-            print_written(&written, Format::Text)
-        }
-    }
+    let ReviseBeliefArgs { call, caller } = args;
+    let form = ReviseBelief {
+        principal: seen_by(&call.tenant, caller)?,
+        ..call.form.clone()
+    };
+    write(form, call, tenant_store(&call.tenant)?, |revised| {
+        text_of(&revised.belief) + &text_of_written(&revised.written)
+    })
 }
 
 fn log(args: &ObjectArgs) -> Result<(), Failure> {

@@ -1,83 +1,31 @@
 //! `tenure conflicts`: claims that cannot both hold, and what is decided between them.
 
-use tenure::Error;
 use tenure::belief::Loser;
-use tenure::object::{Decision, ObjectId};
-use tenure_store::{Conflict, ConflictQuery, Held, PairMark, Party, Tenant};
-use tenure_workspace::{as_named, object_id};
+use tenure_operations::conflict::{Conflicts, ListConflicts};
+use tenure_store::{Conflict, Held, Party};
 
-use super::store::print_written;
-use super::stores::{tenant, writing};
-use super::{instant, print, print_json};
-use crate::args::{
-    ConflictsArgs, ConflictsCommand, Format, ListConflictsArgs, ResolveConflictArgs,
-    ShowConflictArgs, Stands,
-};
+use super::operation::{asked, print_answer, write};
+use super::store::text_of_written;
+use super::stores::tenant_store;
+use crate::args::{Call, ConflictsArgs, ConflictsCommand, ShowConflictArgs, TenantArgs};
 use crate::failure::{Failure, cell};
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &ConflictsArgs) -> Result<(), Failure> {
     match &args.command {
-        ConflictsCommand::List(args) => list(args),
+        ConflictsCommand::List(call) => list(call),
         ConflictsCommand::Show(args) => show(args),
-        ConflictsCommand::Resolve(args) => resolve(args),
+        ConflictsCommand::Resolve(call) => {
+            let store = tenant_store(&call.tenant)?;
+            write(call.form.clone(), call, store, text_of_written)
+        }
     }
 }
 
-/// The most pairs that are shown to people who name no number.
-const SHOWN: u32 = 50;
-/// The pairs that are read at once where all are printed.
-const AT_ONCE: usize = 1_000;
-
-fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
-    let known = args
-        .as_of
-        .as_deref()
-        .map(|at| instant(at, "--as-of"))
-        .transpose()?;
-    let after = args
-        .after
-        .as_deref()
-        .map(str::parse::<PairMark>)
-        .transpose()
-        .map_err(|error| error.at("--after", None))?;
-    let tenant = tenant(&args.tenant)?;
-    let query = ConflictQuery {
-        known,
-        entity: args.entity.as_deref(),
-        slot: args.slot.as_deref(),
-        waiting: args.unresolved,
-        after,
-        ..ConflictQuery::default()
-    };
-    if args.limit.is_none() && args.tenant.format == Format::Json {
-        return print_all(&tenant, query);
-    }
-    let page = tenant.conflict_page(&query, args.limit.unwrap_or(SHOWN) as usize)?;
-    let mut asked = Vec::new();
-    asked.extend(
-        args.entity
-            .as_deref()
-            .map(|id| format!("of the entity `{}`", cell(id))),
-    );
-    asked.extend(
-        args.slot
-            .as_deref()
-            .map(|slot| format!("on the slot `{}`", cell(slot))),
-    );
-    asked.extend(args.unresolved.then(|| "waiting for a decision".to_owned()));
-    asked.extend(
-        args.as_of
-            .as_deref()
-            .map(|at| format!("as of {}", cell(at))),
-    );
-    let none = match (args.after.is_some(), asked.is_empty()) {
-        (true, _) => "no more pairs come after that one\n".to_owned(),
-        (false, true) => "no two claims contradict each other\n".to_owned(),
-        (false, false) => format!("no conflict matches: {}\n", asked.join(", ")),
-    };
-    print_conflicts(&page.conflicts, args.tenant.format, &none)?;
-    if let Some(next) = page.next {
+fn list(call: &Call<ListConflicts>) -> Result<(), Failure> {
+    let found = asked(call.form.clone(), &call.tenant)?;
+    print_conflicts(&found, &call.tenant, &nothing_of(&call.form))?;
+    if let Some(next) = found.next {
         anstream::eprintln!(
             "note: there are more pairs: --limit N shows more, --after {next} the next ones"
         );
@@ -85,77 +33,49 @@ fn list(args: &ListConflictsArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints all of them as one JSON array, a page at a time.
-fn print_all(tenant: &Tenant, mut query: ConflictQuery<'_>) -> Result<(), Failure> {
-    let mut begun = false;
-    loop {
-        let page = tenant.conflict_page(&query, AT_ONCE)?;
-        for conflict in &page.conflicts {
-            let line = serde_json::to_string_pretty(conflict)
-                .map_err(|error| {
-                    Error::assertion(format!("a conflict is written as JSON: {error}"))
-                })?
-                .replace('\n', "\n  ");
-            print(&format!("{}\n  {line}", if begun { "," } else { "[" }))?;
-            begun = true;
-        }
-        query.after = page.next;
-        if query.after.is_none() {
-            return print(if begun { "\n]\n" } else { "[]\n" });
-        }
+/// The words for a list that has nothing, with what was asked for.
+fn nothing_of(form: &ListConflicts) -> String {
+    let asked: Vec<String> = [
+        form.entity
+            .as_deref()
+            .map(|id| format!("of the entity `{}`", cell(id))),
+        form.slot
+            .as_deref()
+            .map(|slot| format!("on the slot `{}`", cell(slot))),
+        (form.unresolved == Some(true)).then(|| "waiting for a decision".to_owned()),
+        form.as_of.map(|at| format!("as of {at}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match (form.after.is_some(), asked.is_empty()) {
+        (true, _) => "no more pairs come after that one\n".to_owned(),
+        (false, true) => "no two claims contradict each other\n".to_owned(),
+        (false, false) => format!("no conflict matches: {}\n", asked.join(", ")),
     }
 }
 
 fn show(args: &ShowConflictArgs) -> Result<(), Failure> {
-    let tenant = tenant(&args.tenant)?;
-    let first = object_id(&tenant, &args.first)?;
-    let second = object_id(&tenant, &args.second)?;
-    refuse_itself(first, second)?;
-    let found = tenant.conflict_history(first, second, None)?;
+    let pair = ListConflicts {
+        first: Some(args.first.clone()),
+        second: Some(args.second.clone()),
+        ..ListConflicts::default()
+    };
+    let found = asked(pair, &args.tenant)?;
     print_conflicts(
         &found,
-        args.tenant.format,
+        &args.tenant,
         "their claims never contradicted each other\n",
     )
 }
 
-fn resolve(args: &ResolveConflictArgs) -> Result<(), Failure> {
-    let tenant = tenant(&args.tenant)?;
-    let first = object_id(&tenant, &args.first)?;
-    let second = object_id(&tenant, &args.second)?;
-    refuse_itself(first, second)?;
-    let stands = match args.stands {
-        Stands::First => Decision::First,
-        Stands::Second => Decision::Second,
-        Stands::Both => Decision::Both,
-        Stands::Neither => Decision::Neither,
-    };
-    let note = args.note.as_deref();
-    let written =
-        tenant.resolve_conflict(first, second, stands, note, None, &writing(&args.writing));
-    let named = [(first, &*args.first), (second, &*args.second)];
-    let written = written.map_err(|error| as_named(error, &named))?;
-    print_written(&written, args.tenant.format)
-}
-
-/// Refuses one object in the place of two.
-fn refuse_itself(first: ObjectId, second: ObjectId) -> Result<(), Error> {
-    if first != second {
-        return Ok(());
-    }
-    Err(Error::input("both names are of one object")
-        .expected("two objects whose claims contradict each other")
-        .hint("`tenure conflicts list` shows which there are"))
-}
-
-fn print_conflicts(found: &[Conflict], format: Format, none: &str) -> Result<(), Failure> {
-    if format == Format::Json {
-        return print_json(&found);
-    }
-    if found.is_empty() {
-        return print(none);
-    }
-    print(&found.iter().map(text_of).collect::<String>())
+fn print_conflicts(found: &Conflicts, args: &TenantArgs, none: &str) -> Result<(), Failure> {
+    print_answer(found, args.format, |found| {
+        match found.conflicts.as_slice() {
+            [] => none.to_owned(),
+            conflicts => conflicts.iter().map(text_of).collect(),
+        }
+    })
 }
 
 /// A conflict, for people.

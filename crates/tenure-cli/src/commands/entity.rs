@@ -5,16 +5,17 @@ use tenure::belief::entity::{
     Bound, EntityOp, EntityType, Mark, Metadata, Profile, Resolved, SeenEntity, Sign,
 };
 use tenure::{Error, ErrorKind};
-use tenure_store::{Tenant, Written};
+use tenure_operations::entity::{ChangeEntities, ListEntities};
+use tenure_store::{Store, Tenant, Written};
 use tenure_workspace::object_id;
 
 use super::store::{note_of, version_of};
-use super::stores::{tenant, tenant_to_write, writing};
-use super::{flagged, instant, print, print_json};
+use super::stores::{self, tenant, tenant_store, writing};
+use super::{flagged, instant, operation, print, print_json};
 use crate::args::{
-    AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
-    MergeEntityArgs, RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs,
-    WriteEntityArgs,
+    AddEntityArgs, Call, EntityArgs, EntityCommand, EntityIdArgs, Format, MergeEntityArgs,
+    RemoveEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs, WriteEntityArgs,
+    WritingArgs,
 };
 use crate::failure::{self, Failure, cell};
 
@@ -32,26 +33,26 @@ pub(crate) fn run(args: &EntityArgs) -> Result<(), Failure> {
     }
 }
 
-fn list(args: &ListEntitiesArgs) -> Result<(), Failure> {
-    let kind = kind_of(args.kind.as_deref())?;
-    let mut entities = tenant(&args.tenant)?.entities(None)?;
-    let all = entities.len();
-    entities.retain(|one| kind.is_none() || one.profile.kind == kind);
-    entities.retain(|one| !args.pending || one.pending);
-    if entities.is_empty() && all > 0 && args.tenant.format == Format::Text {
-        return print(&format!("none of the {all} entities matches\n"));
-    }
-    print_entities(&entities, args.tenant.format)
+fn list(call: &Call<ListEntities>) -> Result<(), Failure> {
+    let is_all = call.form.kind.is_none() && call.form.pending.is_none();
+    operation::read(call, |found| match found.entities.as_slice() {
+        [] if !is_all => "no entity matches\n".to_owned(),
+        entities => lines_of(entities),
+    })
 }
 
 fn print_entities(entities: &[SeenEntity], format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_json(&entities);
     }
+    print(&lines_of(entities))
+}
+
+fn lines_of(entities: &[SeenEntity]) -> String {
     if entities.is_empty() {
-        return print("there are no entities\n");
+        return "there are no entities\n".to_owned();
     }
-    print(&entities.iter().map(line_of).collect::<String>())
+    entities.iter().map(line_of).collect()
 }
 
 /// An entity in a list.
@@ -169,19 +170,11 @@ fn told(does: &EntityOp) -> String {
     }
 }
 
-fn print_changed(written: &Written, format: Format) -> Result<(), Failure> {
-    if format == Format::Json {
-        return print_json(written);
-    }
-    print(&version_of(written))
-}
-
 fn kind_of(kind: Option<&str>) -> Result<Option<EntityType>, Error> {
     kind.map(|kind| flagged("--kind", kind.parse())).transpose()
 }
 
 fn add(args: &AddEntityArgs) -> Result<(), Failure> {
-    let tenant = tenant_to_write(&args.tenant)?;
     let mut operations = Vec::new();
     if let Some(name) = &args.name {
         operations.push(EntityOp::Create {
@@ -239,7 +232,8 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
             to: to.clone(),
         });
     }
-    change(&tenant, operations, &args.tenant, writing(&args.writing))
+    let store = stores::to_write(&args.tenant.url)?;
+    change(store, operations, &args.tenant, &args.writing)
 }
 
 fn remove(args: &RemoveEntityArgs) -> Result<(), Failure> {
@@ -274,18 +268,22 @@ fn remove(args: &RemoveEntityArgs) -> Result<(), Failure> {
             to: to.clone(),
         });
     }
-    let tenant = tenant(&args.tenant)?;
-    change(&tenant, operations, &args.tenant, writing(&args.writing))
+    let store = tenant_store(&args.tenant)?;
+    change(store, operations, &args.tenant, &args.writing)
 }
 
 fn change(
-    tenant: &Tenant,
+    store: Store,
     operations: Vec<EntityOp>,
     args: &TenantArgs,
-    writing: tenure_store::Writing,
+    writing: &WritingArgs,
 ) -> Result<(), Failure> {
-    let operations = operations.into_iter().map(|op| (op, None)).collect();
-    print_changed(&tenant.change_entities(operations, &writing)?, args.format)
+    let changes = ChangeEntities {
+        operations,
+        source: None,
+    };
+    let written = operation::answer(changes, &store, args, stores::writing(writing))?;
+    operation::print_answer(&written, args.format, version_of)
 }
 
 fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
@@ -401,16 +399,16 @@ fn merge(args: &MergeEntityArgs) -> Result<(), Failure> {
         id: args.id.clone(),
         into: args.into.clone(),
     };
-    let writing = writing(&args.writing);
-    change(&tenant(&args.tenant)?, vec![merge], &args.tenant, writing)
+    let store = tenant_store(&args.tenant)?;
+    change(store, vec![merge], &args.tenant, &args.writing)
 }
 
 fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
     let split = EntityOp::Split {
         id: args.id.clone(),
     };
-    let writing = writing(&args.writing);
-    change(&tenant(&args.tenant)?, vec![split], &args.tenant, writing)
+    let store = tenant_store(&args.tenant)?;
+    change(store, vec![split], &args.tenant, &args.writing)
 }
 
 fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
@@ -453,5 +451,6 @@ fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
             return print_entities(&waiting, args.tenant.format);
         }
     };
-    change(&tenant, vec![does], &args.tenant, writing(&args.writing))
+    let store = tenant_store(&args.tenant)?;
+    change(store, vec![does], &args.tenant, &args.writing)
 }

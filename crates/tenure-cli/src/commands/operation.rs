@@ -16,13 +16,13 @@ pub(crate) fn read<O: Operation + Args + Clone>(
     call: &Call<O>,
     show: impl FnOnce(&O::Answer) -> String,
 ) -> Result<(), Failure> {
-    print_answer(&asked(call)?, call.tenant.format, show)
+    let answer = asked(call.form.clone(), &call.tenant)?;
+    print_answer(&answer, call.tenant.format, show)
 }
 
 /// Returns the answer of an operation that reads.
-pub(crate) fn asked<O: Operation + Args + Clone>(call: &Call<O>) -> Result<O::Answer, Error> {
-    let store = tenant_store(&call.tenant)?;
-    answer(call.form.clone(), &store, &call.tenant, Writing::default())
+pub(crate) fn asked<O: Operation + Args>(form: O, args: &TenantArgs) -> Result<O::Answer, Error> {
+    answer(form, &tenant_store(args)?, args, Writing::default()).map_err(at_flag::<O>)
 }
 
 /// Calls an operation that writes, with this form, and prints its answer for people or for programs.
@@ -32,11 +32,13 @@ pub(crate) fn write<O: Operation + Args>(
     store: Store,
     show: impl FnOnce(&O::Answer) -> String,
 ) -> Result<(), Failure> {
-    let answer = answer(form, &store, &call.tenant, writing(&call.writing))?;
+    let answer =
+        answer(form, &store, &call.tenant, writing(&call.writing)).map_err(at_flag::<O>)?;
     print_answer(&answer, call.tenant.format, show)
 }
 
-fn answer<O: Operation + Args>(
+/// Returns the answer of an operation that the owner of a store calls.
+pub(crate) fn answer<O: Operation>(
     form: O,
     store: &Store,
     args: &TenantArgs,
@@ -49,7 +51,7 @@ fn answer<O: Operation + Args>(
         writing,
         deciders: Deciders::Named,
     };
-    done(form, &context).map_err(at_flag::<O>)
+    done(form, &context)
 }
 
 /// Prints an answer for people or for programs.

@@ -257,16 +257,6 @@ pub(super) fn page<T, M: PartialEq>(
     (page, None)
 }
 
-/// How many a page holds.
-pub(super) fn limit(asked: Option<u32>) -> Result<u32, Error> {
-    match asked.unwrap_or(100) {
-        limit @ 1..=1_000 => Ok(limit),
-        limit => Err(Error::input(format!("{limit} is out of range"))
-            .at("limit", None)
-            .expected("1 to 1000")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,10 @@
 //! The API: the workspace's verbs, as JSON. One table says what there is; the router, the description and
 //! the metrics all read it.
 
-mod beliefs;
 mod bodies;
 mod call;
 pub(crate) mod compile;
 pub(crate) mod condense;
-pub(crate) mod conflicts;
-mod entities;
 mod erase;
 mod labels;
 mod memory;
@@ -69,7 +66,7 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 18] = [
+const READS: [&str; 17] = [
     "compile",
     "explain",
     "diff",
@@ -83,7 +80,6 @@ const READS: [&str; 18] = [
     "gate",
     "allocate",
     "replay",
-    "resolveEntity",
     "activatePackage",
     "diffPackages",
     "explainPackage",

@@ -14,11 +14,11 @@ use tenure::{ContextObject, Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::{Expect, Put, SearchPage, Start, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
-use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
+use super::call::{Asked, Json, Named, Said, instant, page, tenant, writing};
 use crate::app::App;
 use crate::error::Refusal;
-use tenure_operations::Caller;
 use tenure_operations::fields::{BODY, InField};
+use tenure_operations::{Caller, limit};
 use tenure_operations::{Reader, existing};
 
 /// What a list is asked for.

@@ -111,40 +111,6 @@ pub(super) const AFTER_INSTANT: Parameter = parameter(
 .taking(Takes::Instant);
 pub(super) const AS_OF: Parameter =
     parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
-pub(super) const BELIEF: Parameter =
-    parameter("object", "query", "The id or the name of the object");
-pub(super) const ENTITY: Parameter = parameter("id", "query", "The entity's id");
-pub(super) const ENTITY_PENDING: Parameter = parameter(
-    "pending",
-    "query",
-    "`true`: only entities that wait for a person; `false`: only others",
-)
-.taking(Takes::OneOf(&["true", "false"]));
-pub(super) const ENTITY_KIND: Parameter = parameter("kind", "query", "Only entities of this type")
-    .taking(Takes::OneOf(&[
-        "person", "project", "document", "system", "tenant", "tool", "role",
-    ]));
-pub(super) const FIRST: Parameter = parameter(
-    "first",
-    "query",
-    "With `second`: the id or the name of one object, for the judgements on these two alone",
-);
-pub(super) const SECOND: Parameter =
-    parameter("second", "query", "The id or the name of the other object");
-pub(super) const OF_ENTITY: Parameter = parameter(
-    "entity",
-    "query",
-    "Only conflicts about the entity of this id, or about one that is merged with it",
-);
-pub(super) const SLOT: Parameter = parameter("slot", "query", "Only conflicts on this slot");
-pub(super) const UNRESOLVED: Parameter = parameter(
-    "unresolved",
-    "query",
-    "`true`: only conflicts in which nothing says which of the two stands",
-)
-.taking(Takes::OneOf(&["true", "false"]));
-pub(super) const AFTER_PAIR: Parameter =
-    AFTER_PAGE.taking(Takes::Form("^[0-9a-f-]{36}/[0-9a-f-]{36}$"));
 pub(super) const SEARCH: Parameter = parameter(
     "search",
     "query",

@@ -14,10 +14,10 @@ use tenure::{Error, ErrorKind};
 
 use tenure_workspace::records::{EXCHANGE_PREFIX, Listed, Records};
 
-use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
+use super::call::{Asked, Json, Listing, Named, Said, page, tenant};
 use crate::app::App;
 use crate::error::Refusal;
-use tenure_operations::Caller;
+use tenure_operations::{Caller, limit};
 
 /// A page of records.
 #[derive(Serialize, JsonSchema)]

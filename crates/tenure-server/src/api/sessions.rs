@@ -29,7 +29,7 @@ use tenure_workspace::transcripts::MessageForm;
 use tenure_workspace::{DEFAULT_MODEL, Reach};
 
 use super::call::{
-    Asked, Json, Listing, Named, Said, conditional, expectation, limit, names, page, tag, tenant,
+    Asked, Json, Listing, Named, Said, conditional, expectation, names, page, tag, tenant,
     unless_known, writing,
 };
 use super::compile::{Call, policy, prepare};
@@ -38,8 +38,8 @@ use crate::app::App;
 use crate::arriving::Traced;
 use crate::error::Refusal;
 use crate::telemetry::quality::observe;
-use tenure_operations::Caller;
 use tenure_operations::fields::InField;
+use tenure_operations::{Caller, limit};
 
 /// The most sessions that are looked through for a page.
 const LOOKED_THROUGH: usize = 2_000;

@@ -4,10 +4,9 @@ use axum::routing::{delete, get, post, put};
 use tenure_workspace::memory_files::MemoryCommand;
 
 use super::parameters::{
-    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_PAIR, AFTER_RECORD, AS_OF, BELIEF,
-    ENTITY, ENTITY_KIND, ENTITY_PENDING, FIRST, FORM, FORMAT, IF_MATCH, IF_NEWER, IF_NONE,
-    IF_STATE, LABEL, LIMIT, MODEL, OBJECT, OF_ENTITY, ONCE, POINTER, PRINCIPAL, RECORD, SEARCH,
-    SECOND, SESSION, SLOT, SOURCE_KIND, SUBJECT, UNRESOLVED, VALID_AT,
+    AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, FORM, FORMAT, IF_MATCH,
+    IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE, POINTER, PRINCIPAL, RECORD,
+    SEARCH, SESSION, SOURCE_KIND, SUBJECT, VALID_AT,
 };
 use super::*;
 
@@ -451,115 +450,6 @@ fn by_hand() -> Vec<Routed> {
                 )
             },
             get(objects::audit),
-        ),
-        (
-            Operation {
-                parameters: &[
-                    LIMIT, AFTER_PAIR, AS_OF, OF_ENTITY, SLOT, UNRESOLVED, FIRST, SECOND, PRINCIPAL,
-                ],
-                answer: openapi::shape::<conflicts::Conflicts>,
-                ..operation(
-                    "get",
-                    "/api/v1/conflicts",
-                    "listConflicts",
-                    "List the pairs of claims that cannot both hold, or all that was ever judged of one pair",
-                )
-            },
-            get(conflicts::list),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<conflicts::Deciding>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operation(
-                    "post",
-                    "/api/v1/conflicts",
-                    "resolveConflict",
-                    "Decide which of two claims that cannot both hold stands, by an operator's key, or by that of a user with a role that the server names",
-                )
-            },
-            post(conflicts::resolve),
-        ),
-        (
-            Operation {
-                parameters: &[BELIEF, PRINCIPAL],
-                answer: openapi::shape::<beliefs::Shown>,
-                ..operators(
-                    "get",
-                    "/api/v1/beliefs",
-                    "getBelief",
-                    "Show a claim with the evidence for it and against it",
-                )
-            },
-            get(beliefs::show),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<beliefs::Revising>),
-                answer: openapi::shape::<beliefs::Revised>,
-                ..operators(
-                    "post",
-                    "/api/v1/beliefs",
-                    "reviseBelief",
-                    "Write the confidence that the evidence gives a claim into it",
-                )
-            },
-            post(beliefs::revise),
-        ),
-        (
-            Operation {
-                parameters: &[ENTITY_PENDING, ENTITY_KIND, PRINCIPAL],
-                answer: openapi::shape::<entities::Listed>,
-                ..operation(
-                    "get",
-                    "/api/v1/entities",
-                    "listEntities",
-                    "List the entities that the reader may see, with their names",
-                )
-            },
-            get(entities::list),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<entities::Changes>),
-                answer: openapi::shape::<tenure_store::Written>,
-                ..operators(
-                    "post",
-                    "/api/v1/entities",
-                    "changeEntities",
-                    "Add, name, mark, relate, merge and split entities, and take names, marks and relations away",
-                )
-            },
-            post(entities::change),
-        ),
-        (
-            Operation {
-                parameters: &[ENTITY],
-                answer: openapi::shape::<entities::EntityHistory>,
-                ..operators(
-                    "get",
-                    "/api/v1/entities/history",
-                    "getEntityHistory",
-                    "Show everything that was ever done to an entity",
-                )
-            },
-            get(entities::history),
-        ),
-        (
-            Operation {
-                body: Some(openapi::shape::<entities::Asking>),
-                answer: openapi::shape::<entities::Meaning>,
-                ..operation(
-                    "post",
-                    "/api/v1/entities/resolve",
-                    "resolveEntity",
-                    "Say which entity a mention means, with each part of the similarity",
-                )
-            },
-            post(entities::resolve),
         ),
         (
             Operation {

@@ -13,11 +13,11 @@ use tenure_inspector as pages;
 use tenure_inspector::Frame;
 
 use super::html;
-use crate::api::conflicts::check_decides;
 use crate::app::App;
 use crate::error::Refusal;
 use tenure_operations::Caller;
 use tenure_operations::reviewer;
+use tenure_store::Writing;
 
 /// The cookie that shows the key.
 const COOKIE: &str = "tenure_key";
@@ -72,7 +72,11 @@ impl FromRequestParts<Arc<App>> for Visit {
                 operator: caller.grant.operator,
                 writes: caller.grant.operator && !caller.grant.read_only,
                 reviews: reviewer(&caller.grant).is_ok() && !caller.grant.read_only,
-                resolves: check_decides(app, caller).is_ok() && !caller.grant.read_only,
+                resolves: app
+                    .context(caller, Writing::default())
+                    .check_resolver()
+                    .is_ok()
+                    && !caller.grant.read_only,
             },
             caller: caller.clone(),
         })

@@ -13,7 +13,6 @@ use tenure_store::{ConflictQuery, Expect, PairMark, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
-use crate::api::conflicts::check_decides;
 use crate::api::tenant;
 use crate::error::Refusal;
 use tenure_operations::Reader;
@@ -123,7 +122,10 @@ pub(super) struct Deciding {
 
 pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    check_decides(&visit.app, &visit.caller)?;
+    visit
+        .app
+        .context(&visit.caller, Writing::default())
+        .check_resolver()?;
     step(visit.frame.clone(), "conflict", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);

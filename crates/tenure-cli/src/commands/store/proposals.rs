@@ -10,7 +10,7 @@ use crate::commands::operation;
 use crate::failure::{Failure, cell};
 
 pub(super) fn proposals(call: &Call<ListProposals>) -> Result<(), Failure> {
-    let mut answer = operation::asked(call)?;
+    let mut answer = operation::asked(call.form.clone(), &call.tenant)?;
     answer.proposals = in_store(answer.proposals, &call.tenant.url);
     operation::print_answer(&answer, call.tenant.format, |answer| {
         if answer.proposals.is_empty() {

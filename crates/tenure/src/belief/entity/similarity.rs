@@ -110,7 +110,7 @@ impl PartWeights {
 }
 
 /// The similarity of a mention and an entity: each part that is known, and the score.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Similarity {
     /// The parts that are known.
     pub parts: BTreeMap<SimilarityPart, Score>,
@@ -557,7 +557,7 @@ fn similarity_of(
 }
 
 /// The outcome for a mention: what it is bound to, or which entities it may mean.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Resolved {
     /// The outcome.
     pub outcome: Resolution,
