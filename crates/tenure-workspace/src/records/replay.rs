@@ -10,8 +10,8 @@ use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::trace::InputDigests;
 use tenure::{
-    Candidates, ChatTemplate, Compiled, Digest, Error, ErrorKind, Facts,
-    ObjectDocument, Policy, Request, Trace, World,
+    Candidates, ChatTemplate, Compiled, Digest, Error, ErrorKind, Facts, ObjectDocument, Policy,
+    Request, Trace, World,
 };
 use tenure_store::Tenant;
 
