@@ -142,8 +142,8 @@ mod service {
                 Answer::Filtered(error) => return Err(error),
             };
             let decision: Option<Decision> = serde_json::from_slice(&answer).ok();
-            let allowed = decision.map(|decision| decision.allowed);
-            allowed
+            decision
+                .map(|decision| decision.allowed)
                 .filter(|allowed| allowed.len() == wanted)
                 .ok_or_else(|| {
                     let said = self.0.failed("an answer that is no decision");

@@ -164,8 +164,10 @@ impl Model {
         let share = texts.len().div_ceil(self.sessions.len()).max(1);
         let some = |texts: &[(&str, Option<&str>)]| -> Result<Vec<R>, Error> {
             let mut session = self.session();
-            let answers = texts.iter().map(|text| self.run(&mut session, text, &read));
-            answers.collect()
+            texts
+                .iter()
+                .map(|text| self.run(&mut session, text, &read))
+                .collect()
         };
         if texts.len() <= share {
             return some(texts);
@@ -258,9 +260,10 @@ fn model_path(source: &Source) -> Result<PathBuf, Error> {
     if let Some(file) = &source.file {
         return Ok(folder.join(file));
     }
-    let usual = ["model.onnx", "onnx/model.onnx"].map(|file| folder.join(file));
-    let found = usual.into_iter().find(|path| path.exists());
-    found.ok_or_else(|| {
+    ["model.onnx", "onnx/model.onnx"]
+        .map(|file| folder.join(file))
+        .into_iter()
+        .find(|path| path.exists()).ok_or_else(|| {
         Error::input(format!("there is no `model.onnx` in `{shown}`"))
             .expected("the model as `model.onnx` or `onnx/model.onnx`")
             .hint("where it has another name: a TOML file with `onnx = \"FOLDER\"` and `file = \"NAME\"`")

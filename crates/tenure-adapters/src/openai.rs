@@ -41,10 +41,9 @@ const FILTERS: [&str; 2] = ["content_filter", "content_policy_violation"];
 /// Returns the inside of a fence of Markdown, where all of the text is one.
 pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim();
-    let inner = text
-        .strip_prefix("```")
-        .and_then(|text| text.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
+    text.strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"))
+        .map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
 /// Seconds that an endpoint has to answer, unless the settings say otherwise.

@@ -80,8 +80,8 @@ impl Compile<'_> {
                 standing.entry(&verdict.name).or_default().push(at);
             }
         }
-        let items = payload::items(envelope).into_iter();
-        items
+        payload::items(envelope)
+            .into_iter()
             .map(|(_, item)| standing.get_mut(&*item.name)?.pop())
             .collect()
     }

@@ -102,9 +102,8 @@ pub(crate) fn done(
                 0 => String::new(),
                 tokens => {
                     let cost = money::rewritten(catalogue, record, tokens)
-                        .map_or_else(String::new, |cost| {
-                            format!(", ${cost} more than from the cache")
-                        });
+                        .map(|cost| format!(", ${cost} more than from the cache"))
+                        .unwrap_or_default();
                     format!(
                         "; {} tokens that were sent before are sent again{cost}",
                         record.in_its_unit(tokens)

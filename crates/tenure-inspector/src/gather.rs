@@ -104,8 +104,9 @@ impl Gathered {
 
     /// The bytes of the texts of its objects.
     pub fn texts(&self) -> usize {
-        let objects = self.look.objects.values();
-        objects
+        self.look
+            .objects
+            .values()
             .map(|object| object.revision().content().len())
             .sum()
     }
@@ -292,12 +293,12 @@ pub fn report_stored(
                     .expected("the id of a record"),
             );
         }
-        let newest = talk
+        let replay = talk
             .requests
             .iter()
             .rev()
-            .find(|record| record.compile.is_some());
-        let replay = newest.and_then(|record| records.replay_exchange(&record.record_id).ok());
+            .find(|record| record.compile.is_some())
+            .and_then(|record| records.replay_exchange(&record.record_id).ok());
         let compile = replay.as_ref().and_then(compile_of);
         // What the gateway only looked at may go by a name that no session could have.
         let kept = match Session::find(tenant.clone(), id) {

@@ -47,15 +47,14 @@ impl Filter {
     /// The places of the verdicts that are asked for, in their order.
     pub(crate) fn of(&self, trace: &Trace) -> Vec<usize> {
         let wanted = self.q.to_lowercase();
-        let is_wanted = |verdict: &Verdict| {
-            (self.verdict.is_empty() || ruling(verdict.verdict) == self.verdict)
-                && (self.section.is_empty() || verdict.section.term() == self.section)
-                && (self.reason.is_empty() || verdict.reason.code() == self.reason)
-                && (wanted.is_empty() || verdict.name.to_lowercase().contains(&wanted))
-        };
         let verdicts = trace.verdicts.iter().enumerate();
         let mut found: Vec<usize> = verdicts
-            .filter(|(_, verdict)| is_wanted(verdict))
+            .filter(|(_, verdict)| {
+                (self.verdict.is_empty() || ruling(verdict.verdict) == self.verdict)
+                    && (self.section.is_empty() || verdict.section.term() == self.section)
+                    && (self.reason.is_empty() || verdict.reason.code() == self.reason)
+                    && (wanted.is_empty() || verdict.name.to_lowercase().contains(&wanted))
+            })
             .map(|(at, _)| at)
             .collect();
         let verdict = |at: &usize| &trace.verdicts[*at];

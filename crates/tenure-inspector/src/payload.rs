@@ -35,8 +35,9 @@ pub(crate) struct Piece {
 
 /// The items of an envelope, in order, each with its section.
 pub(crate) fn items(envelope: &Envelope) -> Vec<(Section, &Item)> {
-    let sections = envelope.sections.iter();
-    sections
+    envelope
+        .sections
+        .iter()
         .flat_map(|section| section.items.iter().map(move |item| (section.name, item)))
         .collect()
 }
@@ -195,12 +196,13 @@ fn range(span: Span, text: &str) -> Range<usize> {
 
 /// The pieces of a text.
 fn cut(text: &str, spans: Vec<(Range<usize>, usize)>) -> Vec<Piece> {
-    let ranges = ranges(text.len(), spans).into_iter();
-    let pieces = ranges.map(|(range, item)| {
-        let text = text.get(range).unwrap_or_default().to_owned();
-        Piece { item, text }
-    });
-    pieces.collect()
+    ranges(text.len(), spans)
+        .into_iter()
+        .map(|(range, item)| {
+            let text = text.get(range).unwrap_or_default().to_owned();
+            Piece { item, text }
+        })
+        .collect()
 }
 
 /// The ranges of a text of so many bytes: those that items claim, and what stands between them. Of two that overlap the
@@ -332,12 +334,11 @@ fn joined(at: &str, field: &str) -> String {
 fn text_of(block: &Value) -> String {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().map(|block| block.get("text")?.as_str());
-            texts
-                .collect::<Option<Vec<_>>>()
-                .map(|texts| texts.concat())
-        }
+        Value::Array(blocks) => blocks
+            .iter()
+            .map(|block| block.get("text")?.as_str())
+            .collect::<Option<Vec<_>>>()
+            .map(|texts| texts.concat()),
         _ => None,
     };
     let named = ["text", "content", "output"]

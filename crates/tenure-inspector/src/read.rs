@@ -69,12 +69,11 @@ pub fn read(text: &str) -> Result<Vec<Found>, Error> {
     }
     let output: Option<Output<'_>> = serde_json::from_str(text).ok();
     match output {
-        Some(output) if !output.pages.is_empty() => {
-            let pages = output.pages.iter();
-            pages
-                .map(|page| of(page.trace.get(), Some(page.envelope.get())))
-                .collect()
-        }
+        Some(output) if !output.pages.is_empty() => output
+            .pages
+            .iter()
+            .map(|page| of(page.trace.get(), Some(page.envelope.get())))
+            .collect(),
         Some(Output {
             trace: Some(trace),
             envelope,

@@ -181,13 +181,15 @@ impl RelevanceScorer for FunctionScorer {
                 "the scorer gave {gave} numbers for {count} texts"
             )));
         }
-        let checked = scores.into_iter().map(|score| match score {
-            None => Ok(None),
-            Some(score) => Score::new(score)
-                .map(Some)
-                .ok_or_else(|| failed(format!("the scorer gave {score}"))),
-        });
-        checked.collect()
+        scores
+            .into_iter()
+            .map(|score| match score {
+                None => Ok(None),
+                Some(score) => Score::new(score)
+                    .map(Some)
+                    .ok_or_else(|| failed(format!("the scorer gave {score}"))),
+            })
+            .collect()
     }
 }
 

@@ -38,15 +38,17 @@ impl RelevanceScorer for CallableScorer {
                 .at("scorer", None)
                 .expected("a number from 0 to 1, or None, for each text"));
         }
-        let checked = scores.into_iter().map(|score| match score {
-            None => Ok(None),
-            Some(score) => Score::new(score).map(Some).ok_or_else(|| {
-                Error::input(format!("the scorer gave {score}"))
-                    .at("scorer", None)
-                    .expected("a number from 0 to 1, or None")
-            }),
-        });
-        checked.collect()
+        scores
+            .into_iter()
+            .map(|score| match score {
+                None => Ok(None),
+                Some(score) => Score::new(score).map(Some).ok_or_else(|| {
+                    Error::input(format!("the scorer gave {score}"))
+                        .at("scorer", None)
+                        .expected("a number from 0 to 1, or None")
+                }),
+            })
+            .collect()
     }
 }
 

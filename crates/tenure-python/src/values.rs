@@ -27,7 +27,10 @@ pub(crate) fn written(
 
 /// The term of a value that is published as a text.
 pub(crate) fn term(value: &impl serde::Serialize) -> String {
-    let json = serde_json::to_value(value).ok();
-    let term = json.as_ref().and_then(Value::as_str);
-    term.unwrap_or_default().to_owned()
+    serde_json::to_value(value)
+        .ok()
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

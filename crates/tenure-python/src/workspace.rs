@@ -145,19 +145,20 @@ impl Workspace {
         store: Option<&Store>,
     ) -> PyResult<String> {
         let store = store.map(|store| &store.0);
-        let condense = || -> Result<_, Error> {
-            let originals = originals(keep, store)?;
-            let wanted = Condensing {
-                tokens: to,
-                task,
-                content_type: None,
-                name,
-                lossless_only: lossless,
-                originals: originals.as_ref(),
-            };
-            self.0.condense(text, model, &wanted)
-        };
-        let report = py.detach(condense).raise(py)?;
+        let report = py
+            .detach(|| -> Result<_, Error> {
+                let originals = originals(keep, store)?;
+                let wanted = Condensing {
+                    tokens: to,
+                    task,
+                    content_type: None,
+                    name,
+                    lossless_only: lossless,
+                    originals: originals.as_ref(),
+                };
+                self.0.condense(text, model, &wanted)
+            })
+            .raise(py)?;
         written(py, &report)
     }
 

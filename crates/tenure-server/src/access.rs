@@ -115,8 +115,7 @@ impl Access {
 
     /// Reads the version of the keys, to see that they can be read; blocks.
     pub(crate) fn probe(&self) -> Result<(), Error> {
-        let version = self.keys.as_ref().map(Keys::version);
-        version.transpose().map(drop)
+        self.keys.as_ref().map(Keys::version).transpose().map(drop)
     }
 
     /// Returns the caller who shows this key or token; none where it opens nothing. Once there is a key, or tokens are

@@ -84,10 +84,9 @@ impl<K: Hash + Eq, T> VersionedCache<K, T> {
         K: Clone,
     {
         let all = self.0.lock();
-        let versions = all
-            .iter()
-            .map(|(key, (version, _))| (key.clone(), *version));
-        versions.collect()
+        all.iter()
+            .map(|(key, (version, _))| (key.clone(), *version))
+            .collect()
     }
 
     /// Lets go of the values whose keys are gone.

@@ -109,10 +109,9 @@ impl Caches {
     pub(crate) fn note_held(&self, held: &mut BTreeMap<String, u64>) {
         let versions = |cache: &Cache<Arc<str>, Arc<Resident>>| -> Vec<(Arc<str>, u64)> {
             let all = cache.lock();
-            let versions = all
-                .iter()
-                .map(|(tenant, resident)| (Arc::clone(tenant), resident.version()));
-            versions.collect()
+            all.iter()
+                .map(|(tenant, resident)| (Arc::clone(tenant), resident.version()))
+                .collect()
         };
         let (residents, archives) = (versions(&self.residents), versions(&self.archives));
         let registries = self

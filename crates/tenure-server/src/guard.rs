@@ -333,8 +333,10 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
 /// another's. A link that is followed leads to a page of this server only.
 fn check_site(request: &Request) -> Result<(), Refusal> {
     let says = |name: &str, words: &[&str]| {
-        let value = request.headers().get(name);
-        value.is_some_and(|value| words.iter().any(|word| value == *word))
+        request
+            .headers()
+            .get(name)
+            .is_some_and(|value| words.iter().any(|word| value == *word))
     };
     let is_other = says(FETCH_SITE, &["cross-site", "same-site"]);
     let navigates = says("sec-fetch-mode", &["navigate"]) && says("sec-fetch-dest", &["document"]);
@@ -350,8 +352,10 @@ fn check_site(request: &Request) -> Result<(), Refusal> {
 #[cfg(feature = "inspector")]
 fn is_link(request: &Request) -> bool {
     let says = |name: &str, word: &str| {
-        let value = request.headers().get(name);
-        value.is_some_and(|value| value == word)
+        request
+            .headers()
+            .get(name)
+            .is_some_and(|value| value == word)
     };
     let is_other = says(FETCH_SITE, "cross-site") || says(FETCH_SITE, "same-site");
     let navigates = says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document");
@@ -369,11 +373,12 @@ fn shown_key<'h>(headers: &'h HeaderMap, path: &str) -> Option<&'h str> {
     if own.is_some() || Protocol::has(path) {
         return own;
     }
-    let bearer = text(header::AUTHORIZATION).and_then(|value| {
-        let (scheme, key) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-    });
-    bearer.or_else(|| text(API_KEY))
+    text(header::AUTHORIZATION)
+        .and_then(|value| {
+            let (scheme, key) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+        })
+        .or_else(|| text(API_KEY))
 }
 
 #[cfg(test)]

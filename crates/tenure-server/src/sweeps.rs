@@ -132,8 +132,7 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
                     .filter(|one| matches!(one.becomes, Weakening::Ends(_)))
                     .count();
                 let of = |rule: RetirementRule| {
-                    let of = sweep.retired.iter().filter(|one| one.rule == rule);
-                    of.count()
+                    sweep.retired.iter().filter(|one| one.rule == rule).count()
                 };
                 let erased = of(RetirementRule::HardDelete);
                 let (erased, proposed) = match schedule.hard_delete {

@@ -263,17 +263,19 @@ mod tests {
             let turns = Arc::new(Turns::of_each(1));
             let (ended, end) = tokio::sync::oneshot::channel();
             let (begin, begun) = tokio::sync::oneshot::channel();
-            let job = move || {
-                let counter = Stopping(Arc::new(Bpe::new(Vocabulary::O200k)));
-                let _ = begin.send(());
-                let text = "=".repeat(100_000);
-                for _ in 0..200 {
-                    counter.count(&text);
-                }
-                let _ = ended.send(());
-                Ok(())
-            };
-            let work = tokio::spawn(WHOSE.scope(whose(&turns, "a", reads), blocking(job)));
+            let work = tokio::spawn(WHOSE.scope(
+                whose(&turns, "a", reads),
+                blocking(move || {
+                    let counter = Stopping(Arc::new(Bpe::new(Vocabulary::O200k)));
+                    let _ = begin.send(());
+                    let text = "=".repeat(100_000);
+                    for _ in 0..200 {
+                        counter.count(&text);
+                    }
+                    let _ = ended.send(());
+                    Ok(())
+                }),
+            ));
             begun.await.unwrap();
             work.abort();
             // It comes to its end only where it may write; either way its turn ends.

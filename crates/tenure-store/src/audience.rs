@@ -125,8 +125,9 @@ impl Sources {
 
     /// Returns whether all of these may see all that is believed of an object, and something is.
     fn is_open(&self, source: ObjectId, to: &Readers) -> bool {
-        let readers = self.readers.get(&source);
-        readers.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
+        self.readers
+            .get(&source)
+            .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.flows_to(to)))
     }
 }
 
@@ -286,8 +287,10 @@ impl<'k, 'r> Audience<'k, 'r> {
     /// The entities that these mean to them.
     pub(crate) fn meant(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
         self.ask(ids.iter().map(String::as_str), |entities, sees| {
-            let meant = ids.iter().filter_map(|id| entities.meant(id, sees));
-            meant.map(str::to_owned).collect()
+            ids.iter()
+                .filter_map(|id| entities.meant(id, sees))
+                .map(str::to_owned)
+                .collect()
         })
     }
 }

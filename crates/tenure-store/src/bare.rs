@@ -73,18 +73,20 @@ impl OnSlot {
     /// The last instants at which something else may stand than before while all of these objects claim something: at most
     /// [`MOST_INSTANTS`] of them.
     pub(crate) fn instants(&self, objects: &[ObjectId]) -> Vec<Instant> {
-        let of = |id: &ObjectId| {
-            let mut own: Vec<Interval> = self
-                .ids
-                .iter()
-                .zip(&self.claims)
-                .filter(|(of, _)| *of == id)
-                .map(|(_, claim)| claim.standing.valid)
-                .collect();
-            own.sort_unstable_by_key(|valid| valid.from);
-            own
-        };
-        let parts: Vec<Vec<Interval>> = objects.iter().map(of).collect();
+        let parts: Vec<Vec<Interval>> = objects
+            .iter()
+            .map(|id| {
+                let mut own: Vec<Interval> = self
+                    .ids
+                    .iter()
+                    .zip(&self.claims)
+                    .filter(|(of, _)| *of == id)
+                    .map(|(_, claim)| claim.standing.valid)
+                    .collect();
+                own.sort_unstable_by_key(|valid| valid.from);
+                own
+            })
+            .collect();
         // Of one object, one part holds at a time: the last that has begun.
         let holds = |all: &Vec<Interval>, at: Instant| {
             let begun = all.partition_point(|valid| valid.from.is_none_or(|from| from <= at));
@@ -98,8 +100,9 @@ impl OnSlot {
             .collect();
         let before = ends.first().map_or(0, |first| first.micros());
         ends.insert(Instant::from_micros(before.saturating_sub(1)));
-        let ends = ends.into_iter().rev();
-        ends.filter(|at| parts.iter().all(|own| holds(own, *at)))
+        ends.into_iter()
+            .rev()
+            .filter(|at| parts.iter().all(|own| holds(own, *at)))
             .take(MOST_INSTANTS)
             .collect()
     }

@@ -162,17 +162,19 @@ pub(crate) fn only_proposed(
         return Ok(Proposed::new());
     }
     let bodies = rows.bodies(&ever.values().flatten().collect::<Vec<_>>())?;
-    let says_so = |row: &&BeliefRow| {
-        let body = bodies.get(&row.revision);
-        let made = body.and_then(|body| serde_json::from_str(body).ok());
-        made.is_none_or(|made| says_so(&made))
-    };
     let candidates: Vec<ObjectId> = ever.keys().copied().collect();
     let standing = rows.standing(&candidates)?;
     let mut proposed = Proposed::new();
     for (id, all) in &ever {
-        let (waited, believed): (Vec<&BeliefRow>, Vec<&BeliefRow>) =
-            all.iter().filter(says_so).partition(|row| row.waits());
+        let (waited, believed): (Vec<&BeliefRow>, Vec<&BeliefRow>) = all
+            .iter()
+            .filter(|row| {
+                bodies
+                    .get(&row.revision)
+                    .and_then(|body| serde_json::from_str(body).ok())
+                    .is_none_or(|made| says_so(&made))
+            })
+            .partition(|row| row.waits());
         let waited: BTreeSet<RevisionId> = waited.iter().map(|row| row.revision).collect();
         // Where nothing else is left, it is all that there is of the object.
         let is_head = standing

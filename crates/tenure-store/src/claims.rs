@@ -50,8 +50,9 @@ impl Kept {
     /// The ids of the entity that the first and the second object name.
     pub(crate) fn named(&self) -> [&str; 2] {
         let one = self.entity.as_str();
-        let merged = self.merged.as_ref();
-        merged.map_or([one, one], |[first, second]| [first, second])
+        self.merged
+            .as_ref()
+            .map_or([one, one], |[first, second]| [first, second])
     }
 }
 
@@ -363,11 +364,14 @@ fn by_slot<'c>(
 
 /// The judgement on the claims of two objects on one slot; the latest, where they collide at several times.
 pub(crate) fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]) -> Option<Kept> {
-    let pairs = first.iter().flat_map(|(entity, ours)| {
-        let theirs = second.iter();
-        theirs.filter_map(move |(_, theirs)| Some((*entity, *ours, ours.against(theirs)?)))
-    });
-    let latest = pairs.max_by_key(|(_, _, judgement)| judgement.window.from);
+    let latest = first
+        .iter()
+        .flat_map(|(entity, ours)| {
+            second
+                .iter()
+                .filter_map(move |(_, theirs)| Some((*entity, *ours, ours.against(theirs)?)))
+        })
+        .max_by_key(|(_, _, judgement)| judgement.window.from);
     latest.map(|(entity, ours, judgement)| Kept {
         entity: entity.to_owned(),
         slot: ours.claim.slot().to_owned(),
@@ -423,10 +427,10 @@ fn still_collide(
         slot: &str,
         claims: &'c [(String, SlotClaim)],
     ) -> Vec<(&'c str, &'c SlotClaim)> {
-        let own = claims
+        claims
             .iter()
-            .filter(|(entity, claim)| entity == id && claim.claim.slot() == slot);
-        own.map(|(entity, claim)| (entity.as_str(), claim))
+            .filter(|(entity, claim)| entity == id && claim.claim.slot() == slot)
+            .map(|(entity, claim)| (entity.as_str(), claim))
             .collect()
     }
     let (first, second) = (of(own, &kept.slot, first), of(their, &kept.slot, second));

@@ -254,13 +254,15 @@ fn refuse_outcomes(rows: &mut dyn Write, ids: &[ObjectId], expect: Expect) -> Re
 /// Refuses objects of which nothing is believed, and nothing waits.
 fn refuse_gone(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
     let standing = rows.standing(ids)?;
-    let gone = standing.values().find(|one| one.beliefs.is_empty());
-    gone.map_or(Ok(()), |gone| {
-        let what = format!("nothing is believed of `{}` now", clip(&gone.name));
-        Err(Error::new(ErrorKind::Conflict, what)
-            .expected("an object that is believed, or waits for a person")
-            .hint("it was retracted: write it again to believe it"))
-    })
+    standing
+        .values()
+        .find(|one| one.beliefs.is_empty())
+        .map_or(Ok(()), |gone| {
+            let what = format!("nothing is believed of `{}` now", clip(&gone.name));
+            Err(Error::new(ErrorKind::Conflict, what)
+                .expected("an object that is believed, or waits for a person")
+                .hint("it was retracted: write it again to believe it"))
+        })
 }
 
 /// Decides for something inferred, and against the preferences that say otherwise: a person confirmed it. It is to be believed

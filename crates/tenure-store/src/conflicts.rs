@@ -136,12 +136,11 @@ impl FromStr for PairMark {
 
     fn from_str(text: &str) -> Result<PairMark, Error> {
         let ids = text.split_once('/');
-        let mark = ids
-            .and_then(|(first, second)| Some(PairMark(first.parse().ok()?, second.parse().ok()?)));
-        mark.ok_or_else(|| {
-            Error::input(format!("`{}` is no place in the list", clip(text)))
-                .expected("FIRST/SECOND, two ids: where the page before ended")
-        })
+        ids.and_then(|(first, second)| Some(PairMark(first.parse().ok()?, second.parse().ok()?)))
+            .ok_or_else(|| {
+                Error::input(format!("`{}` is no place in the list", clip(text)))
+                    .expected("FIRST/SECOND, two ids: where the page before ended")
+            })
     }
 }
 
@@ -596,8 +595,9 @@ fn actions(object: &ContextObject) -> impl Iterator<Item = ResolverAction> {
         SourceKind::Tool => Some(ResolverAction::ToolLookup),
         _ => None,
     };
-    let record = revision
+    revision
         .update_path()
-        .map(|_| ResolverAction::SystemOfRecord);
-    record.into_iter().chain(kind)
+        .map(|_| ResolverAction::SystemOfRecord)
+        .into_iter()
+        .chain(kind)
 }

@@ -434,8 +434,9 @@ fn left_bare(
         }
         // From the one that wins, by what somebody decided, to the first that falls to something else; else what it falls to itself.
         let id = |place: usize| on_slot.ids[held[place]];
-        let begin = (0..held.len()).find(|place| id(*place) == wins);
-        let mut place = begin.unwrap_or(0);
+        let mut place = (0..held.len())
+            .find(|place| id(*place) == wins)
+            .unwrap_or(0);
         let mut found = None;
         for _ in 0..held.len() {
             let Some(defeat) = lost.get(&place) else {

@@ -233,10 +233,12 @@ fn believed_or_waiting(
         .collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
-    let read = beliefs.into_iter().map(|row| {
-        let body = bodies.get(&row.revision).map_or("", String::as_str);
-        let object = read_revision(&mut sealer, row.revision, body)?;
-        Ok(believed(&object, row, Usage::default(), None))
-    });
-    read.collect()
+    beliefs
+        .into_iter()
+        .map(|row| {
+            let body = bodies.get(&row.revision).map_or("", String::as_str);
+            let object = read_revision(&mut sealer, row.revision, body)?;
+            Ok(believed(&object, row, Usage::default(), None))
+        })
+        .collect()
 }

@@ -301,14 +301,16 @@ fn unfounded(
 
 /// The evidence that counts.
 fn evidence_of(links: &[Link]) -> Vec<Evidence> {
-    let counts = links.iter().filter(|link| link.silent.is_none());
-    let each = counts.map(|link| Evidence {
-        object: link.object_id,
-        origins: link.origins.clone(),
-        direction: link.direction,
-        source_authority: link.source_authority,
-    });
-    each.collect()
+    links
+        .iter()
+        .filter(|link| link.silent.is_none())
+        .map(|link| Evidence {
+            object: link.object_id,
+            origins: link.origins.clone(),
+            direction: link.direction,
+            source_authority: link.source_authority,
+        })
+        .collect()
 }
 
 fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
@@ -433,14 +435,14 @@ impl Gathered {
 
     /// The instants at which any of it ends, or something that it was made from, where these objects ended then.
     pub(crate) fn ends(&self, ended: &BTreeMap<ObjectId, Instant>) -> BTreeSet<Instant> {
-        let speak = self
+        let own = self
             .found
             .iter()
-            .filter(|found| found.link.direction == Direction::For);
-        let own = speak.map(|found| (found.link.object_id, found.until));
+            .filter(|found| found.link.direction == Direction::For)
+            .map(|found| (found.link.object_id, found.until));
         let roots = self.known.until.iter().map(|(id, until)| (*id, *until));
-        let all = own.chain(roots);
-        all.flat_map(|(id, until)| until.into_iter().chain(ended.get(&id).copied()))
+        own.chain(roots)
+            .flat_map(|(id, until)| until.into_iter().chain(ended.get(&id).copied()))
             .collect()
     }
 }
@@ -570,8 +572,8 @@ pub(crate) fn confidence_of(links: &[Link]) -> Score {
 
 /// The texts in disguise of an object, which is the one that something was made from where it has an id.
 fn flagged_in(object: &ContextObject, id: Option<ObjectId>) -> Vec<FlaggedText> {
-    let found = disguises(object).into_iter();
-    found
+    disguises(object)
+        .into_iter()
         .map(|(field, disguise)| FlaggedText {
             object_id: id,
             field,

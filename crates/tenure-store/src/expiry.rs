@@ -217,11 +217,12 @@ impl Own {
         let revision = self.object.revision();
         let (mut most, mut ends, mut over) = (None::<Score>, None, None);
         let speaking = |links: &[Link]| -> BTreeSet<ObjectId> {
-            let speak = links
+            links
                 .iter()
                 .filter(|link| link.silent.is_none())
-                .filter(|link| link.direction == Direction::For);
-            speak.map(|link| link.object_id).collect()
+                .filter(|link| link.direction == Direction::For)
+                .map(|link| link.object_id)
+                .collect()
         };
         let mut before = speaking(&gathered.links(self.since, ended));
         let all = gathered.ends(ended).into_iter();
@@ -346,11 +347,12 @@ fn since(
         let own = object.revision().id();
         let history = histories.get(id).map_or(&[][..], Vec::as_slice);
         let before = |since: Instant| {
-            let ended = history.iter().filter(|row| {
-                let is_own = row.revision == own && !row.waits();
-                is_own && row.closed.is_some_and(|closed| closed.at == since)
-            });
-            ended
+            history
+                .iter()
+                .filter(|row| {
+                    let is_own = row.revision == own && !row.waits();
+                    is_own && row.closed.is_some_and(|closed| closed.at == since)
+                })
                 .map(|row| row.opened.at)
                 .min()
                 .filter(|at| *at < since)

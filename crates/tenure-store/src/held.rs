@@ -103,12 +103,14 @@ pub(crate) fn all_waiting(
     });
     let bodies = rows.bodies(&waits.iter().collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();
-    let each = waits.iter().map(|row| {
-        let body = bodies.get(&row.revision).map_or("", String::as_str);
-        let object = read_revision(&mut sealer, row.revision, body)?;
-        Ok(believed(&object, row, Usage::default(), None))
-    });
-    each.collect()
+    waits
+        .iter()
+        .map(|row| {
+            let body = bodies.get(&row.revision).map_or("", String::as_str);
+            let object = read_revision(&mut sealer, row.revision, body)?;
+            Ok(believed(&object, row, Usage::default(), None))
+        })
+        .collect()
 }
 
 /// Objects that the same write makes, by id.

@@ -58,10 +58,11 @@ impl Import {
         let kind = serde_json::from_str::<Kind>(line).ok();
         let is_text = kind.as_ref().is_some_and(|kind| kind.text_digest.is_some());
         let is_carried = kind.is_some_and(|kind| {
-            let own = [&kind.usage, &kind.entity, &kind.mention, &kind.spoken]
+            [&kind.usage, &kind.entity, &kind.mention, &kind.spoken]
                 .into_iter()
-                .chain([&kind.conflict, &kind.outcome]);
-            own.into_iter().any(Option::is_some)
+                .chain([&kind.conflict, &kind.outcome])
+                .into_iter()
+                .any(Option::is_some)
         });
         let read = if is_text {
             from_json(line, "").map(|line| self.texts.push(line))

@@ -70,8 +70,9 @@ impl FoundIn {
         let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
         let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
         let says_so = |row: &BeliefRow| {
-            let body = bodies.get(&row.revision);
-            body.is_some_and(|body| names_any(body, sources))
+            bodies
+                .get(&row.revision)
+                .is_some_and(|body| names_any(body, sources))
         };
         let mut named = Named::default();
         for (id, standing) in &standing {

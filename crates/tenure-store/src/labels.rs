@@ -268,8 +268,9 @@ impl Parts {
 
     /// Returns whether the caller may see a belief.
     pub(crate) fn show(&self, row: &BeliefRow) -> bool {
-        let seen = self.seen.as_ref();
-        seen.is_none_or(|seen| seen.contains(&row.labels))
+        self.seen
+            .as_ref()
+            .is_none_or(|seen| seen.contains(&row.labels))
     }
 
     /// Returns whether a belief is one of them.

@@ -179,10 +179,12 @@ impl FromStr for FileMark {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<FileMark, Error> {
-        let number = u32::from_str_radix(text, 16).ok();
-        number.and_then(FileMark::of_number).ok_or_else(|| {
-            Error::input("not the mark of a file").expected("up to 8 hexadecimal digits, not 0")
-        })
+        u32::from_str_radix(text, 16)
+            .ok()
+            .and_then(FileMark::of_number)
+            .ok_or_else(|| {
+                Error::input("not the mark of a file").expected("up to 8 hexadecimal digits, not 0")
+            })
     }
 }
 

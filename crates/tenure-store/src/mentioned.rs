@@ -125,8 +125,8 @@ impl Mentioned {
     /// The ids of the entities that a text of an object mentions.
     pub(crate) fn of(&self, object: ObjectId, text: Digest) -> &[String] {
         let text = (object, text);
-        let found = self.newer.get(&text);
-        found
+        self.newer
+            .get(&text)
             .or_else(|| self.older.get(&text))
             .map_or(&[], |ids| &**ids)
     }

@@ -112,11 +112,12 @@ impl Merges {
             let mut all: Vec<(ObjectId, Claimant)> = claimants.into_iter().collect();
             let strength = |claimant: &Claimant| {
                 let standings = claimant.claims.iter().map(|(_, claim)| &claim.standing);
-                let strength = standings.map(|standing| {
-                    let from = standing.valid.from.map(Instant::micros);
-                    (standing.authority, std::cmp::Reverse(from))
-                });
-                strength.min()
+                standings
+                    .map(|standing| {
+                        let from = standing.valid.from.map(Instant::micros);
+                        (standing.authority, std::cmp::Reverse(from))
+                    })
+                    .min()
             };
             all.sort_by_cached_key(|(id, claimant)| (strength(claimant), *id));
             for (place, (id, one)) in all.iter().enumerate() {
@@ -173,10 +174,10 @@ impl Merges {
             (other, one)
         };
         let mut opened = ours.opened.max(theirs.opened);
-        let pairs = ours.claims.iter().flat_map(|ours| {
-            let theirs = theirs.claims.iter();
-            theirs.map(move |theirs| (ours, theirs))
-        });
+        let pairs = ours
+            .claims
+            .iter()
+            .flat_map(|ours| theirs.claims.iter().map(move |theirs| (ours, theirs)));
         let mut latest: Option<(Option<Instant>, &Claim, &Claim)> = None;
         for (ours, theirs) in pairs {
             let Some(judgement) = ours.1.against(&theirs.1) else {

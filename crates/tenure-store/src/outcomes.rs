@@ -386,8 +386,7 @@ impl Tenant {
                 .collect();
             let standing = rows.standing(&same)?;
             let stands = |id: &&ObjectId| {
-                let known = outcomes.get(*id);
-                known.is_some_and(|known| {
+                outcomes.get(*id).is_some_and(|known| {
                     known.state_of(standing.get(*id)) == OutcomeState::Accepted
                 })
             };
@@ -598,8 +597,10 @@ fn tells(beliefs: &[BeliefRow], proposed: bool) -> impl Iterator<Item = BeliefRo
     } else {
         !any_believed(beliefs)
     };
-    let told = beliefs.iter().filter(move |row| row.waits() == waits);
-    told.cloned()
+    beliefs
+        .iter()
+        .filter(move |row| row.waits() == waits)
+        .cloned()
 }
 
 /// The correction as it stays, with the number of times that its mistake was repeated.

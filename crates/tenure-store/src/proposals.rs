@@ -254,8 +254,10 @@ impl Tenant {
             let standing = rows.standing(&parents.into_iter().collect::<Vec<_>>())?;
             let is_clean = |row: &BeliefRow| row.contradiction == ContradictionStatus::Clean;
             let stands = |id: &ObjectId| {
-                let held = standing.get(id).map(|one| &one.beliefs);
-                held.is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
+                standing
+                    .get(id)
+                    .map(|one| &one.beliefs)
+                    .is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
             };
             found.retain(|(_, _, _, parents)| parents.iter().all(stands));
             let parents: BTreeSet<ObjectId> = found

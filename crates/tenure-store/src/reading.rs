@@ -61,11 +61,13 @@ impl Tenant {
         self.read(|rows| {
             let found = rows.head_labels(named.parse().map_err(|_| named))?;
             let mut sealer = Sealer::default();
-            let each = found.into_iter().map(|(id, labels)| {
-                let object = labelled_or_hidden(&mut sealer, &self.name, id, &labels, None)?;
-                Ok((id, object))
-            });
-            each.collect()
+            found
+                .into_iter()
+                .map(|(id, labels)| {
+                    let object = labelled_or_hidden(&mut sealer, &self.name, id, &labels, None)?;
+                    Ok((id, object))
+                })
+                .collect()
         })
     }
 

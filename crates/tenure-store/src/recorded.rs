@@ -79,8 +79,8 @@ pub(crate) fn written(
     held: &[(&BeliefRow, &ContextObject)],
 ) -> Result<Vec<Instant>, Error> {
     let mut walk = Walk::over(rows, held.iter().map(|(row, _)| row.object))?;
-    let each = held.iter();
-    each.map(|(row, object)| walk.written(row, object))
+    held.iter()
+        .map(|(row, object)| walk.written(row, object))
         .collect()
 }
 

@@ -126,8 +126,8 @@ impl Resident {
                 .map(|(key, left)| (key, &left.labels));
             let all: Vec<(&Key, &Arc<ContextObject>)> = objects.chain(left).collect();
             let is_believed = all.iter().any(|((.., waits), _)| !waits);
-            let all = all.into_iter();
-            all.filter(move |((.., waits), _)| !(is_believed && *waits))
+            all.into_iter()
+                .filter(move |((.., waits), _)| !(is_believed && *waits))
                 .map(|(_, object)| object)
         })
     }

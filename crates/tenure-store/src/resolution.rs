@@ -662,11 +662,13 @@ fn aliases(
         let mut known = entity.profile.names();
         known.any(|one| folded_name(one) == folded_name(name))
     };
-    let fresh = names.iter().filter(|name| is_name(name) && !has(name));
-    let named = fresh.map(|alias| EntityOp::Alias {
-        id: about.clone(),
-        alias: alias.clone(),
-    });
+    let named = names
+        .iter()
+        .filter(|name| is_name(name) && !has(name))
+        .map(|alias| EntityOp::Alias {
+            id: about.clone(),
+            alias: alias.clone(),
+        });
     // What cannot be a name is none, whatever an object says.
     named.filter(|named| named.check().is_ok()).collect()
 }

@@ -26,8 +26,9 @@ pub(crate) fn made_from_themselves(
         .copied()
         .collect();
     let goes_on = |id: &ObjectId| {
-        let parent = known.get(id);
-        parent.is_none_or(|one| !one.revision().derived_from().is_empty())
+        known
+            .get(id)
+            .is_none_or(|one| !one.revision().derived_from().is_empty())
     };
     let mut open: Vec<&ContextObject> = written.to_vec();
     open.retain(|one| {

@@ -27,11 +27,12 @@ impl Settlement {
         &'s self,
         current: &'s [BeliefRow],
     ) -> impl Iterator<Item = &'s BeliefRow> {
-        let stay = current
+        current
             .iter()
             .enumerate()
-            .filter(|(at, _)| !self.close.contains(at));
-        stay.map(|(_, row)| row).chain(&self.open)
+            .filter(|(at, _)| !self.close.contains(at))
+            .map(|(_, row)| row)
+            .chain(&self.open)
     }
 }
 
@@ -196,8 +197,10 @@ pub(crate) fn covers_all(intervals: impl Iterator<Item = Interval>) -> bool {
     bounds.sort_unstable();
     let ends = [(i64::MIN, i64::MIN), (i64::MAX, i64::MAX)];
     let starts = bounds.iter().map(|(from, _)| *from).chain([ends[1].0]);
-    let stops = std::iter::once(ends[0].1).chain(bounds.iter().map(|(_, until)| *until));
-    stops.zip(starts).all(|(until, from)| until == from)
+    std::iter::once(ends[0].1)
+        .chain(bounds.iter().map(|(_, until)| *until))
+        .zip(starts)
+        .all(|(until, from)| until == from)
 }
 
 #[cfg(test)]

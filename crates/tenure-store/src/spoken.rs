@@ -172,14 +172,15 @@ impl Exported {
     ) -> Result<(), Error> {
         for log in self.logs.values() {
             each_of(rows, log, &mut |Spoken { source, spoke }| {
-                let revision = self.revisions.get(&(source, log.clone()));
-                revision.map_or(Ok(()), |revision| {
-                    each(SpokenLine {
-                        object_id: source,
-                        revision: *revision,
-                        entities: spoke,
+                self.revisions
+                    .get(&(source, log.clone()))
+                    .map_or(Ok(()), |revision| {
+                        each(SpokenLine {
+                            object_id: source,
+                            revision: *revision,
+                            entities: spoke,
+                        })
                     })
-                })
             })?;
         }
         Ok(())

@@ -104,26 +104,30 @@ pub(crate) fn stated_otherwise(
     }
     let stands = |(id, entity, their): &(ObjectId, String, SlotClaim)| {
         !stated.iter().any(|(other, of, later)| {
-            let judgement = later.against(their).filter(|_| other != id && of == entity);
-            judgement.is_some_and(|judgement| {
-                judgement.loser == Loser::Second && judgement.window.until.is_none()
-            })
+            later
+                .against(their)
+                .filter(|_| other != id && of == entity)
+                .is_some_and(|judgement| {
+                    judgement.loser == Loser::Second && judgement.window.until.is_none()
+                })
         })
     };
-    let loses = |(_, _, their): &&(ObjectId, String, SlotClaim)| {
-        let judgement = claim.against(their);
-        judgement.is_some_and(|judgement| judgement.loser == Loser::Second)
-    };
-    let found = stated.iter().filter(loses).map(|one| {
-        let (object, entity, their) = one.clone();
-        Stated {
-            object,
-            entity,
-            their,
-            own: claim.clone(),
-            stands: stands(one),
-        }
-    });
+    let found = stated
+        .iter()
+        .filter(|(_, _, their)| {
+            let judgement = claim.against(their);
+            judgement.is_some_and(|judgement| judgement.loser == Loser::Second)
+        })
+        .map(|one| {
+            let (object, entity, their) = one.clone();
+            Stated {
+                object,
+                entity,
+                their,
+                own: claim.clone(),
+                stands: stands(one),
+            }
+        });
     Ok(found.collect())
 }
 

@@ -233,8 +233,9 @@ impl Tenant {
         writing: &Writing,
     ) -> Result<(Vec<Retired>, Vec<Retired>), Error> {
         let with = |rules: &[RetirementRule]| -> Vec<(ObjectId, State)> {
-            let with = old.iter().filter(|old| rules.contains(&old.retired.rule));
-            with.map(|old| (old.retired.object_id, old.state.clone()))
+            old.iter()
+                .filter(|old| rules.contains(&old.retired.rule))
+                .map(|old| (old.retired.object_id, old.state.clone()))
                 .collect()
         };
         let waits: &[RetirementRule] = match hard_delete {
@@ -407,11 +408,10 @@ impl Tenant {
                 let ages: Vec<Option<Ageing>> = parts
                     .iter()
                     .map(|part| {
-                        let written = part
-                            .ages(types, hard_delete)
+                        part.ages(types, hard_delete)
                             .then(|| written.next())
-                            .flatten();
-                        written.and_then(|written| Ageing::of(&part.object, Some(written), types))
+                            .flatten()
+                            .and_then(|written| Ageing::of(&part.object, Some(written), types))
                     })
                     .collect();
                 old.extend(aged(ages, now).map(|aged| Old {

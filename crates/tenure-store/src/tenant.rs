@@ -165,8 +165,7 @@ impl Tenant {
         let found = Arc::new(Mutex::new(None));
         let tell = Arc::clone(&found);
         let done = self.once_with_effect(writing, verb, asked, move |rows| {
-            let done = job(rows)?.map(E::into);
-            done.map_err(|reason| {
+            job(rows)?.map(E::into).map_err(|reason| {
                 *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
                 Error::new(ErrorKind::Conflict, "nothing is written")
             })

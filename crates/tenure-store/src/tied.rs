@@ -114,14 +114,15 @@ fn tied_with(
         BTreeMap::new()
     };
     claims.entry(id).or_insert_with(|| {
-        let made = SlotClaim::of(own).into_iter();
-        let each = made.flat_map(|(entities, claim)| {
-            entities
-                .into_iter()
-                .map(|entity| (entity, claim.clone()))
-                .collect::<Claims>()
-        });
-        each.collect()
+        SlotClaim::of(own)
+            .into_iter()
+            .flat_map(|(entities, claim)| {
+                entities
+                    .into_iter()
+                    .map(|entity| (entity, claim.clone()))
+                    .collect::<Claims>()
+            })
+            .collect()
     });
     let mut objects = BTreeMap::from([(id, Arc::clone(own))]);
     let mut tied = objects.clone();

@@ -840,16 +840,19 @@ mod tests {
     use tenure::package::Selector;
 
     fn entry(path: &str, headings: &[&str], words: &str) -> FileEntry {
-        let part = |(at, heading): (usize, &&str)| IndexedPart {
-            number: Some(at as u32),
-            heading: Some((*heading).to_owned()),
-            level: 1,
-            bytes: (0, 9),
-            own_ends: 9,
-            lines: (1, 2),
-            parent: None,
-        };
-        let parts: Vec<IndexedPart> = headings.iter().enumerate().map(part).collect();
+        let parts: Vec<IndexedPart> = headings
+            .iter()
+            .enumerate()
+            .map(|(at, heading)| IndexedPart {
+                number: Some(at as u32),
+                heading: Some((*heading).to_owned()),
+                level: 1,
+                bytes: (0, 9),
+                own_ends: 9,
+                lines: (1, 2),
+                parent: None,
+            })
+            .collect();
         let split = |text: &str| text.to_lowercase().split(' ').map(str::to_owned).collect();
         FileEntry {
             file: IndexedFile {

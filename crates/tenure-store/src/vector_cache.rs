@@ -81,15 +81,17 @@ impl VectorCache {
             .connection
             .prepare_cached("SELECT vector FROM vectors WHERE model = ?1 AND text = ?2")
             .map_err(failed)?;
-        let known = texts.iter().map(|text| {
-            let found: Option<Vec<u8>> = read
-                .query_row(params![model.bytes(), text.bytes()], |row| row.get(0))
-                .optional()
-                .map_err(failed)?;
-            let whole = found.filter(|vector| vector.len() == dimensions as usize);
-            Ok(whole.map(|vector| vector.into_iter().map(|byte| byte as i8).collect()))
-        });
-        known.collect()
+        texts
+            .iter()
+            .map(|text| {
+                let found: Option<Vec<u8>> = read
+                    .query_row(params![model.bytes(), text.bytes()], |row| row.get(0))
+                    .optional()
+                    .map_err(failed)?;
+                let whole = found.filter(|vector| vector.len() == dimensions as usize);
+                Ok(whole.map(|vector| vector.into_iter().map(|byte| byte as i8).collect()))
+            })
+            .collect()
     }
 
     /// Keeps vectors of a model.

@@ -177,8 +177,8 @@ mod tests {
                 (held.constraints, held.unchecked),
                 (3, vec!["polite".to_owned()])
             );
-            let broken = held.broken.into_iter();
-            broken
+            held.broken
+                .into_iter()
                 .map(|broken| format!("{}: {}", broken.name, broken.what))
                 .collect::<Vec<_>>()
         };

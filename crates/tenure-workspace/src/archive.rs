@@ -116,8 +116,10 @@ impl Workspace {
         }
         let visible = tenure::visible(world, policy, request, candidates)?;
         let stands = |at: &usize| {
-            let object = candidates.objects().get(*at);
-            object.is_some_and(|object| ask.standing.contains(object.name()))
+            candidates
+                .objects()
+                .get(*at)
+                .is_some_and(|object| ask.standing.contains(object.name()))
         };
         let passages = candidates.passages();
         let seen = passages.of_candidates(visible.into_iter().filter(|at| !stands(at)));

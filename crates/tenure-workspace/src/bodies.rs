@@ -93,11 +93,10 @@ impl RequestBody {
 
     /// The bytes of the body.
     pub fn bytes(&self) -> &[u8] {
-        let payload = self
-            .compiled
+        self.compiled
             .as_ref()
-            .and_then(|envelope| envelope.payload.as_ref());
-        payload.map_or(self.text.as_bytes(), Payload::bytes)
+            .and_then(|envelope| envelope.payload.as_ref())
+            .map_or(self.text.as_bytes(), Payload::bytes)
     }
 
     /// An error of the text's own place, as one of the source.

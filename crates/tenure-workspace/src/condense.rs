@@ -268,14 +268,16 @@ fn with_pointer(condensed: &Condensed, pointer: &Pointer) -> String {
 /// count.
 pub fn counted(left_out: &[LeftOut]) -> Vec<(u32, &'static str)> {
     let sum = |unit: Unit| {
-        let content = left_out
+        left_out
             .iter()
-            .filter(|left| left.class != Omission::Formatting);
-        let of_unit = content.filter(|left| left.unit == unit);
-        of_unit.fold(0u32, |sum, left| sum.saturating_add(left.count))
+            .filter(|left| left.class != Omission::Formatting)
+            .filter(|left| left.unit == unit)
+            .fold(0u32, |sum, left| sum.saturating_add(left.count))
     };
-    let some = Unit::ALL.iter().map(|unit| (sum(*unit), unit.term()));
-    some.filter(|(number, _)| *number > 0)
+    Unit::ALL
+        .iter()
+        .map(|unit| (sum(*unit), unit.term()))
+        .filter(|(number, _)| *number > 0)
         .map(|(number, plural)| match (number, plural) {
             (1, "matches") => (1, "match"),
             (1, plural) => (1, plural.trim_end_matches('s')),

@@ -163,8 +163,10 @@ impl Doctor {
         found.extend(self.trusted());
         found.extend(Client::ALL.into_iter().map(|client| self.client(client)));
         let home = &self.places.home;
-        let found = found.into_iter();
-        found.map(|found| found.without_home(home)).collect()
+        found
+            .into_iter()
+            .map(|found| found.without_home(home))
+            .collect()
     }
 
     fn version(&self) -> Finding {

@@ -192,11 +192,12 @@ impl RankedBy<'_> {
             RankedBy::Scorer(scorer) => {
                 let texts: Vec<&str> = units.iter().map(|unit| unit.text).collect();
                 Box::new(move |query| {
-                    let scores = scorer
+                    let mut ranked: Vec<(usize, f64)> = scorer
                         .relevance(query, &texts)?
                         .into_iter()
-                        .map(|score| score.map_or(0.0, |score| score.to_f64()));
-                    let mut ranked: Vec<(usize, f64)> = scores.enumerate().collect();
+                        .map(|score| score.map_or(0.0, |score| score.to_f64()))
+                        .enumerate()
+                        .collect();
                     // Of equals the first stays the first.
                     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
                     Ok(ranked)

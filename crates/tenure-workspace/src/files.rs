@@ -116,8 +116,9 @@ fn all_may_read() -> Option<Permissions> {
 
 fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
-    let named = folder.filter(|folder| !folder.as_os_str().is_empty());
-    named.unwrap_or(Path::new("."))
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

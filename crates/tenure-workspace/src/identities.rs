@@ -256,15 +256,14 @@ fn join(
     let ends = called.iter().chain(spoken.difference(&called));
     let mut room = MOST_NEAR;
     for id in ends {
-        let counts = |relation: RelationType, to: &str| {
+        let mut found = view.neighbours(id, &|relation, to| {
             let is_kin = relation != RelationType::CrossReference;
             let is_spoken = (spoken.contains(id), spoken.contains(to));
             let is_called = (called.contains(id), called.contains(to));
             (is_kin && is_spoken.0 && is_spoken.1)
                 || (is_called.0 && is_spoken.1)
                 || (is_called.1 && is_spoken.0)
-        };
-        let mut found = view.neighbours(id, &counts);
+        });
         found.truncate(room);
         room -= found.len();
         if !found.is_empty() {

@@ -159,8 +159,9 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// The text of a range of the file, with plain newlines.
     pub(crate) fn text_of(&self, bytes: (u64, u64)) -> String {
-        let text = self.text.get(bytes.0 as usize..bytes.1 as usize);
-        text.unwrap_or_default()
+        self.text
+            .get(bytes.0 as usize..bytes.1 as usize)
+            .unwrap_or_default()
             .trim_start_matches('\u{FEFF}')
             .replace("\r\n", "\n")
     }

@@ -229,10 +229,9 @@ impl Form {
     /// The schemas in a value of this form, each with its place.
     fn schemas<'v>(self, at: &str, value: &'v Value, draft: Draft) -> Vec<(String, &'v Value)> {
         let by_name = |fields: &'v serde_json::Map<String, Value>| -> Vec<(String, &'v Value)> {
-            let places = fields
+            fields
                 .iter()
-                .filter(|(_, value)| !value.is_array() || !matches!(self, Dependencies));
-            places
+                .filter(|(_, value)| !value.is_array() || !matches!(self, Dependencies))
                 .map(|(name, value)| (format!("{at}/{}", escaped(name)), value))
                 .collect()
         };
@@ -240,12 +239,11 @@ impl Form {
         match (self, value) {
             (Rest, Value::Bool(_)) if draft == Four => Vec::new(),
             (Schema | Rest, _) => one(),
-            (Schemas | Items, Value::Array(schemas)) => {
-                let places = schemas.iter().enumerate();
-                places
-                    .map(|(place, schema)| (format!("{at}/{place}"), schema))
-                    .collect()
-            }
+            (Schemas | Items, Value::Array(schemas)) => schemas
+                .iter()
+                .enumerate()
+                .map(|(place, schema)| (format!("{at}/{place}"), schema))
+                .collect(),
             (Items, _) => one(),
             (SchemasByName | Dependencies, Value::Object(fields)) => by_name(fields),
             _ => Vec::new(),

@@ -103,8 +103,9 @@ pub(crate) fn blocks_at(
             .named(object.name())
             .ok()
             .filter(|block| Arc::ptr_eq(block.object(), object));
-        let stands = block.and_then(|block| standing.get(&block.id()));
-        let access = stands.or_else(|| written.get(&object.revision().object_id()));
+        let access = block
+            .and_then(|block| standing.get(&block.id()))
+            .or_else(|| written.get(&object.revision().object_id()));
         match access.filter(|access| **access != object.access()) {
             None => Arc::clone(object),
             Some(access) => {

@@ -48,8 +48,10 @@ pub(crate) fn name_of_file(name: &OsStr) -> String {
 
 /// A path within a folder as objects call it, with `/` between its parts.
 pub(crate) fn name_of_path(path: &Path) -> String {
-    let parts = path.components().map(|part| name_of_file(part.as_os_str()));
-    parts.collect::<Vec<_>>().join("/")
+    path.components()
+        .map(|part| name_of_file(part.as_os_str()))
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// A folder of the user's: what the variable names, or else a folder below their home. A path that

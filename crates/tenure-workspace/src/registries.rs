@@ -78,11 +78,13 @@ pub struct Loaded {
 
 /// The local tenant of the store that a path is the URL of, opened so.
 fn store_at(path: &Path, open: fn(&str) -> Result<Store, Error>) -> Result<Option<Tenant>, Error> {
-    let url = path.to_str().filter(|path| {
-        let schemes = ["sqlite://", "postgres://", "postgresql://"];
-        schemes.iter().any(|scheme| path.starts_with(scheme))
-    });
-    url.map(|url| open(url)?.tenant(LOCAL_TENANT)).transpose()
+    path.to_str()
+        .filter(|path| {
+            let schemes = ["sqlite://", "postgres://", "postgresql://"];
+            schemes.iter().any(|scheme| path.starts_with(scheme))
+        })
+        .map(|url| open(url)?.tenant(LOCAL_TENANT))
+        .transpose()
 }
 
 /// A store that is there, with the command that makes one.

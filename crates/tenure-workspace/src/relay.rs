@@ -116,8 +116,9 @@ impl Relaying<'_> {
 
     /// Returns whether the agent's tools are gated.
     fn gates(&self) -> bool {
-        let policy = self.side.map(|beside| beside.policy.document());
-        policy.is_some_and(|policy| policy.session.tools().is_some())
+        self.side
+            .map(|beside| beside.policy.document())
+            .is_some_and(|policy| policy.session.tools().is_some())
     }
 }
 
@@ -630,8 +631,10 @@ impl Relay {
             // The conversation's own stand before them.
             let own = trace.verdicts.len() - beside.gathered.candidates.len();
             let stands = |at: &usize| {
-                let verdict = trace.verdicts.get(own + at);
-                verdict.is_some_and(|verdict| verdict.verdict == Ruling::Included)
+                trace
+                    .verdicts
+                    .get(own + at)
+                    .is_some_and(|verdict| verdict.verdict == Ruling::Included)
             };
             relayed.stand = beside.watched.iter().copied().filter(stands).collect();
         }

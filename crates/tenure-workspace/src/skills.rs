@@ -597,14 +597,16 @@ mod tests {
                 .iter()
                 .all(|found| !found.expected.is_empty())
         );
-        let rows = report.violations.into_iter();
-        rows.map(|found| (found.severity, found.rule, found.at.line, found.what))
+        report
+            .violations
+            .into_iter()
+            .map(|found| (found.severity, found.rule, found.at.line, found.what))
             .collect()
     }
 
     fn rules(folder: &str, text: impl AsRef<[u8]>) -> Vec<(Rule, usize)> {
-        let found = checked(folder, text).into_iter();
-        found
+        checked(folder, text)
+            .into_iter()
             .map(|(_, rule, line, _)| (rule, line.unwrap_or(0)))
             .collect()
     }
@@ -639,8 +641,8 @@ mod tests {
     fn every_violation_is_named_with_its_line() {
         let name = |name: &str| {
             let text = format!("---\ndescription: x\nname: {name}\n---\nx");
-            let found = checked("pdf", text).into_iter();
-            found
+            checked("pdf", text)
+                .into_iter()
                 .map(|(_, rule, line, what)| {
                     assert_eq!((rule, line), (Rule::Name, Some(3)));
                     what

@@ -79,15 +79,17 @@ fn in_parts(text: &str, secrets: Secrets) -> Result<Registries, Error> {
     let blocks = std::thread::scope(|scope| {
         let parts = snapshot.parts(most).into_iter();
         let readers: Vec<_> = parts.map(|part| scope.spawn(|| part.read())).collect();
-        let joined = readers.into_iter().map(|reader| {
-            reader.join().unwrap_or_else(|_| {
-                Err(Error::new(
-                    ErrorKind::Internal,
-                    "reading a snapshot panicked",
-                ))
+        readers
+            .into_iter()
+            .map(|reader| {
+                reader.join().unwrap_or_else(|_| {
+                    Err(Error::new(
+                        ErrorKind::Internal,
+                        "reading a snapshot panicked",
+                    ))
+                })
             })
-        });
-        joined.collect::<Result<_, Error>>()
+            .collect::<Result<_, Error>>()
     })?;
     snapshot.restore(blocks, secrets)
 }

@@ -141,8 +141,10 @@ impl Gathered {
     /// Up to when a compile knows that looks from now: this instant, or the store's newest write where the
     /// clock of the store is ahead of this machine's.
     pub fn known_at(&self, now: Instant) -> Instant {
-        let latest = self.stored.as_ref().and_then(|stored| stored.latest);
-        latest.map_or(now, |latest| latest.max(now))
+        self.stored
+            .as_ref()
+            .and_then(|stored| stored.latest)
+            .map_or(now, |latest| latest.max(now))
     }
 }
 

@@ -169,8 +169,10 @@ impl Thing {
 
     /// Its path.
     pub fn path(&self) -> PathBuf {
-        let steps = self.kind.steps().iter();
-        steps.fold(self.base.clone(), |path, step| path.join(step))
+        self.kind
+            .steps()
+            .iter()
+            .fold(self.base.clone(), |path, step| path.join(step))
     }
 
     /// Returns whether something lies there, be it a link that leads nowhere.
@@ -327,12 +329,11 @@ impl Trust {
     /// Waits until no process makes anything; false where the thing is not on the list.
     fn is_made_by_now(&self, thing: &Thing) -> bool {
         let is_known = matches!(self.entry(thing), Ok(Some(_)));
-        let lock = self
-            .folder
+        self.folder
             .as_ref()
             .filter(|_| is_known)
-            .and_then(|folder| open_file(&folder.join(LOCK)).ok());
-        lock.is_some_and(|lock| lock.lock_shared().is_ok())
+            .and_then(|folder| open_file(&folder.join(LOCK)).ok())
+            .is_some_and(|lock| lock.lock_shared().is_ok())
     }
 
     fn judge(&self, thing: &Thing) -> Result<Option<Believed>, Error> {

@@ -351,12 +351,15 @@ mod tests {
     /// The units as `kind: text`, without the document.
     fn shown(text: &str) -> Vec<String> {
         let cut = of(text);
-        let units = cut.document.units.iter().skip(1);
-        let shown = units.map(|unit| {
-            let bytes = unit.bytes.start as usize..unit.bytes.end as usize;
-            format!("{}: {}", unit.kind, &text[bytes])
-        });
-        shown.collect()
+        cut.document
+            .units
+            .iter()
+            .skip(1)
+            .map(|unit| {
+                let bytes = unit.bytes.start as usize..unit.bytes.end as usize;
+                format!("{}: {}", unit.kind, &text[bytes])
+            })
+            .collect()
     }
 
     #[test]

@@ -327,15 +327,17 @@ impl Finder<'_> {
             }
             is_plain
         });
-        let named = entries.into_iter().map(|(name, entry)| {
-            let kind = entry.file_type().map_err(failed)?;
-            Ok((
-                name.to_string_lossy().into_owned(),
-                folder.join(&name),
-                kind,
-            ))
-        });
-        named.collect()
+        entries
+            .into_iter()
+            .map(|(name, entry)| {
+                let kind = entry.file_type().map_err(failed)?;
+                Ok((
+                    name.to_string_lossy().into_owned(),
+                    folder.join(&name),
+                    kind,
+                ))
+            })
+            .collect()
     }
 
     fn folder(

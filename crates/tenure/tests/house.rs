@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
 /// Openings of doc comments that name no subject.
-pub const OPENINGS: [&str; 11] = [
+pub(crate) const OPENINGS: [&str; 11] = [
     "The same", "What", "How", "Whether", "Where", "Who", "Whose", "Whoever", "Why", "Which",
     "When",
 ];
@@ -16,19 +16,19 @@ const LONGEST_FUNCTION: usize = 100;
 
 /// Figures of a file or of a crate's `src`.
 #[derive(Clone, Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Lines that are neither blank nor comment nor test.
-    pub code: usize,
-    pub comments: usize,
-    pub tests: usize,
+    pub(crate) code: usize,
+    pub(crate) comments: usize,
+    pub(crate) tests: usize,
     /// Lines of `let x = …;` before `let x = x.…;`.
-    pub shadows: Vec<String>,
+    pub(crate) shadows: Vec<String>,
     /// Lines of `let f = |…| …;` where `f` is named once more.
-    pub closures: Vec<String>,
+    pub(crate) closures: Vec<String>,
     /// Functions outside tests of more than [`LONGEST_FUNCTION`] lines.
-    pub long_functions: Vec<String>,
+    pub(crate) long_functions: Vec<String>,
     /// Doc comments that open with one of [`OPENINGS`].
-    pub openings: Vec<String>,
+    pub(crate) openings: Vec<String>,
 }
 
 impl AddAssign for Figures {
@@ -59,7 +59,7 @@ impl fmt::Display for Figures {
 }
 
 /// Returns the figures of every crate's `src`, by the crate's name.
-pub fn crates(root: &Path) -> BTreeMap<String, Figures> {
+pub(crate) fn crates(root: &Path) -> BTreeMap<String, Figures> {
     let mut crates = BTreeMap::new();
     for folder in fs::read_dir(root.join("crates")).unwrap() {
         let folder = folder.unwrap().path();

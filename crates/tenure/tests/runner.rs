@@ -17,6 +17,7 @@ mod compat;
 mod entities;
 mod examples;
 mod fidelity;
+mod house;
 mod hygiene;
 mod imitations;
 mod jsonpath;

@@ -163,8 +163,10 @@ impl Finder<'_> {
             let text = &self.text[range.clone()];
             let ends = text.starts_with(['[', '{', '(']) && text.ends_with([']', '}', ')']);
             if ends && text.lines().count() > VALUE {
-                let around = std::iter::successors(node.parent(), Node::parent).take(3);
-                let name = around.filter_map(|of| self.field_name(of)).next();
+                let name = std::iter::successors(node.parent(), Node::parent)
+                    .take(3)
+                    .filter_map(|of| self.field_name(of))
+                    .next();
                 self.part(
                     range.start + 1..range.end - 1,
                     name.unwrap_or_default(),
@@ -214,9 +216,10 @@ impl Finder<'_> {
 
     /// Returns whether a comment that starts there goes on what other comments began.
     fn follows(&self, run: &Range<usize>, start: usize) -> bool {
-        let between = self.text.get(run.end..start);
-        let next =
-            between.is_some_and(|text| text.trim().is_empty() && text.matches('\n').count() == 1);
+        let next = self
+            .text
+            .get(run.end..start)
+            .is_some_and(|text| text.trim().is_empty() && text.matches('\n').count() == 1);
         let is_block = |at: usize| self.text[at..].starts_with("/*");
         next && !is_block(run.start) && !is_block(start)
     }
@@ -262,8 +265,8 @@ impl Finder<'_> {
     }
 
     fn field_name(&self, node: Node<'_>) -> Option<String> {
-        let fields = ["name", "declarator", "key", "property", "left"].into_iter();
-        let named = fields
+        let named = ["name", "declarator", "key", "property", "left"]
+            .into_iter()
             .filter_map(|field| node.child_by_field_name(field))
             .next()?;
         Some(excerpt(&self.text[named.byte_range()]))

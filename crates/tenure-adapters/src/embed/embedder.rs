@@ -503,8 +503,9 @@ fn texts_of(layer: &Candidates) -> Vec<(Digest, &str)> {
     let said = revisions
         .clone()
         .map(|revision| (revision.content_digest(), revision.content()));
-    let preferences = revisions.filter(|revision| revision.object_type() == ObjectType::Preference);
-    let reasons = preferences.filter_map(|revision| revision.why_it_matters());
+    let reasons = revisions
+        .filter(|revision| revision.object_type() == ObjectType::Preference)
+        .filter_map(|revision| revision.why_it_matters());
     said.chain(reasons.map(|why| (Digest::of(why.as_bytes()), why)))
         .collect()
 }

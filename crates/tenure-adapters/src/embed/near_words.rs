@@ -172,8 +172,10 @@ mod tests {
             })
             .collect();
         let dot = |one: u32, other: u32| -> i64 {
-            let pairs = table.row(one).iter().zip(table.row(other));
-            let dot: i32 = pairs
+            let dot: i32 = table
+                .row(one)
+                .iter()
+                .zip(table.row(other))
                 .map(|(a, b)| i32::from(*a as i8) * i32::from(*b as i8))
                 .sum();
             dot.into()

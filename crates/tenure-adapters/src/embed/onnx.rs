@@ -264,18 +264,20 @@ impl OnnxEncoder {
             prefixed.iter().map(|text| (text.as_str(), None)).collect()
         };
         let wanted = self.described.dimensions as usize;
-        let pool = |output: Output<'_>| {
-            let vector = self.pool(&output)?;
-            if vector.len() == wanted {
-                Ok(vector)
-            } else {
-                Err(self
-                    .model
-                    .failed(format!("a vector of {} dimensions", vector.len()))
-                    .expected(format!("{wanted}, as its first one has")))
-            }
-        };
-        let mut made = self.model.each(&asked, pool)?.into_iter();
+        let mut made = self
+            .model
+            .each(&asked, |output| {
+                let vector = self.pool(&output)?;
+                if vector.len() == wanted {
+                    Ok(vector)
+                } else {
+                    Err(self
+                        .model
+                        .failed(format!("a vector of {} dimensions", vector.len()))
+                        .expected(format!("{wanted}, as its first one has")))
+                }
+            })?
+            .into_iter();
         Ok(texts
             .iter()
             .map(|text| {

@@ -86,8 +86,9 @@ impl StaticTable {
         }
         let number = |at: usize| {
             let at = 8 + 4 * at;
-            let four = head.get(at..at + 4).and_then(|four| four.try_into().ok());
-            four.map_or(0, u32::from_le_bytes)
+            head.get(at..at + 4)
+                .and_then(|four| four.try_into().ok())
+                .map_or(0, u32::from_le_bytes)
         };
         if number(0) != VERSION {
             return Err(malformed(&format!("version {}", number(0))).expected("version 1"));

@@ -31,9 +31,12 @@ impl TokenizerJson {
         inner.with_padding(None);
         // Text that looks like a special token is ordinary text.
         inner.set_encode_special_tokens(true);
-        let added = inner.get_added_tokens_decoder().into_values();
-        let control = added.filter(|token| token.special || is_tag(&token.content));
-        let mut control_tokens: Vec<String> = control.map(|token| token.content).collect();
+        let mut control_tokens: Vec<String> = inner
+            .get_added_tokens_decoder()
+            .into_values()
+            .filter(|token| token.special || is_tag(&token.content))
+            .map(|token| token.content)
+            .collect();
         control_tokens.sort_unstable();
         let digest = tenure::digest::Digest::of(text.as_bytes()).to_string();
         Ok(TokenizerJson {
@@ -46,12 +49,12 @@ impl TokenizerJson {
 
 /// Returns whether an added token has the form of a tag: models read it as one, special or not.
 fn is_tag(token: &str) -> bool {
-    let inner = token
+    token
         .strip_prefix('<')
-        .and_then(|rest| rest.strip_suffix('>'));
-    inner.is_some_and(|inner| {
-        inner.contains(char::is_alphabetic) && !inner.contains(char::is_whitespace)
-    })
+        .and_then(|rest| rest.strip_suffix('>'))
+        .is_some_and(|inner| {
+            inner.contains(char::is_alphabetic) && !inner.contains(char::is_whitespace)
+        })
 }
 
 impl Tokenizer for TokenizerJson {

@@ -62,8 +62,7 @@ pub(super) fn labels(named: Option<&Path>, root: &Path) -> Result<LabelTable, Er
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let thing = Thing::of(&root, Kind::Labels);
     let believed = Trust::of_user().check(&thing)?;
-    let text = believed.and_then(|believed| believed.text);
-    text.map_or_else(
+    believed.and_then(|believed| believed.text).map_or_else(
         || Ok(LabelTable::default()),
         |text| LabelTable::from_toml(&text, &thing.path().display().to_string()),
     )
@@ -102,15 +101,16 @@ fn summaries(path: Option<&Path>) -> Result<BTreeMap<Digest, String>, Error> {
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
-    let read = lines.map(|(at, line)| {
-        let read: Line = serde_json::from_str(line).map_err(|error| {
-            Error::input(format!("not a summary: {error}"))
-                .at(path.display().to_string(), Some(at + 1))
-                .expected("{\"digest\": \"sha256:…\", \"summary\": \"…\"}")
-        })?;
-        Ok((read.digest, read.summary))
-    });
-    read.collect()
+    lines
+        .map(|(at, line)| {
+            let read: Line = serde_json::from_str(line).map_err(|error| {
+                Error::input(format!("not a summary: {error}"))
+                    .at(path.display().to_string(), Some(at + 1))
+                    .expected("{\"digest\": \"sha256:…\", \"summary\": \"…\"}")
+            })?;
+            Ok((read.digest, read.summary))
+        })
+        .collect()
 }
 
 fn plan(args: &ContextPackArgs, packages: &Packages) -> Result<Plan, Error> {

@@ -102,8 +102,10 @@ fn features() -> Vec<&'static str> {
         ("postgres", cfg!(feature = "postgres")),
         ("onnx", cfg!(feature = "onnx")),
     ];
-    let built = all.into_iter().filter(|(_, is_built)| *is_built);
-    built.map(|(name, _)| name).collect()
+    all.into_iter()
+        .filter(|(_, is_built)| *is_built)
+        .map(|(name, _)| name)
+        .collect()
 }
 
 fn text(found: &[Finding]) -> String {

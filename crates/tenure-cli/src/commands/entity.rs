@@ -213,8 +213,7 @@ fn add(args: &AddEntityArgs) -> Result<(), Failure> {
     }));
     if let Some(role) = &args.role {
         let end = |text: &Option<String>, flag: &str| {
-            let text = text.as_deref();
-            text.map(|text| instant(text, flag)).transpose()
+            text.as_deref().map(|text| instant(text, flag)).transpose()
         };
         operations.push(EntityOp::Role {
             id: args.id.clone(),

@@ -24,13 +24,13 @@ pub(crate) fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate
 }
 
 pub(crate) fn score(flag: &str, text: Option<&String>) -> Result<Option<Score>, Error> {
-    let parse = |text: &String| {
+    text.map(|text| {
         text.parse().ok().and_then(Score::new).ok_or_else(|| {
             Error::new(
                 ErrorKind::Usage,
                 format!("{flag}: `{text}` is not a number from 0 to 1"),
             )
         })
-    };
-    text.map(parse).transpose()
+    })
+    .transpose()
 }

@@ -205,8 +205,9 @@ fn name_symbols(request: &mut Request) {
         .flat_map(|entity| entity.aliases.iter().chain([&entity.name]))
         .map(|name| name.to_lowercase())
         .collect();
-    let symbols = symbols_in(&request.query_text()).into_iter();
-    let new = symbols.filter(|symbol| !known.contains(&symbol.name.to_lowercase()));
+    let new = symbols_in(&request.query_text())
+        .into_iter()
+        .filter(|symbol| !known.contains(&symbol.name.to_lowercase()));
     request.entities.extend(new);
 }
 
@@ -286,8 +287,9 @@ fn sources(
     let world = LazyCell::new(|| workspace.world(model).ok());
     // An unknown model is for what follows to report.
     let tokens = |text: &str| {
-        let world = world.as_ref();
-        world.map_or(0, |world| world.tokenizer().count(text))
+        world
+            .as_ref()
+            .map_or(0, |world| world.tokenizer().count(text))
     };
     let window = || {
         u64::from(window.unwrap_or_else(|| world.as_ref().map_or(0, |world| world.model().window)))
@@ -397,8 +399,9 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     speak(principal, &args.caller)?;
     let instant = |text: &Option<String>, flag: &str| {
-        let text = text.as_deref();
-        text.map(|text| super::instant(text, flag)).transpose()
+        text.as_deref()
+            .map(|text| super::instant(text, flag))
+            .transpose()
     };
     let as_of = instant(&args.as_of, "--as-of")?;
     let known_at = instant(&args.known_at, "--known-at")?;

@@ -84,8 +84,10 @@ fn look(ruling: Ruling) -> (&'static str, char, Style) {
 
 /// The verdicts of a ruling: what went in as it was brought, what did not by its score.
 fn rows(trace: &Trace, ruling: Ruling) -> Vec<Row<'_>> {
-    let all = trace.verdicts.iter().enumerate();
-    let mut rows: Vec<Row<'_>> = all
+    let mut rows: Vec<Row<'_>> = trace
+        .verdicts
+        .iter()
+        .enumerate()
         .filter(|(_, verdict)| verdict.verdict == ruling)
         .collect();
     if ruling != Ruling::Included {
@@ -100,11 +102,13 @@ fn list(text: &mut String, trace: &Trace, ruling: Ruling, scores: bool) {
         return;
     }
     let (title, mark, style) = look(ruling);
-    let names = trace
+    let width = trace
         .verdicts
         .iter()
-        .map(|verdict| verdict.name.chars().count());
-    let width = names.max().unwrap_or(0).clamp(4, 32);
+        .map(|verdict| verdict.name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(4, 32);
     let _ = writeln!(text, "{BOLD}{title} {}{BOLD:#}", rows.len());
     let _ = writeln!(
         text,
@@ -174,19 +178,22 @@ fn by_reason<'n>(named: impl Iterator<Item = (String, (String, &'n str))>) -> Ve
     }
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by_key(|(_, ones)| std::cmp::Reverse(ones.len()));
-    let line = |(kind, ones): &(String, Vec<(String, &str)>)| {
-        let first: Vec<&str> = ones.iter().take(NAMED).map(|(_, name)| *name).collect();
-        let is_one = ones.iter().all(|(why, _)| *why == ones[0].0);
-        let why = if is_one {
-            ones[0].0.clone()
-        } else {
-            kind.replace('_', " ")
-        };
-        let rest = if ones.len() > NAMED { ", …" } else { "" };
-        let first = first.join(", ");
-        printable(&format!("{:>5}  {why} ({first}{rest})", ones.len()))
-    };
-    let mut lines: Vec<String> = found.iter().take(FEW).map(line).collect();
+    let mut lines: Vec<String> = found
+        .iter()
+        .take(FEW)
+        .map(|(kind, ones)| {
+            let first: Vec<&str> = ones.iter().take(NAMED).map(|(_, name)| *name).collect();
+            let is_one = ones.iter().all(|(why, _)| *why == ones[0].0);
+            let why = if is_one {
+                ones[0].0.clone()
+            } else {
+                kind.replace('_', " ")
+            };
+            let rest = if ones.len() > NAMED { ", …" } else { "" };
+            let first = first.join(", ");
+            printable(&format!("{:>5}  {why} ({first}{rest})", ones.len()))
+        })
+        .collect();
     if found.len() > FEW {
         lines.push(format!("       … and {} more reasons", found.len() - FEW));
     }
@@ -196,8 +203,8 @@ fn by_reason<'n>(named: impl Iterator<Item = (String, (String, &'n str))>) -> Ve
 /// The reason without the names in it, so that like reasons are counted as one.
 fn kind_of(why: &str) -> String {
     let why = why.split_once(" (imported by").map_or(why, |(why, _)| why);
-    let parts = why.split('`').enumerate();
-    parts
+    why.split('`')
+        .enumerate()
         .map(|(at, part)| if at % 2 == 0 { part } else { "…" })
         .collect()
 }

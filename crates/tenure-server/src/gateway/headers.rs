@@ -76,8 +76,10 @@ pub(super) fn conversations_key(
 /// Returns the credentials that a request shows its provider; `api-key` as Azure has it.
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let shown = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-    let both = ["authorization", "x-api-key"].map(|name| shown(name).unwrap_or_default());
-    both.into_iter().chain(shown("api-key"))
+    ["authorization", "x-api-key"]
+        .map(|name| shown(name).unwrap_or_default())
+        .into_iter()
+        .chain(shown("api-key"))
 }
 
 fn drop_hops(headers: &mut HeaderMap) {

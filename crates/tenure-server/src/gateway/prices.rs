@@ -22,8 +22,10 @@ impl Prices {
     /// Returns the tokens of a request's texts, tools and calls.
     pub(super) fn tokens(&mut self, world: &World, body: &RequestBody) -> u64 {
         let texts = body.texts();
-        let prices = texts.iter().map(|text| u64::from(self.of(world, text)));
-        prices.sum()
+        texts
+            .iter()
+            .map(|text| u64::from(self.of(world, text)))
+            .sum()
     }
 
     fn of(&mut self, world: &World, text: &str) -> u32 {

@@ -140,10 +140,10 @@ impl ReplyBuffer {
         if !end.ends_with('\n') || lines.next() != Some("") {
             return false;
         }
-        let last = lines
+        let mut fields = lines
             .skip_while(is_blank)
-            .take_while(|line| !is_blank(line));
-        let mut fields = last.filter_map(|line| line.split_once(':'));
+            .take_while(|line| !is_blank(line))
+            .filter_map(|line| line.split_once(':'));
         fields.any(|(field, value)| match field {
             "event" => LAST.contains(&value.trim()),
             "data" => value.trim() == "[DONE]",

@@ -64,8 +64,10 @@ impl SideContext {
 
     /// The places of its constraints among the candidates, and of what answers may cite.
     pub(super) fn watched(&self) -> impl Iterator<Item = usize> {
-        let constraints = self.constraints.iter().map(|(at, _)| *at);
-        constraints.chain(self.sources.iter().map(|(at, _)| *at))
+        self.constraints
+            .iter()
+            .map(|(at, _)| *at)
+            .chain(self.sources.iter().map(|(at, _)| *at))
     }
 }
 

@@ -27,8 +27,10 @@ impl Packed {
     pub(super) fn text(&self, most: u64) -> String {
         let data = vec![self.data.to_vec()];
         let parts = plain(self.encoding.as_deref(), data, most);
-        let texts = parts.iter().map(|part| String::from_utf8_lossy(part));
-        texts.collect()
+        parts
+            .iter()
+            .map(|part| String::from_utf8_lossy(part))
+            .collect()
     }
 }
 

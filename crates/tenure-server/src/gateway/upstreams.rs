@@ -52,8 +52,9 @@ impl Upstreams {
     /// which would be shown a key that is not for it.
     pub(super) fn of(&self, protocol: Protocol) -> Option<&Arc<Link>> {
         let mut links = self.links.iter();
-        let own = links.find(|link| link.protocol() == Some(protocol));
-        own.or_else(|| self.links.iter().find(|link| link.protocol().is_none()))
+        links
+            .find(|link| link.protocol() == Some(protocol))
+            .or_else(|| self.links.iter().find(|link| link.protocol().is_none()))
     }
 }
 

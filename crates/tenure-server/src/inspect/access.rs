@@ -153,10 +153,10 @@ pub(super) fn nothing() -> Refusal {
 /// The key that the cookie of a request shows.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter();
-    let pairs = cookies
+    let mut found = cookies
         .filter_map(|cookies| cookies.to_str().ok())
-        .flat_map(|cookies| cookies.split(';'));
-    let mut found = pairs.filter_map(|pair| pair.trim().split_once('='));
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
     found
         .find(|(name, _)| *name == COOKIE)
         .map(|(_, value)| value)

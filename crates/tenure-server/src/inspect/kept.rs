@@ -44,12 +44,11 @@ impl Drawn {
                 // The body stands in its envelope once more.
                 verdicts * VERDICT + 2 * replay.body.as_ref().map_or(0, Vec::len)
             }
-            Drawn::Items(items) => {
-                let items = items.items.iter();
-                items
-                    .map(|item| ITEM + item.text.len() + item.says.len())
-                    .sum()
-            }
+            Drawn::Items(items) => items
+                .items
+                .iter()
+                .map(|item| ITEM + item.text.len() + item.says.len())
+                .sum(),
         }
     }
 }

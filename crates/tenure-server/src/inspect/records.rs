@@ -112,8 +112,8 @@ fn place(mark: &str) -> Result<Option<(String, Instant)>, Error> {
         return Ok(None);
     }
     let parts = mark.split_once('/');
-    let place = parts.and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)));
-    place
+    parts
+        .and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)))
         .map(Some)
         .ok_or_else(|| Error::input(format!("`{}` is no place in the list", clip(mark))))
 }

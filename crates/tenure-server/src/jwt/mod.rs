@@ -314,8 +314,10 @@ impl Settings {
             Refusal::new(StatusCode::FORBIDDEN, what).expected(expected)
         };
         let claimed = |claim: &str, expected: &str| {
-            let found = claims.get(claim).and_then(name);
-            found.ok_or_else(|| refused(claim, expected))
+            claims
+                .get(claim)
+                .and_then(name)
+                .ok_or_else(|| refused(claim, expected))
         };
         let tenant = match (&self.tenant, &self.claims.tenant) {
             (Some(tenant), _) => tenant.clone(),
@@ -380,12 +382,11 @@ fn name(value: &Value) -> Option<String> {
 fn roles(value: &Value) -> Option<Vec<String>> {
     let names: Vec<String> = match value {
         Value::Array(all) => all.iter().map(name).collect::<Option<_>>()?,
-        Value::String(text) => {
-            let split = text.split(' ').filter(|role| !role.is_empty());
-            split
-                .map(|role| name(&role.into()))
-                .collect::<Option<_>>()?
-        }
+        Value::String(text) => text
+            .split(' ')
+            .filter(|role| !role.is_empty())
+            .map(|role| name(&role.into()))
+            .collect::<Option<_>>()?,
         _ => return None,
     };
     (names.len() <= MAX_ROLES).then_some(names)

@@ -87,8 +87,8 @@ impl<'t> Unverified<'t> {
             signature,
         } = parts(text)?;
         let header: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| form())?;
-        let named = serde_json::from_value(Value::String(header.alg.clone())).ok();
-        let algorithm = named
+        let algorithm = serde_json::from_value(Value::String(header.alg.clone()))
+            .ok()
             .filter(|algorithm| allowed.contains(algorithm))
             .ok_or_else(|| format!("tokens by `{}` are not accepted here", clip(&header.alg)))?;
         if header.crit.is_some() {
@@ -121,11 +121,11 @@ impl<'t> Unverified<'t> {
         if !keys.verify(kid, self.algorithm, message, &self.signature) {
             return Err("the token's signature is wrong".into());
         }
-        let claims = URL_SAFE_NO_PAD
+        URL_SAFE_NO_PAD
             .decode(self.claims)
             .ok()
-            .and_then(|claims| serde_json::from_slice(&claims).ok());
-        claims.ok_or_else(no_claims)
+            .and_then(|claims| serde_json::from_slice(&claims).ok())
+            .ok_or_else(no_claims)
     }
 }
 

@@ -34,16 +34,17 @@ pub(crate) struct Audit {
 impl Audit {
     /// The log in this file, or none.
     pub(crate) fn open(path: Option<&Path>) -> Result<Audit, Error> {
-        let open = |path: &Path| {
-            open_to_append(path).map(Mutex::new).map_err(|error| {
-                Error::input(format!(
-                    "the audit log `{}` cannot be opened: {error}",
-                    path.display()
-                ))
-            })
-        };
         Ok(Audit {
-            file: path.map(open).transpose()?,
+            file: path
+                .map(|path| {
+                    open_to_append(path).map(Mutex::new).map_err(|error| {
+                        Error::input(format!(
+                            "the audit log `{}` cannot be opened: {error}",
+                            path.display()
+                        ))
+                    })
+                })
+                .transpose()?,
         })
     }
 

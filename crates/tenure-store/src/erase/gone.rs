@@ -221,8 +221,9 @@ impl Gone {
 
     /// Returns whether any erased id, digest or passage stands in these bytes.
     pub(super) fn holds(&self, bytes: &[u8]) -> bool {
-        let finder = self.finder.as_ref();
-        finder.is_some_and(|(finder, _)| finder.is_match(bytes))
+        self.finder
+            .as_ref()
+            .is_some_and(|(finder, _)| finder.is_match(bytes))
     }
 
     /// The erased object whose text a kept text is.
@@ -337,8 +338,10 @@ impl Gone {
             .words
             .get(text)
             .filter(|_| place.within == Within::Record)?;
-        let own = known.iter().find(|(id, _)| place.spoken_of.contains(id));
-        own.map(|(_, stand_in)| stand_in)
+        known
+            .iter()
+            .find(|(id, _)| place.spoken_of.contains(id))
+            .map(|(_, stand_in)| stand_in)
     }
 
     fn scrub_text(&self, text: &mut String, place: TextLocation<'_>) -> bool {
@@ -477,8 +480,9 @@ pub(super) fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
     ]
     .into_iter()
     .filter_map(|text| text.as_deref());
-    let all = std::iter::once(document.content.as_str()).chain(rest);
-    all.filter(|text| !text.is_empty())
+    std::iter::once(document.content.as_str())
+        .chain(rest)
+        .filter(|text| !text.is_empty())
 }
 
 /// Calls `each` with the texts in a value.
@@ -509,10 +513,10 @@ fn passages(text: &str) -> impl Iterator<Item = &str> {
 /// A passage as it is written in a text, and in JSON within JSON, with and without letters beyond ASCII.
 fn written_forms(passage: &str) -> Vec<String> {
     let once = [true, false].map(|plain| escaped(passage, plain));
-    let twice = once
+    let mut forms: Vec<String> = once
         .iter()
-        .flat_map(|form| [true, false].map(|plain| escaped(form, plain)));
-    let mut forms: Vec<String> = twice.collect();
+        .flat_map(|form| [true, false].map(|plain| escaped(form, plain)))
+        .collect();
     forms.extend(once);
     forms.push(passage.to_owned());
     forms.sort();

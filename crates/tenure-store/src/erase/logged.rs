@@ -106,8 +106,9 @@ impl Logged {
 
     /// The logs of sessions, each with the id of its session.
     pub(super) fn sessions(&self) -> impl Iterator<Item = (&String, &str)> {
-        let logs = self.logs.iter();
-        logs.filter_map(|log| Some((log, log.strip_prefix(SESSION)?)))
+        self.logs
+            .iter()
+            .filter_map(|log| Some((log, log.strip_prefix(SESSION)?)))
     }
 
     /// The logs that hold any of these.
@@ -167,11 +168,11 @@ impl Logged {
 
     /// The entries of a log that hold any of these.
     fn holders(&self, log: usize, gone: &Gone) -> BTreeSet<u64> {
-        let own = self
-            .held
+        self.held
             .iter()
-            .filter(|held| held.log == log && gone.is(held.id));
-        own.map(|held| held.entry).collect()
+            .filter(|held| held.log == log && gone.is(held.id))
+            .map(|held| held.entry)
+            .collect()
     }
 
     /// The objects of these ids, every one that an entry holds.
@@ -281,8 +282,10 @@ impl Logged {
 fn created(entry: &Value) -> Option<String> {
     let does = entry.get("does")?;
     let is_new = does.get("op").and_then(Value::as_str) == Some("create");
-    let id = does.get("id").and_then(Value::as_str);
-    id.filter(|_| is_new).map(str::to_owned)
+    does.get("id")
+        .and_then(Value::as_str)
+        .filter(|_| is_new)
+        .map(str::to_owned)
 }
 
 /// The entity that an entry about a name is about, and the name.
@@ -463,8 +466,8 @@ fn unsend(value: &mut Value, gone: &Gone, messages: &BTreeSet<u64>) -> bool {
 /// shorter forms of results.
 fn forget_forms(value: &mut Value, messages: &BTreeSet<u64>) -> bool {
     let of = |turn: Option<&Value>| {
-        let turn = turn.and_then(Value::as_u64);
-        turn.is_some_and(|turn| messages.contains(&turn))
+        turn.and_then(Value::as_u64)
+            .is_some_and(|turn| messages.contains(&turn))
     };
     match value {
         Value::Array(values) => {

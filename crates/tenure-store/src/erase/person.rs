@@ -211,20 +211,20 @@ impl Person {
 
     /// The logs of the sessions that are theirs.
     pub(super) fn own_logs(&self) -> Vec<String> {
-        let own = self
-            .sessions
+        self.sessions
             .iter()
-            .filter(|session| session.relation == Relation::User);
-        own.map(|session| session_log(&session.id)).collect()
+            .filter(|session| session.relation == Relation::User)
+            .map(|session| session_log(&session.id))
+            .collect()
     }
 
     /// The ids of the records of what they asked.
     pub(super) fn own_records(&self) -> Vec<String> {
-        let own = self
-            .records
+        self.records
             .iter()
-            .filter(|record| record.relation == Relation::User);
-        own.map(|record| record.record_id.clone()).collect()
+            .filter(|record| record.relation == Relation::User)
+            .map(|record| record.record_id.clone())
+            .collect()
     }
 }
 
@@ -303,14 +303,16 @@ pub(super) fn person(
         .filter(|kept| kept.names_them && kept.relation.is_none());
     mentions.extend(naming.map(|kept| Mention::of_record(&kept.id)));
     let mut names = names(rows, logged, relations.keys().copied())?;
-    let object = |(object_id, relation)| PersonObject {
-        object_id,
-        name: names.remove(&object_id),
-        relation,
-    };
     let found = Person {
         subject: subject.to_owned(),
-        objects: relations.into_iter().map(object).collect(),
+        objects: relations
+            .into_iter()
+            .map(|(object_id, relation)| PersonObject {
+                object_id,
+                name: names.remove(&object_id),
+                relation,
+            })
+            .collect(),
         sessions,
         records,
         entities,
@@ -412,10 +414,11 @@ fn sessions(
 
 /// Returns whether requests of a session came under keys of the person and under no other: clients name sessions, too.
 fn came_by_their_keys_alone(session: &str, kept: &[ReadRecord]) -> bool {
-    let of_it = kept
+    let mut came = kept
         .iter()
-        .filter(|kept| kept.session.as_deref() == Some(session));
-    let mut came = of_it.map(|kept| kept.under_their_key).peekable();
+        .filter(|kept| kept.session.as_deref() == Some(session))
+        .map(|kept| kept.under_their_key)
+        .peekable();
     came.peek().is_some() && came.all(|theirs| theirs)
 }
 
@@ -581,10 +584,11 @@ pub(super) fn texts_only_in(
         ))
     })?;
     let named_in = |text: &str| -> BTreeSet<Digest> {
-        let found = finder
+        finder
             .find_iter(text)
-            .filter_map(|found| all.get(found.pattern().as_usize()));
-        found.copied().collect()
+            .filter_map(|found| all.get(found.pattern().as_usize()))
+            .copied()
+            .collect()
     };
     let (mut named, mut stay) = (BTreeSet::new(), BTreeSet::new());
     for (id, _) in rows.records(None, u32::MAX)? {

@@ -404,18 +404,19 @@ impl Read for Rows<'_> {
             "t.object, t.place, t.name, t.head",
             "t.object = n.key"
         );
-        let read = |row: &Row| {
-            let standing = Standing {
-                place: number(row, 1)?,
-                name: get(row, 2)?,
-                head: digest(row, 3)?,
-                beliefs: Vec::new(),
-            };
-            Ok((object(row, 0)?, standing))
-        };
         let of = ids(of);
-        let mut found: BTreeMap<ObjectId, Standing> =
-            self.all(sql, &[&of], read)?.into_iter().collect();
+        let mut found: BTreeMap<ObjectId, Standing> = self
+            .all(sql, &[&of], |row| {
+                let standing = Standing {
+                    place: number(row, 1)?,
+                    name: get(row, 2)?,
+                    head: digest(row, 3)?,
+                    beliefs: Vec::new(),
+                };
+                Ok((object(row, 0)?, standing))
+            })?
+            .into_iter()
+            .collect();
         if found.is_empty() {
             return Ok(found);
         }

@@ -249,7 +249,7 @@ impl Read for Rows<'_> {
         ids.sort_unstable();
         let mut found = BTreeMap::new();
         for id in ids {
-            let read = |row: &Row<'_>| {
+            let standing = objects.query_row(params![tenant, blob(id)], |row| {
                 whole(row, 3)?;
                 Ok(Standing {
                     place: version(row, 0)?,
@@ -257,8 +257,7 @@ impl Read for Rows<'_> {
                     head: digest(row, 2)?,
                     beliefs: Vec::new(),
                 })
-            };
-            let standing = objects.query_row(params![tenant, blob(id)], read);
+            });
             let Some(mut standing) = self.check(standing.optional())? else {
                 continue;
             };
@@ -675,7 +674,7 @@ impl Read for Rows<'_> {
         let sql = summed("SELECT version, at", from, sum::TOMBSTONE);
         let mut found = Vec::new();
         for digest in digests {
-            let read = |row: &Row<'_>| {
+            found.extend(self.one(&sql, params![self.tenant, digest.bytes()], |row| {
                 whole(row, 2)?;
                 let (version, at) = (version(row, 0)?, Instant::from_micros(row.get(1)?));
                 let erased = Stamp { version, at };
@@ -683,8 +682,7 @@ impl Read for Rows<'_> {
                     digest: *digest,
                     erased,
                 })
-            };
-            found.extend(self.one(&sql, params![self.tenant, digest.bytes()], read)?);
+            })?);
         }
         Ok(found)
     }

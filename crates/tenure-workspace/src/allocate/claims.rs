@@ -70,21 +70,23 @@ impl Claims {
         source: &str,
     ) -> Result<Claims, Error> {
         must_share(policy)?;
-        let claim = |(section, demand): (&Section, &u32)| {
-            let settings = policy.section(*section);
-            Claim {
-                weight: settings.weight,
-                alpha: settings.alpha,
-                beta: settings.beta,
-                min: settings.min,
-                max: settings.max,
-                demand: *demand,
-                cost: settings.cost,
-            }
-        };
         Ok(Claims {
             names: asked.keys().map(Section::to_string).collect(),
-            claims: asked.iter().map(claim).collect(),
+            claims: asked
+                .iter()
+                .map(|(section, demand)| {
+                    let settings = policy.section(*section);
+                    Claim {
+                        weight: settings.weight,
+                        alpha: settings.alpha,
+                        beta: settings.beta,
+                        min: settings.min,
+                        max: settings.max,
+                        demand: *demand,
+                        cost: settings.cost,
+                    }
+                })
+                .collect(),
             sensitivity: policy.document().cost_sensitivity,
             whose: "the policy's",
             source: source.to_owned(),

@@ -203,8 +203,10 @@ impl Shares {
 
     /// The share of a section; 0 where it has none.
     pub fn of(&self, section: &str) -> u32 {
-        let row = self.rows.iter().find(|row| row.section == section);
-        row.map_or(0, |row| row.allocated)
+        self.rows
+            .iter()
+            .find(|row| row.section == section)
+            .map_or(0, |row| row.allocated)
     }
 }
 

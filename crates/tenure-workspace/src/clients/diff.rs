@@ -49,12 +49,12 @@ pub(super) fn unified(before: &str, after: &str) -> String {
         let end = (at..lines.len()).find(|&at| !is_near(at));
         let part = &lines[at..end.unwrap_or(lines.len())];
         let count = |other: fn(&str) -> Line<'_>| {
-            let own = part.iter();
-            own.filter(|line| match line {
-                Line::Same(_) => true,
-                Line::Out(text) | Line::In(text) => **line == other(text),
-            })
-            .count()
+            part.iter()
+                .filter(|line| match line {
+                    Line::Same(_) => true,
+                    Line::Out(text) | Line::In(text) => **line == other(text),
+                })
+                .count()
         };
         let (outs, ins) = (count(|text| Line::Out(text)), count(|text| Line::In(text)));
         let start = |first: usize, count: usize| if count == 0 { first - 1 } else { first };

@@ -146,11 +146,12 @@ impl Journal {
 /// Writes a file of the journal's, which is its owner's alone.
 fn keep(path: &Path, content: &[u8]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| match open_file(path) {
-        Ok(there) => put(path, content, Over::This(&there)),
-        Err(_) => put(path, content, Over::Nothing),
-    });
-    written.map_err(|error| unwritten(path, &error))
+    fs::create_dir_all(folder)
+        .and_then(|()| match open_file(path) {
+            Ok(there) => put(path, content, Over::This(&there)),
+            Err(_) => put(path, content, Over::Nothing),
+        })
+        .map_err(|error| unwritten(path, &error))
 }
 
 pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> Error {

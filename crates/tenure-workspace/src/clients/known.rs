@@ -382,8 +382,8 @@ impl Client {
                     Entry::new(&["model_providers", ENTRY], provider),
                 ]
             }
-            (_, Way::Gateway) => {
-                let entries = ["anthropic", "openai"].map(|provider| {
+            (_, Way::Gateway) => ["anthropic", "openai"]
+                .map(|provider| {
                     let [first, second, third] = ["provider", provider, "options"];
                     let address = [first, second, third, "baseURL"];
                     let header = [first, second, third, "headers", KEY_HEADER];
@@ -392,9 +392,10 @@ impl Client {
                         .as_ref()
                         .map(|key| Entry::new(&header, json!(key)));
                     std::iter::once(Entry::new(&address, json!(versioned))).chain(key)
-                });
-                entries.into_iter().flatten().collect()
-            }
+                })
+                .into_iter()
+                .flatten()
+                .collect(),
             (Client::ClaudeCode, Way::Mcp) => vec![Entry::new(
                 &["mcpServers", ENTRY],
                 json!({ "type": "stdio", "command": command, "args": arguments }),

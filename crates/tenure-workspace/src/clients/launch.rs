@@ -131,10 +131,11 @@ impl Launch {
                     settings.push(format!("model_providers.{ENTRY}.env_http_headers={header}"));
                 }
                 settings.extend(gateway.handle.as_ref().and_then(|_| passed_on(places)));
-                let settings = settings
+                settings
                     .into_iter()
-                    .flat_map(|setting| ["-c".into(), setting.into()]);
-                settings.chain(arguments).collect()
+                    .flat_map(|setting| ["-c".into(), setting.into()])
+                    .chain(arguments)
+                    .collect()
             }
             Agent::Opencode => {
                 let own = std::env::var(OPENCODE).unwrap_or_default();
@@ -207,8 +208,7 @@ fn passed_on(places: &Places) -> Option<String> {
 fn check_headers(places: &Places, given: &str) -> Result<(), Error> {
     let own = places.file(Client::ClaudeCode, Way::Gateway);
     let here = ["settings.json", "settings.local.json"].map(|name| Path::new(".claude").join(name));
-    let files = std::iter::once(own).chain(here);
-    let texts = files.map(|file| {
+    let texts = std::iter::once(own).chain(here).map(|file| {
         (
             file.display().to_string(),
             read_text(&file).unwrap_or_default(),
@@ -305,8 +305,9 @@ mod tests {
         let given = |arguments: &[&str]| {
             let arguments = arguments.iter().map(OsString::from).collect();
             with_settings("http://h", arguments).map(|(all, _)| {
-                let all = all.into_iter().map(|one| one.into_string().unwrap());
-                all.collect::<Vec<_>>()
+                all.into_iter()
+                    .map(|one| one.into_string().unwrap())
+                    .collect::<Vec<_>>()
             })
         };
         let env = "\"env\":{\"ANTHROPIC_BASE_URL\":\"http://h\"}";

@@ -392,8 +392,9 @@ fn target(path: &Path) -> Result<Option<PathBuf>, Error> {
 
 /// Returns the folders above a path that are not there, the uppermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
-    let above = path.ancestors().skip(1);
-    let mut folders: Vec<PathBuf> = above
+    let mut folders: Vec<PathBuf> = path
+        .ancestors()
+        .skip(1)
         .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
         .map(Path::to_owned)
         .collect();

@@ -129,11 +129,10 @@ fn in_line(new: &Value) -> toml_edit::Value {
         },
         Value::String(new) => new.as_str().into(),
         Value::Array(new) => new.iter().map(in_line).collect::<Array>().into(),
-        Value::Object(new) => {
-            let entries = new
-                .iter()
-                .map(|(name, entry)| (name.as_str(), in_line(entry)));
-            entries.collect::<InlineTable>().into()
-        }
+        Value::Object(new) => new
+            .iter()
+            .map(|(name, entry)| (name.as_str(), in_line(entry)))
+            .collect::<InlineTable>()
+            .into(),
     }
 }

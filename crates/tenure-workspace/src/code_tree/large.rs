@@ -184,8 +184,9 @@ fn cut(text: &str, most: usize) -> usize {
         return text.len();
     }
     let window = &text[..text.floor_char_boundary(most)];
-    let blank = window.rfind("\n\n").map(|at| at + 2);
-    blank
+    window
+        .rfind("\n\n")
+        .map(|at| at + 2)
         .filter(|at| *at > most / 2)
         .or_else(|| window.rfind('\n').map(|at| at + 1))
         .unwrap_or(window.len())

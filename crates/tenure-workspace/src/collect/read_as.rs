@@ -98,11 +98,11 @@ impl Declared {
 
     /// Returns the kind of a file: that of the nearest path above it that is declared.
     pub(crate) fn of(&self, real: &Path) -> ReadAs {
-        let above = self
+        let nearest = self
             .by_path
             .iter()
-            .filter(|(path, _)| real.starts_with(path));
-        let nearest = above.max_by_key(|(path, _)| path.components().count());
+            .filter(|(path, _)| real.starts_with(path))
+            .max_by_key(|(path, _)| path.components().count());
         nearest.map_or(self.otherwise, |(_, read_as)| *read_as)
     }
 }
@@ -298,12 +298,11 @@ pub(super) fn looks_like_rules(text: &str) -> bool {
     let orders = lines()
         .filter(|line| {
             let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
-            let starts = |order: &str| {
+            ORDERS.iter().any(|order| {
                 line.get(..order.len())
                     .is_some_and(|start| start.eq_ignore_ascii_case(order))
                     && !line[order.len()..].starts_with(char::is_alphanumeric)
-            };
-            ORDERS.iter().any(|order| starts(order))
+            })
         })
         .count();
     orders >= 3 && orders * 3 >= lines().count()

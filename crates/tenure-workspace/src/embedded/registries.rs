@@ -170,10 +170,11 @@ impl OwnedRegistries {
         let (eviction, _) = registries.evict_until(&by, label, &until, |block| {
             score(block.name()).map_or_else(|| retention(block), Score::clamped)
         })?;
-        let gone = before
+        let names = before
             .blocks()
-            .filter(|block| eviction.blocks.contains(&block.id()));
-        let names = gone.map(|block| block.name().to_owned()).collect();
+            .filter(|block| eviction.blocks.contains(&block.id()))
+            .map(|block| block.name().to_owned())
+            .collect();
         Ok((names, eviction.short))
     }
 

@@ -122,8 +122,8 @@ pub fn search(
         ..Principal::owner()
     };
     let seen = tenure::admitted(&policy, &principal, candidates);
-    let objects = seen.into_iter().take(most);
-    objects
+    seen.into_iter()
+        .take(most)
         .map(|at| candidates.objects()[at].to_document())
         .collect()
 }

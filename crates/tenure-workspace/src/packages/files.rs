@@ -349,11 +349,10 @@ impl Files {
 
 /// The digits of an id, which are a name of a file and nothing else.
 fn hex_of<'i>(id: &'i str, prefix: &str) -> Result<&'i str, Error> {
-    let hex = id
-        .strip_prefix(prefix)
-        .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    hex.ok_or_else(|| {
-        Error::input(format!("`{}` is no id", clip(id)))
-            .expected(format!("`{prefix}` and 64 hexadecimal digits"))
-    })
+    id.strip_prefix(prefix)
+        .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .ok_or_else(|| {
+            Error::input(format!("`{}` is no id", clip(id)))
+                .expected(format!("`{prefix}` and 64 hexadecimal digits"))
+        })
 }

@@ -296,9 +296,10 @@ fn as_sent(envelope: Envelope, sent: &[u8]) -> Envelope {
         .as_ref()
         .map_or_else(Vec::new, |payload| payload.bytes().to_vec());
     let texts = |bytes: &'_ [u8]| -> Vec<String> {
-        let places = messages(bytes).into_iter();
-        let texts = places.map(|place| String::from_utf8_lossy(&bytes[place]).into_owned());
-        texts.collect()
+        messages(bytes)
+            .into_iter()
+            .map(|place| String::from_utf8_lossy(&bytes[place]).into_owned())
+            .collect()
     };
     let (compiled, own) = (texts(&payload), texts(sent));
     let mut places = Vec::with_capacity(compiled.len());

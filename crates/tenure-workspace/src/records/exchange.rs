@@ -222,8 +222,10 @@ impl ExchangeRecord {
 
     /// The last entry of its session's log that is of it, where that is known.
     pub fn session_entry(&self) -> Option<u64> {
-        let compiled = self.compile.as_deref().map(|compile| compile.after);
-        compiled.or(self.body.as_ref().map(|body| body.after))
+        self.compile
+            .as_deref()
+            .map(|compile| compile.after)
+            .or(self.body.as_ref().map(|body| body.after))
     }
 
     /// The objects of the store that it speaks of.

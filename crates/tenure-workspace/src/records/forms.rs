@@ -75,11 +75,10 @@ struct Seen<'r> {
 
 impl Seen<'_> {
     fn id(&self) -> Value {
-        let id = self
-            .object
+        self.object
             .as_ref()
-            .map(|object| object.revision().object_id().to_string());
-        id.map_or_else(|| json!(self.verdict.name), Value::from)
+            .map(|object| object.revision().object_id().to_string())
+            .map_or_else(|| json!(self.verdict.name), Value::from)
     }
 
     fn is_in(&self) -> bool {
@@ -193,8 +192,10 @@ impl Records<'_> {
             };
             allocations.insert(section.to_string(), shown);
             let condensed = trace.condensed.iter().filter(|condensed| {
-                let verdict = trace.verdicts.get(condensed.candidate as usize);
-                verdict.is_some_and(|verdict| verdict.section == section)
+                trace
+                    .verdicts
+                    .get(condensed.candidate as usize)
+                    .is_some_and(|verdict| verdict.section == section)
             });
             let (from, to) = condensed.fold((0, 0), |(from, to), condensed| {
                 (

@@ -151,11 +151,11 @@ impl CompileLine {
                 .count(),
             // A metric of another version of the trace is none of these.
             quality: {
-                let known = trace
+                trace
                     .quality
                     .iter()
-                    .filter_map(|one| Some((one.metric.parse().ok()?, one.value)));
-                known.collect()
+                    .filter_map(|one| Some((one.metric.parse().ok()?, one.value)))
+                    .collect()
             },
             by: trace.policy,
             usage: record.usage,

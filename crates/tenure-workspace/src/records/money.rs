@@ -208,8 +208,9 @@ impl Bill {
             // What stood in the request before is not known here.
             _ if before.is_none() && record.goes_on() => net.unknown += 1,
             (Some(came), Some(cost)) => {
-                let known = before.filter(|before| before.model == record.model);
-                let common = known.map_or(0, |before| before.came.min(came.tokens));
+                let common = before
+                    .filter(|before| before.model == record.model)
+                    .map_or(0, |before| before.came.min(came.tokens));
                 let (read, written) = if caches {
                     (common, came.tokens - common)
                 } else {

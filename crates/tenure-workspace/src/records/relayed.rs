@@ -149,11 +149,10 @@ impl Records<'_> {
         let mut all: Vec<ListedSession> = Session::list(self.tenant)?
             .into_iter()
             .map(|SessionSummary { id, entries }| {
-                let newest = self
+                let record = self
                     .tenant
                     .records_of_session(&id, None, 1)?
-                    .and_then(|found| found.into_iter().next());
-                let record = newest
+                    .and_then(|found| found.into_iter().next())
                     .map(|(id, _)| self.exchange(&id))
                     .transpose()?
                     .flatten();
@@ -285,11 +284,12 @@ impl ExchangeRecord {
         let principal = compile.map(|compile| &compile.request.principal);
         let usage = self.usage.as_ref();
         let named = |choices: Option<&Choices>, quarantined: bool| -> Vec<Value> {
-            let named = choices
+            choices
                 .into_iter()
                 .flat_map(|choices| &choices.named)
-                .filter(|chosen| chosen.is_quarantined() == quarantined);
-            named.map(chosen_object).collect()
+                .filter(|chosen| chosen.is_quarantined() == quarantined)
+                .map(chosen_object)
+                .collect()
         };
         let cached = usage.map(|usage| usage.cache_read);
         let input = usage.map(|usage| usage.input);

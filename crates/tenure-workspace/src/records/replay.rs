@@ -10,8 +10,8 @@ use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::trace::InputDigests;
 use tenure::{
-    Candidates, ChatTemplate, Compiled, ContextObject, Digest, Error, ErrorKind, Facts,
-    ObjectDocument, Policy, Request, Trace, World,
+    Candidates, ChatTemplate, Compiled, Digest, Error, ErrorKind, Facts, ObjectDocument, Policy,
+    Request, Trace, World,
 };
 use tenure_store::Tenant;
 
@@ -289,15 +289,14 @@ pub(super) fn of_store(
         .ok_or_else(|| Error::damaged("how much its objects had been used cannot be read"))?
         .into_iter()
         .collect();
-    let count = |_, object: &Arc<ContextObject>| {
+    Ok(Arc::new(merged.filter_map(|_, object| {
         let id = object.revision().object_id();
         let placed = resident.place_of(id).and_then(|place| used.get(&place));
         Some(match placed.or_else(|| store.buckets.get(&id)) {
             Some(bucket) => with_bucket(object, *bucket),
             None => Arc::clone(object),
         })
-    };
-    Ok(Arc::new(merged.filter_map(count)))
+    })))
 }
 
 impl Replay {

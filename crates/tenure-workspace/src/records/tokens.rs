@@ -135,8 +135,10 @@ impl ExchangeRecord {
     /// Returns whether its provider would not have taken it as it came: its history had passed the window.
     pub fn is_too_long(&self) -> bool {
         let tokens = self.tokens();
-        let came = tokens.came.filter(|_| tokens.came != tokens.sent);
-        came.zip(self.room)
+        tokens
+            .came
+            .filter(|_| tokens.came != tokens.sent)
+            .zip(self.room)
             .is_some_and(|(came, room)| came.tokens > room)
     }
 

@@ -148,12 +148,11 @@ fn count_value(world: &World, value: &Value) -> u64 {
     match value {
         Value::String(text) => world.tokenizer().count(text) as u64,
         Value::Array(values) => values.iter().map(|value| count_value(world, value)).sum(),
-        Value::Object(fields) => {
-            let read = fields
-                .iter()
-                .filter(|(key, _)| !FORM.contains(&key.as_str()));
-            read.map(|(_, value)| count_value(world, value)).sum()
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(key, _)| !FORM.contains(&key.as_str()))
+            .map(|(_, value)| count_value(world, value))
+            .sum(),
         Value::Null => 0,
         Value::Bool(_) | Value::Number(_) => 1,
     }

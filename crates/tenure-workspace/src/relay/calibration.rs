@@ -134,8 +134,10 @@ impl Reports {
 
     /// The part that the bound has above the largest ratio, in percent; `None` for too few reports.
     fn above(self) -> Option<u32> {
-        let enough = ABOVE.iter().find(|(least, _)| self.seen >= *least);
-        enough.map(|(_, above)| *above)
+        ABOVE
+            .iter()
+            .find(|(least, _)| self.seen >= *least)
+            .map(|(_, above)| *above)
     }
 
     /// The most tokens that the provider counts for a hundred of the vocabulary's.

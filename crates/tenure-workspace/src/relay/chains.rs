@@ -43,13 +43,15 @@ impl Relay {
 
     /// The chains that messages make behind this one: by what they say, however they are written.
     pub(super) fn extended(&self, mut chain: Digest, conversation: &Conversation) -> Vec<Digest> {
-        let entries = conversation.entries.iter();
-        let each = entries.map(|entry| {
-            let says = self.says(entry.format, &entry.message);
-            chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
-            chain
-        });
-        each.collect()
+        conversation
+            .entries
+            .iter()
+            .map(|entry| {
+                let says = self.says(entry.format, &entry.message);
+                chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
+                chain
+            })
+            .collect()
     }
 
     /// A digest of the meaning of a message.

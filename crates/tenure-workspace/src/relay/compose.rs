@@ -220,10 +220,9 @@ fn by_provider(conversation: &Conversation) -> bool {
 /// Returns whether the request says that it sets all marks itself, in OpenAI's form.
 fn by_request(conversation: &Conversation) -> bool {
     let mut rest = conversation.rest.iter();
-    let options = rest
-        .find(|(key, _)| key == "prompt_cache_options")
-        .and_then(|(_, json)| serde_json::from_str(json).ok());
-    options.is_some_and(|options: serde_json::Value| options["mode"] == "explicit")
+    rest.find(|(key, _)| key == "prompt_cache_options")
+        .and_then(|(_, json)| serde_json::from_str(json).ok())
+        .is_some_and(|options: serde_json::Value| options["mode"] == "explicit")
 }
 
 /// The compiled messages behind the instructions, where a format has both in one array.
@@ -262,18 +261,17 @@ fn behind(items: &str, list: &str) -> String {
 
 /// The blocks of the system's text: the agent's, then ours.
 fn blocks(own: Option<&RawValue>, floor: &RawValue) -> String {
-    let of = |value: &RawValue| {
-        let json = value.get();
-        match json.as_bytes().first() {
-            Some(b'[') => json[1..json.len() - 1].trim().to_owned(),
-            Some(b'"') if json != "\"\"" => format!("{{\"type\":\"text\",\"text\":{json}}}"),
-            _ => String::new(),
-        }
-    };
     let all: Vec<String> = own
         .into_iter()
         .chain([floor])
-        .map(of)
+        .map(|value| {
+            let json = value.get();
+            match json.as_bytes().first() {
+                Some(b'[') => json[1..json.len() - 1].trim().to_owned(),
+                Some(b'"') if json != "\"\"" => format!("{{\"type\":\"text\",\"text\":{json}}}"),
+                _ => String::new(),
+            }
+        })
         .filter(|blocks| !blocks.is_empty())
         .collect();
     format!("[{}]", all.join(","))

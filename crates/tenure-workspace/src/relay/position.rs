@@ -69,7 +69,9 @@ impl Relay {
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached: the next report
     /// tries again.
     pub fn reported(&self, tenant: &Tenant, position: &Position, input: u64) -> Result<(), Error> {
-        let noted = position.counted.as_ref();
-        noted.map_or(Ok(()), |counted| self.calibrate(tenant, counted, input))
+        position
+            .counted
+            .as_ref()
+            .map_or(Ok(()), |counted| self.calibrate(tenant, counted, input))
     }
 }

@@ -26,8 +26,9 @@ pub(super) fn around(conversation: &Conversation, world: &World) -> u32 {
 
 /// The tokens of the part that the agent renews with each request, at most.
 pub(super) fn renewed(renewed: Option<&Renewed>, world: &World) -> u32 {
-    let texts = renewed.into_iter().flat_map(Renewed::texts);
-    texts
+    renewed
+        .into_iter()
+        .flat_map(Renewed::texts)
         .map(|text| world.price(text).saturating_add(AROUND))
         .sum()
 }

@@ -24,9 +24,11 @@ pub(super) fn spare_deferred(conversation: &mut Conversation) {
 }
 
 fn is_deferred(tool: &ObjectDocument) -> bool {
-    let json = tool.wire.as_ref().and_then(|wire| wire.message.as_deref());
-    let fields = json.and_then(|json| serde_json::from_str::<Value>(json).ok());
-    fields.is_some_and(|fields| fields["defer_loading"] == true)
+    tool.wire
+        .as_ref()
+        .and_then(|wire| wire.message.as_deref())
+        .and_then(|json| serde_json::from_str::<Value>(json).ok())
+        .is_some_and(|fields| fields["defer_loading"] == true)
 }
 
 /// Returns whether tools are kept from the model until it searches for them, and a tool of the agent's own may be the

@@ -214,8 +214,9 @@ impl Relay {
         if !stated.iter().any(is_news) {
             return Ok(());
         }
-        let still = before.iter().filter(|(_, window)| window.is_believed(now));
-        let mut list: List = still
+        let mut list: List = before
+            .iter()
+            .filter(|(_, window)| window.is_believed(now))
             .map(|(name, window)| (name.clone(), *window))
             .collect();
         for (name, tokens) in stated {
@@ -329,10 +330,10 @@ fn window_in(model: &Value) -> Option<(String, u32)> {
         model.get("model_info"),
     ];
     let said = places.into_iter().flatten().flat_map(|place| {
-        let fields = STATED_IN
+        STATED_IN
             .iter()
-            .filter_map(|field| place.get(field)?.as_u64());
-        fields.filter(|tokens| SANE.contains(tokens))
+            .filter_map(|field| place.get(field)?.as_u64())
+            .filter(|tokens| SANE.contains(tokens))
     });
     let tokens = u32::try_from(said.min()?).ok()?;
     Some((name.to_owned(), tokens))

@@ -244,10 +244,9 @@ fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str>
 
 /// Returns whether a file's text is guidance; otherwise it is data.
 pub(crate) fn is_markdown(path: &Path) -> bool {
-    let end = path
-        .extension()
-        .map(|end| end.to_string_lossy().to_ascii_lowercase());
-    end.is_some_and(|end| ["md", "markdown", "mdc"].contains(&end.as_str()))
+    path.extension()
+        .map(|end| end.to_string_lossy().to_ascii_lowercase())
+        .is_some_and(|end| ["md", "markdown", "mdc"].contains(&end.as_str()))
 }
 
 /// Returns whether a mention must mean a file: it begins like a path, or ends in an extension.

@@ -103,9 +103,10 @@ pub(super) fn begins_with_object(text: &str) -> bool {
         #[serde(rename = "content")]
         _content: String,
     }
-    let first = text.lines().find(|line| !line.trim().is_empty());
-    let mark = first.and_then(|line| serde_json::from_str::<Mark>(line).ok());
-    mark.is_some_and(|mark| mark.name.is_some() || mark.object_id.is_some())
+    text.lines()
+        .find(|line| !line.trim().is_empty())
+        .and_then(|line| serde_json::from_str::<Mark>(line).ok())
+        .is_some_and(|mark| mark.name.is_some() || mark.object_id.is_some())
 }
 
 /// Reads a document in each line.
@@ -118,16 +119,17 @@ pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error>
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
-    let read = lines.map(|(at, line)| {
-        let read = from_json(line, stem);
-        let mut document: ObjectDocument =
-            read.map_err(|error: Error| error.at(stem, Some(at + 1)))?;
-        document
-            .complete()
-            .map_err(|error| error.or_at(stem, Some(at + 1)))?;
-        Ok(Sourced::new(document, at + 1))
-    });
-    read.collect()
+    lines
+        .map(|(at, line)| {
+            let read = from_json(line, stem);
+            let mut document: ObjectDocument =
+                read.map_err(|error: Error| error.at(stem, Some(at + 1)))?;
+            document
+                .complete()
+                .map_err(|error| error.or_at(stem, Some(at + 1)))?;
+            Ok(Sourced::new(document, at + 1))
+        })
+        .collect()
 }
 
 fn named(mut document: ObjectDocument, stem: &str) -> ObjectDocument {

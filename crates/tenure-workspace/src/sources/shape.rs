@@ -105,8 +105,10 @@ enum Meaning {
 
 /// A key as keys are compared: letters and digits in lower case.
 fn folded(key: &str) -> String {
-    let plain = key.nfkc().filter(|c| c.is_alphanumeric());
-    plain.flat_map(char::to_lowercase).collect()
+    key.nfkc()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// The fields, folded.
@@ -171,9 +173,10 @@ fn meant(key: &str) -> Option<&'static str> {
 
 /// Returns the first of the fields that say who may see an object that was written down without a value.
 pub(super) fn without_value(fields: &Map<String, Value>) -> Option<&'static str> {
-    let empty = fields.iter().filter(|(_, value)| value.is_null());
-    let named = empty.filter_map(|(key, _)| Meaning::of(key).field().filter(|field| key == field));
-    named
+    fields
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .filter_map(|(key, _)| Meaning::of(key).field().filter(|field| key == field))
         .filter(|field| RESTRICTING.contains(field) || SHARED.contains(field))
         .min()
 }

@@ -102,8 +102,10 @@ impl Skill {
         forgiven.extend(read.repaired.map(shift));
         let line = |key: &str| Some(cut.yaml_line - 1 + line_of(cut.yaml, key));
         let said = |key: &str| {
-            let text = read.fields.get(key).filter(|value| !value.is_null());
-            text.map(super::frontmatter::word)
+            read.fields
+                .get(key)
+                .filter(|value| !value.is_null())
+                .map(super::frontmatter::word)
                 .map(|text| text.trim().to_owned())
                 .unwrap_or_default()
         };
@@ -247,15 +249,16 @@ fn usable(name: &str, folder: &str) -> Result<String, Error> {
 
 /// The line of a top-level key, counted from one; the first line when it is not there.
 pub(crate) fn line_of(yaml: &str, key: &str) -> usize {
-    let names = |line: &str| {
-        let line = line.trim_start_matches(['"', '\'']);
-        line.strip_prefix(key).is_some_and(|rest| {
-            rest.trim_start_matches(['"', '\''])
-                .trim_start()
-                .starts_with(':')
+    yaml.lines()
+        .position(|line| {
+            let line = line.trim_start_matches(['"', '\'']);
+            line.strip_prefix(key).is_some_and(|rest| {
+                rest.trim_start_matches(['"', '\''])
+                    .trim_start()
+                    .starts_with(':')
+            })
         })
-    };
-    yaml.lines().position(names).map_or(1, |at| at + 1)
+        .map_or(1, |at| at + 1)
 }
 
 #[cfg(test)]

@@ -345,11 +345,13 @@ mod tests {
 
     fn found<'t>(text: &'t str, reading: Reading, query: &str) -> Vec<(String, &'t str)> {
         let units = values_in(text, reading, &JsonPath::new(query).unwrap()).unwrap();
-        let shown = units.into_iter().map(|unit| {
-            let bytes = unit.bytes.start as usize..unit.bytes.end as usize;
-            (unit.name, &text[bytes])
-        });
-        shown.collect()
+        units
+            .into_iter()
+            .map(|unit| {
+                let bytes = unit.bytes.start as usize..unit.bytes.end as usize;
+                (unit.name, &text[bytes])
+            })
+            .collect()
     }
 
     #[test]

@@ -174,12 +174,13 @@ impl std::str::FromStr for Claim {
                 .hint("write it again without that character"));
         }
         // `in` among the words of a sentence is no operator.
-        let found = parts(text).filter(|(slot, op, _)| *op != Op::In || !slot.contains(' '));
-        let (slot, op, rest) = found.ok_or_else(|| {
-            refused("this is no claim".into())
-                .expected("`slot op value` with one of == != < <= > >= in")
-                .hint("write `office == Chicago`, or leave `normalized_claim` out")
-        })?;
+        let (slot, op, rest) = parts(text)
+            .filter(|(slot, op, _)| *op != Op::In || !slot.contains(' '))
+            .ok_or_else(|| {
+                refused("this is no claim".into())
+                    .expected("`slot op value` with one of == != < <= > >= in")
+                    .hint("write `office == Chicago`, or leave `normalized_claim` out")
+            })?;
         if slot.is_empty() || slot.contains(char::is_whitespace) {
             return Err(refused("the slot is no name".into())
                 .expected("a name without white space, such as `office` or `billing.plan`"));
@@ -271,8 +272,9 @@ fn hidden(text: &str) -> Option<String> {
     let (at, c) = (1..)
         .zip(text.chars())
         .find(|(_, c)| is_invisible(*c) || ((*c).is_control() && !(*c).is_whitespace()))?;
-    let slot_ends = text.find(['=', '!', '<', '>', '"', ' ']);
-    let slot = slot_ends.map_or(text, |end| &text[..end]);
+    let slot = text
+        .find(['=', '!', '<', '>', '"', ' '])
+        .map_or(text, |end| &text[..end]);
     let part = if at <= slot.chars().count() {
         "slot"
     } else {
@@ -439,12 +441,13 @@ fn value(text: &str) -> Result<Value, String> {
         }
         return Ok(Value::Text(folded(&text)));
     }
-    let plain = folded(text);
+    let mut plain = folded(text);
     // The minus of typesetting is one before a number.
-    let minus = plain
-        .strip_prefix('\u{2212}')
-        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
-    let plain = minus.map_or_else(|| plain.clone(), |rest| format!("-{rest}"));
+    if let Some(rest) = plain.strip_prefix('\u{2212}')
+        && rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+    {
+        plain = format!("-{rest}");
+    }
     if NO_NUMBERS.contains(&plain.as_str()) {
         return Err(format!(
             "`{}` is no number that can be compared (quote it if it is a text)",

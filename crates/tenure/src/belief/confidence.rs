@@ -73,8 +73,9 @@ pub fn votes(evidence: &[Evidence]) -> Vec<usize> {
         });
         of.insert(origins, vote);
     }
-    let each = evidence.iter();
-    each.map(|link| of.get(&link.origins).copied().unwrap_or(next))
+    evidence
+        .iter()
+        .map(|link| of.get(&link.origins).copied().unwrap_or(next))
         .collect()
 }
 

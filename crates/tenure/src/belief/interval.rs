@@ -171,22 +171,25 @@ mod tests {
     /// Each relation as it is defined, from the ends alone.
     fn oracle(a: Interval, b: Interval) -> Vec<Relation> {
         let ((af, au), (bf, bu)) = (ends(a), ends(b));
-        let holds = |relation: &&Relation| match relation {
-            Relation::Before => au < bf,
-            Relation::Meets => au == bf,
-            Relation::Overlaps => af < bf && bf < au && au < bu,
-            Relation::Starts => af == bf && au < bu,
-            Relation::During => bf < af && au < bu,
-            Relation::Finishes => bf < af && au == bu,
-            Relation::Equals => af == bf && au == bu,
-            Relation::FinishedBy => af < bf && au == bu,
-            Relation::Contains => af < bf && bu < au,
-            Relation::StartedBy => af == bf && bu < au,
-            Relation::OverlappedBy => bf < af && af < bu && bu < au,
-            Relation::MetBy => bu == af,
-            Relation::After => bu < af,
-        };
-        Relation::ALL.iter().filter(holds).copied().collect()
+        Relation::ALL
+            .iter()
+            .filter(|relation| match relation {
+                Relation::Before => au < bf,
+                Relation::Meets => au == bf,
+                Relation::Overlaps => af < bf && bf < au && au < bu,
+                Relation::Starts => af == bf && au < bu,
+                Relation::During => bf < af && au < bu,
+                Relation::Finishes => bf < af && au == bu,
+                Relation::Equals => af == bf && au == bu,
+                Relation::FinishedBy => af < bf && au == bu,
+                Relation::Contains => af < bf && bu < au,
+                Relation::StartedBy => af == bf && bu < au,
+                Relation::OverlappedBy => bf < af && af < bu && bu < au,
+                Relation::MetBy => bu == af,
+                Relation::After => bu < af,
+            })
+            .copied()
+            .collect()
     }
 
     proptest! {

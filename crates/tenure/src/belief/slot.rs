@@ -148,8 +148,10 @@ struct Order {
 fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Order {
     let standing = |place: usize| &claims[place].borrow().standing;
     let places = 0..claims.len();
-    let preferences = places.clone().filter(|place| standing(*place).preference);
-    let mut scopes = preferences.map(|place| standing(place).narrowness);
+    let mut scopes = places
+        .clone()
+        .filter(|place| standing(*place).preference)
+        .map(|place| standing(place).narrowness);
     let first = scopes.next();
     // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
     let tells = !places
@@ -192,8 +194,9 @@ fn strongest(
     if is_judged(defeat.by) {
         return Some(defeat);
     }
-    let equal = each.take_while(|(other, _)| order.first[*other] == order.first[rank]);
-    let mut judged = equal.filter(|(_, other)| is_judged(other.by));
+    let mut judged = each
+        .take_while(|(other, _)| order.first[*other] == order.first[rank])
+        .filter(|(_, other)| is_judged(other.by));
     Some(judged.next().map_or(defeat, |(_, other)| other))
 }
 
@@ -441,9 +444,9 @@ mod tests {
         claims: &[SlotClaim],
         decisions: BTreeMap<(usize, usize), Loser>,
     ) -> BTreeMap<(usize, usize), Judgement> {
-        let decisions = decisions.into_iter();
-        let known = decisions.filter(|((a, b), _)| a < b && *b < claims.len());
-        known
+        decisions
+            .into_iter()
+            .filter(|((a, b), _)| a < b && *b < claims.len())
             .map(|(pair, loser)| (pair, Judgement::decided(loser)))
             .collect()
     }

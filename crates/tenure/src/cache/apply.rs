@@ -42,12 +42,12 @@ impl CachePlan {
         let marks = self.edits(read)?.into_iter();
         let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
         if let Some(kept) = &self.kept {
-            let others = read
+            let cuts = read
                 .blocks
                 .iter()
                 .enumerate()
-                .filter(|(at, _)| !kept.contains(at));
-            let cuts = others.flat_map(|(_, block)| &block.cuts);
+                .filter(|(at, _)| !kept.contains(at))
+                .flat_map(|(_, block)| &block.cuts);
             edits.extend(cuts.map(|cut| Edit {
                 start: cut.start,
                 end: cut.end,
@@ -249,11 +249,11 @@ pub fn marked(
 pub fn lifetimes(format: Format, body: &str) -> Result<(Option<u32>, Option<u32>), Error> {
     let read = Body::read(format, body)?;
     let of = |is_before: bool| {
-        let blocks = read
-            .blocks
+        read.blocks
             .iter()
-            .filter(|block| (block.part != Part::Messages) == is_before);
-        blocks.filter_map(|block| block.mark).min()
+            .filter(|block| (block.part != Part::Messages) == is_before)
+            .filter_map(|block| block.mark)
+            .min()
     };
     Ok((of(true), of(false)))
 }

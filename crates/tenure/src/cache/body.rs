@@ -567,8 +567,9 @@ impl<'a> Body<'a> {
 
     /// The field that marks a block in this format.
     pub(crate) fn takes_mark(&self, mark: CacheMark) -> bool {
-        let rules = self.format.map(|format| &dialect(format).cache);
-        rules.is_some_and(|rules| rules.mark == Some(mark))
+        self.format
+            .map(|format| &dialect(format).cache)
+            .is_some_and(|rules| rules.mark == Some(mark))
     }
 
     /// Returns the number of blocks at the beginning that are the same in both.

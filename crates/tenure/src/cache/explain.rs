@@ -223,13 +223,13 @@ fn stays(part: Part, kept: Keeps) -> bool {
 
 /// The settings that differ, those that lose most first.
 fn changed(a: &Body<'_>, b: &Body<'_>) -> Result<Vec<Changed>, Error> {
-    let of_format = settings::all()?
+    let differ = settings::all()?
         .iter()
-        .filter(|setting| Some(setting.format) == b.format);
-    let differ = of_format.filter(|setting| {
-        let name = setting.name.as_str();
-        a.settings.get(name) != b.settings.get(name)
-    });
+        .filter(|setting| Some(setting.format) == b.format)
+        .filter(|setting| {
+            let name = setting.name.as_str();
+            a.settings.get(name) != b.settings.get(name)
+        });
     let mut changed: Vec<Changed> = differ
         .map(|setting| Changed {
             setting: setting.name.clone(),
@@ -248,8 +248,7 @@ fn differing(a: &Body<'_>, b: &Body<'_>, at: usize) -> Option<usize> {
         return None;
     }
     let (a, b) = (a.bare(), b.bare());
-    let pairs = a.bytes().zip(b.bytes());
-    let mut byte = pairs.take_while(|(a, b)| a == b).count();
+    let mut byte = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     while !(a.is_char_boundary(byte) && b.is_char_boundary(byte)) {
         byte -= 1;
     }
@@ -296,8 +295,10 @@ fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<ObjectPlace> {
         Some(_) => byte,
     };
     let items = envelope.sections.iter().flat_map(|section| {
-        let items = section.items.iter();
-        items.filter_map(|item| Some((section.name, item, item.span?)))
+        section
+            .items
+            .iter()
+            .filter_map(|item| Some((section.name, item, item.span?)))
     });
     // What is several blocks begins in one before.
     let of_message = |span: crate::compile::envelope::Span| {

@@ -41,8 +41,9 @@ pub(super) fn marks(world: &World, sent: &Sent<'_>, weighed: &Weighed) -> Result
 }
 
 fn of_plan(body: &Body<'_>, plan: &CachePlan) -> Vec<usize> {
-    let points = plan.breakpoints.iter().filter(|point| point.marks);
-    points
+    plan.breakpoints
+        .iter()
+        .filter(|point| point.marks)
         .filter_map(|point| body.blocks.iter().position(|block| block.at == point.at))
         .collect()
 }
@@ -78,20 +79,20 @@ pub(super) fn found(
     let enough = |tokens: &u32| holds(rules, after.least(world, *tokens), *tokens) != Held::No;
     match rules.kind {
         CacheKind::Explicit => {
-            let near = |mark: usize, entry: usize| {
-                let back = mark.checked_sub(entry);
-                back.is_some_and(|back| match rules.lookback_blocks {
-                    Some(blocks) => back < blocks as usize,
-                    None => back == 0,
-                })
-            };
-            let entries = before_marks
+            let found = before_marks
                 .writes
                 .iter()
                 .copied()
-                .filter(|entry| *entry < shared);
-            let found =
-                entries.filter(|entry| after_marks.reads.iter().any(|mark| near(*mark, *entry)));
+                .filter(|entry| *entry < shared)
+                .filter(|entry| {
+                    after_marks.reads.iter().any(|mark| {
+                        let back = (*mark).checked_sub(*entry);
+                        back.is_some_and(|back| match rules.lookback_blocks {
+                            Some(blocks) => back < blocks as usize,
+                            None => back == 0,
+                        })
+                    })
+                });
             found
                 .map(|entry| after.upto[entry])
                 .filter(enough)

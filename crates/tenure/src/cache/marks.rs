@@ -29,8 +29,9 @@ pub(super) struct Found {
 /// The lifetime that a mark asks for, in seconds.
 pub(super) fn lifetime(mark: &RawValue) -> u32 {
     let mark: Option<serde_json::Value> = serde_json::from_str(mark.get()).ok();
-    let ttl = mark.as_ref().and_then(|mark| mark.get("ttl")?.as_str());
-    ttl.and_then(|ttl| super::seconds(ttl).ok())
+    mark.as_ref()
+        .and_then(|mark| mark.get("ttl")?.as_str())
+        .and_then(|ttl| super::seconds(ttl).ok())
         .unwrap_or(SHORT)
 }
 

@@ -162,9 +162,7 @@ pub fn seconds(text: &str) -> Result<u32, Error> {
         _ => None,
     };
     let end = text.chars().next_back();
-    let number =
-        end.and_then(|end| Some((text.strip_suffix(end)?.parse::<u32>().ok()?, unit(end)?)));
-    number
+    end.and_then(|end| Some((text.strip_suffix(end)?.parse::<u32>().ok()?, unit(end)?)))
         .and_then(|(number, unit)| number.checked_mul(unit))
         .filter(|seconds| *seconds > 0)
         .ok_or_else(|| {

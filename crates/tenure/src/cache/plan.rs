@@ -241,8 +241,10 @@ pub(super) fn plan_weighed(
 /// block that takes any, where the provider takes one more.
 fn kept(body: &Body<'_>, rules: Option<&CacheRules>) -> Vec<usize> {
     let blocks = body.blocks.iter().enumerate();
-    let floor = blocks.filter(|(_, block)| block.part != Part::Messages && block.mark.is_some());
-    let mut kept: Vec<usize> = floor.map(|(at, _)| at).collect();
+    let mut kept: Vec<usize> = blocks
+        .filter(|(_, block)| block.part != Part::Messages && block.mark.is_some())
+        .map(|(at, _)| at)
+        .collect();
     let most = rules.and_then(|rules| rules.breakpoints);
     let has_room = most.is_none_or(|most| marks_of(body, &kept) < most as usize);
     // A mark within a block's own content stays with none: it would be one more.
@@ -411,14 +413,15 @@ impl Planner<'_, '_> {
         let own = if at < self.weighed.floor { floor } else { rest };
         let marks = kept.iter().map(|at| (*at, self.body.blocks[*at].mark));
         let automatic = self.body.automatic.filter(|_| self.options.renew);
-        let marks = marks.chain(automatic.map(|ttl| (self.body.blocks.len(), Some(ttl))));
-        marks.fold(own, |ttl, (place, mark)| {
-            if place < at {
-                ttl.min(mark)
-            } else {
-                ttl.max(mark)
-            }
-        })
+        marks
+            .chain(automatic.map(|ttl| (self.body.blocks.len(), Some(ttl))))
+            .fold(own, |ttl, (place, mark)| {
+                if place < at {
+                    ttl.min(mark)
+                } else {
+                    ttl.max(mark)
+                }
+            })
     }
 
     /// Returns the places where breakpoints would help, the best first.
@@ -437,13 +440,15 @@ impl Planner<'_, '_> {
             return wanted;
         };
         wanted.push((end, Why::End));
-        let far = |at: usize| match self.rules.lookback_blocks {
-            Some(blocks) => end.saturating_sub(at) >= blocks as usize,
-            // A prefix is found at a mark only.
-            None => self.mark.is_some(),
-        };
         let lasts = self.last_requests(stable, previous);
-        let far_last = lasts.first().copied().filter(|at| far(*at));
+        let far_last = lasts
+            .first()
+            .copied()
+            .filter(|at| match self.rules.lookback_blocks {
+                Some(blocks) => end.saturating_sub(*at) >= blocks as usize,
+                // A prefix is found at a mark only.
+                None => self.mark.is_some(),
+            });
         wanted.extend(far_last.map(|at| (at, Why::LastRequest)));
         let floor = before(weighed.floor.min(stable));
         let project = before(first_of(CacheZone::Memory).min(stable));
@@ -489,10 +494,11 @@ impl Planner<'_, '_> {
             marked.reverse();
             return marked;
         }
-        let answers = (1..stable)
+        let mut ends: Vec<usize> = (1..stable)
             .rev()
-            .filter(|at| blocks[*at].by_model && !blocks[at - 1].by_model);
-        let mut ends: Vec<usize> = answers.filter_map(|at| self.eligible(at - 1)).collect();
+            .filter(|at| blocks[*at].by_model && !blocks[at - 1].by_model)
+            .filter_map(|at| self.eligible(at - 1))
+            .collect();
         ends.retain(|at| *at >= self.weighed.floor);
         ends.dedup();
         ends

@@ -155,9 +155,8 @@ impl<'a> Links<'a> {
     fn direct(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let tied = self.needs.get(&row).into_iter().flatten().copied();
         let names = self.wants.get(&row).into_iter().copied().flatten();
-        let needed = tied
-            .chain(names.filter_map(|name| self.named.get(name.as_str())?.rows.front().copied()));
-        needed.filter(move |needed| *needed != row)
+        tied.chain(names.filter_map(|name| self.named.get(name.as_str())?.rows.front().copied()))
+            .filter(move |needed| *needed != row)
     }
 
     /// From now on `row` cannot stand without `needs`.
@@ -304,10 +303,9 @@ impl<'a> Waiting<'a> {
 
     /// Returns whether this result answers a call that is still open.
     fn answer(&mut self, row: u32, id: Option<&str>) -> bool {
-        let group = id
-            .and_then(|id| self.of.remove(id))
-            .and_then(|group| self.groups.get_mut(group));
-        group.is_some_and(|group| group.answer(row, id))
+        id.and_then(|id| self.of.remove(id))
+            .and_then(|group| self.groups.get_mut(group))
+            .is_some_and(|group| group.answer(row, id))
     }
 
     /// No more results come.

@@ -126,21 +126,23 @@ pub(crate) fn against(
     tokens: u32,
 ) -> Vec<Measured> {
     let limits = policy.document().quality.as_ref();
-    let measured = |metric: &QualityMetric| {
-        let bounds = limits
-            .map(|limits| limits.bounds(*metric, class, tokens))
-            .unwrap_or_default();
-        let value = quality.get(*metric);
-        Measured {
-            metric: *metric,
-            value,
-            definition: metric.definition().into(),
-            least: bounds.least,
-            most: bounds.most,
-            missed: !bounds.hold(value),
-        }
-    };
-    QualityMetric::ALL.iter().map(measured).collect()
+    QualityMetric::ALL
+        .iter()
+        .map(|metric| {
+            let bounds = limits
+                .map(|limits| limits.bounds(*metric, class, tokens))
+                .unwrap_or_default();
+            let value = quality.get(*metric);
+            Measured {
+                metric: *metric,
+                value,
+                definition: metric.definition().into(),
+                least: bounds.least,
+                most: bounds.most,
+                missed: !bounds.hold(value),
+            }
+        })
+        .collect()
 }
 
 /// Refuses a payload whose quality is not what the policy wants of a task of this class.
@@ -168,8 +170,10 @@ pub(crate) fn refuse(
         .flat_map(|measured| {
             let least = measured.least.map(|least| ("at least", least));
             let most = measured.most.map(|most| ("at most", most));
-            let wanted = least.into_iter().chain(most);
-            wanted.map(|(bound, limit)| format!("{} of {bound} {limit}", measured.metric))
+            least
+                .into_iter()
+                .chain(most)
+                .map(|(bound, limit)| format!("{} of {bound} {limit}", measured.metric))
         })
         .collect();
     let what = format!("the payload is refused: {}", found.join(", "));

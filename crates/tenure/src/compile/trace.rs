@@ -639,8 +639,9 @@ impl Trace {
                 .iter()
                 .filter(|verdict| &*verdict.name == name)
         };
-        let visible = named().find(|verdict| verdict.verdict != Ruling::Denied);
-        visible.or_else(|| named().next())
+        named()
+            .find(|verdict| verdict.verdict != Ruling::Denied)
+            .or_else(|| named().next())
     }
 }
 

@@ -204,8 +204,9 @@ impl<'t> Code<'t> {
                 texts[parent].push_str(&filler);
             }
         }
-        let prices = texts.iter().zip(fillers);
-        prices
+        texts
+            .iter()
+            .zip(fillers)
             .map(|(text, filler)| price(text, goal).saturating_sub(filler).max(1))
             .collect()
     }

@@ -38,8 +38,10 @@ const NEAR_ONE: f64 = 1e-6;
 impl Curve {
     /// The measured curve of a method that loses something.
     pub fn of(method: Method) -> Option<Curve> {
-        let found = MEASURED.iter().find(|(measured, _)| *measured == method);
-        found.map(|(_, curve)| *curve)
+        MEASURED
+            .iter()
+            .find(|(measured, _)| *measured == method)
+            .map(|(_, curve)| *curve)
     }
 
     /// The curve through points `(r, φ)`, by least squares in log space. Points without compression

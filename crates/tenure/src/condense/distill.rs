@@ -612,8 +612,8 @@ const OPENERS: [&str; 14] = [
 fn compact(said: &str, split: bool) -> String {
     let mut said = said.trim();
     let opener = OPENERS.iter().find(|opener| {
-        let start = said.get(..opener.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(opener))
+        said.get(..opener.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(opener))
     });
     if let Some(opener) = opener {
         said = &said[opener.len()..];

@@ -128,8 +128,9 @@ impl Signed {
         banding: Banding,
     ) -> Signed {
         let texts: Vec<_> = texts.into_iter().collect();
-        let counted = texts.iter().enumerate();
-        let mut equal: Vec<(u128, u32)> = counted
+        let mut equal: Vec<(u128, u32)> = texts
+            .iter()
+            .enumerate()
             .filter_map(|(at, text)| Some((text.as_ref()?.0, at as u32)))
             .collect();
         equal.sort_unstable();
@@ -251,8 +252,10 @@ impl Prints {
             let (bands, rest) = shared.split_at(own);
             shared = rest;
             let texts = group.iter().flat_map(|(_, run, own)| {
-                let texts = runs[*run as usize].group(*own).iter();
-                texts.map(|(_, text)| firsts[*run as usize] + text)
+                runs[*run as usize]
+                    .group(*own)
+                    .iter()
+                    .map(|(_, text)| firsts[*run as usize] + text)
             });
             if bands.is_empty() && texts.clone().nth(1).is_none() {
                 continue;
@@ -440,8 +443,10 @@ impl Signature {
                 words = pushed(words, hash(word.as_bytes()));
                 count += 1;
                 if count >= SHINGLE {
-                    let turned = words.iter().zip([0, 16, 32, 48]);
-                    let shingle = turned.fold(0, |all, (word, by)| all ^ word.rotate_left(by));
+                    let shingle = words
+                        .iter()
+                        .zip([0, 16, 32, 48])
+                        .fold(0, |all, (word, by)| all ^ word.rotate_left(by));
                     let shingle = mix(shingle);
                     self.add(shingle);
                 }
@@ -666,10 +671,11 @@ mod tests {
 
     /// Words of one letter.
     fn text(words: &[u8]) -> String {
-        let words = words
+        words
             .iter()
-            .map(|word| char::from(b'a' + word % 26).to_string());
-        words.collect::<Vec<_>>().join(" ")
+            .map(|word| char::from(b'a' + word % 26).to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// The similarity as the definition has it, in millionths.
@@ -720,9 +726,8 @@ mod tests {
     fn what_differs_in_a_value_is_another_fact() {
         let long =
             "the inlet of the pump in the north hall was read by the operator on duty at noon";
-        let read =
-            |value: &str| format!("{long} and showed {value} as the manual of the pump asks for");
-        let readings = ["3.5 bar", "3.6 bar", "3.5 bar,", "about 3.5 bar"].map(read);
+        let readings = ["3.5 bar", "3.6 bar", "3.5 bar,", "about 3.5 bar"]
+            .map(|value| format!("{long} and showed {value} as the manual of the pump asks for"));
         let texts: Vec<&str> = readings.iter().map(String::as_str).collect();
         let near = near(&texts, 0.5);
         assert_eq!(near[..3], [None, None, Some((0, 1.0))]);
@@ -854,17 +859,19 @@ mod tests {
     fn texts() -> impl Strategy<Value = Vec<String>> {
         let base = prop::collection::vec(0u8..6, 0..30);
         let edits = prop::collection::vec((0usize..30, 0u8..26), 0..4);
-        let pair = |(base, edits): (Vec<u8>, Vec<(usize, u8)>)| {
-            let mut words = base.clone();
-            for (at, word) in edits {
-                if let Some(slot) = words.get_mut(at) {
-                    *slot = word;
+        prop::collection::vec(
+            (base, edits).prop_map(|(base, edits)| {
+                let mut words = base.clone();
+                for (at, word) in edits {
+                    if let Some(slot) = words.get_mut(at) {
+                        *slot = word;
+                    }
                 }
-            }
-            [text(&base), text(&words)]
-        };
-        prop::collection::vec((base, edits).prop_map(pair), 0..12)
-            .prop_map(|pairs| pairs.into_iter().flatten().collect())
+                [text(&base), text(&words)]
+            }),
+            0..12,
+        )
+        .prop_map(|pairs| pairs.into_iter().flatten().collect())
     }
 
     proptest! {

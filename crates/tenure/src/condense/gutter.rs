@@ -147,8 +147,8 @@ mod tests {
     const FILE: &str = "//! Pumps.\n\npub fn start() {\n    run(12);\n}\n";
 
     fn printed(form: impl Fn(usize, &str) -> String) -> String {
-        let lines = FILE.lines().enumerate();
-        lines
+        FILE.lines()
+            .enumerate()
             .map(|(at, line)| form(at + 9, line) + "\n")
             .collect::<String>()
     }

@@ -301,9 +301,11 @@ impl<'t> Log<'t> {
 
     /// The template that most lines have, with how many, where several have one.
     pub(super) fn commonest(&self) -> Option<(u32, String)> {
-        let several = self.templates.iter().filter(|template| template.count > 1);
-        let most =
-            several.max_by_key(|template| (template.count, std::cmp::Reverse(template.first)))?;
+        let most = self
+            .templates
+            .iter()
+            .filter(|template| template.count > 1)
+            .max_by_key(|template| (template.count, std::cmp::Reverse(template.first)))?;
         let mut text = String::new();
         self.write_template(most, &mut text);
         Some((most.count, text))

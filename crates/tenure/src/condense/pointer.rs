@@ -85,10 +85,10 @@ impl PointerId {
             .strip_prefix(OPENING)
             .and_then(|line| line.strip_suffix(']'));
         // What was left out may look like an id: the last one is the line's own.
-        let ids = [BEFORE_ID, ONCE_BEFORE_ID]
+        let id = [BEFORE_ID, ONCE_BEFORE_ID]
             .into_iter()
-            .filter_map(|before| Some(line?.rsplit_once(before)?.1));
-        let id = ids.min_by_key(|id| id.len());
+            .filter_map(|before| Some(line?.rsplit_once(before)?.1))
+            .min_by_key(|id| id.len());
         id.unwrap_or(text).parse().map_err(|error: Error| {
             error.expected("16 hexadecimal digits in lower case, or a whole pointer line")
         })

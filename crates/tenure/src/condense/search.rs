@@ -224,15 +224,16 @@ mod tests {
 
     #[test]
     fn something_of_each_file_and_what_the_task_names_stay() {
-        let line = |at: usize| {
-            format!(
-                "src/f{}.rs:{}:    call_{}();\n",
-                at / 50,
-                at % 50 + 1,
-                at * 3
-            )
-        };
-        let text: String = (0..500).map(line).collect();
+        let text: String = (0..500)
+            .map(|at| {
+                format!(
+                    "src/f{}.rs:{}:    call_{}();\n",
+                    at / 50,
+                    at % 50 + 1,
+                    at * 3
+                )
+            })
+            .collect();
         let goal = Goal {
             tokens: 300,
             task: "who does call_741?",

@@ -111,15 +111,12 @@ pub(super) fn density(sentence: &str) -> f64 {
 pub(crate) fn acknowledges(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     // "Surely not" and "thanks to the valve" say something.
-    let ends = |start: &str, rest: &str| {
-        let whole = start.ends_with(|c: char| !c.is_alphanumeric());
-        (whole || !rest.starts_with(char::is_alphanumeric)) && !rest.starts_with(" to ")
-    };
     sentence.len() <= ACKNOWLEDGEMENT
         && ACKNOWLEDGES.iter().any(|start| {
-            lower
-                .strip_prefix(start)
-                .is_some_and(|rest| ends(start, rest))
+            lower.strip_prefix(start).is_some_and(|rest| {
+                let whole = start.ends_with(|c: char| !c.is_alphanumeric());
+                (whole || !rest.starts_with(char::is_alphanumeric)) && !rest.starts_with(" to ")
+            })
         })
 }
 

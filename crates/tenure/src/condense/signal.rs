@@ -151,16 +151,18 @@ pub(super) fn worth(task: &Task, parts: &[Signs]) -> Vec<f64> {
         .collect();
     let errors = ALARM * rarity(parts.len(), errors);
     let warnings = ALARM * rarity(parts.len(), warnings) / 2.0;
-    let worth = |signs: &Signs| {
-        let mut sum = match signs.alarm {
-            Alarm::None => 0.0,
-            Alarm::Warning => warnings,
-            Alarm::Error => errors,
-        };
-        each_bit(signs.named, |bit| sum += named[bit]);
-        sum
-    };
-    parts.iter().map(worth).collect()
+    parts
+        .iter()
+        .map(|signs| {
+            let mut sum = match signs.alarm {
+                Alarm::None => 0.0,
+                Alarm::Warning => warnings,
+                Alarm::Error => errors,
+            };
+            each_bit(signs.named, |bit| sum += named[bit]);
+            sum
+        })
+        .collect()
 }
 
 fn each_bit(mut bits: u128, mut found: impl FnMut(usize)) {

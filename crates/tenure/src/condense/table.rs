@@ -105,10 +105,11 @@ impl<'t> Csv<'t> {
     /// A row, each value with the name of its column.
     pub(super) fn named(&self, row: usize) -> String {
         let cells = self.names().iter().zip(&self.body()[row].cells);
-        let told = cells
+        cells
             .filter(|(_, cell)| !cell.trim().is_empty())
-            .map(|(name, cell)| format!("{}={}", name.trim(), cell.trim()));
-        told.collect::<Vec<_>>().join(", ")
+            .map(|(name, cell)| format!("{}={}", name.trim(), cell.trim()))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 

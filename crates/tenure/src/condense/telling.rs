@@ -144,8 +144,9 @@ pub(crate) fn one_line(text: &str) -> String {
 /// The notable ones of these lines.
 fn notable<'t>(lines: impl Iterator<Item = &'t str>, worth: &[f64]) -> Vec<Line> {
     let few = worth.len() <= FEW;
-    let each = lines.zip(worth).enumerate();
-    let found = each
+    let found = lines
+        .zip(worth)
+        .enumerate()
         .filter(|(_, (line, worth))| (few || **worth >= NOTABLE) && !line.trim().is_empty())
         .map(|(at, (line, worth))| (at, short(line), *worth));
     best(found.collect(), FACT)
@@ -194,8 +195,9 @@ fn table(text: &str, task: &Task) -> Option<Telling> {
     let csv = Csv::read(text)?;
     let worth = csv.worth(task);
     let few = worth.len() <= FEW;
-    let rows = worth.iter().enumerate();
-    let mut found: Vec<(usize, f64)> = rows
+    let mut found: Vec<(usize, f64)> = worth
+        .iter()
+        .enumerate()
         .filter(|(_, worth)| few || **worth >= NOTABLE)
         .map(|(at, worth)| (at, *worth))
         .collect();
@@ -453,11 +455,12 @@ fn json(text: &str, task: &Task) -> Option<Telling> {
     let said: Vec<String> = records
         .iter()
         .map(|record| match record.as_object() {
-            Some(fields) => {
-                let fields = fields.iter().take(COLUMNS);
-                let told = fields.map(|(key, value)| format!("{key}={}", bare(value)));
-                told.collect::<Vec<_>>().join(", ")
-            }
+            Some(fields) => fields
+                .iter()
+                .take(COLUMNS)
+                .map(|(key, value)| format!("{key}={}", bare(value)))
+                .collect::<Vec<_>>()
+                .join(", "),
             None => bare(record),
         })
         .collect();

@@ -254,10 +254,10 @@ fn any_text() -> impl Strategy<Value = String> {
         "[a-z ]{10,40}[.] [A-Z][a-z ]{5,30}[.]",
     ];
     prop::collection::vec((line, 1usize..6), 0..20).prop_map(|lines| {
-        let lines = lines
+        lines
             .iter()
-            .map(|(line, times)| format!("{line}\n").repeat(*times));
-        lines.collect()
+            .map(|(line, times)| format!("{line}\n").repeat(*times))
+            .collect()
     })
 }
 

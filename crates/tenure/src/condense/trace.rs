@@ -107,18 +107,20 @@ impl Reading for Trace<'_> {
 fn frames(lines: &[&str]) -> Vec<bool> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut above: Option<usize> = None;
-    let is_frame = |line: &&str| {
-        if is_frame(line) {
-            above = Some(depth(line));
-            return true;
-        }
-        let below = above.is_some_and(|above| depth(line) > above && !line.trim().is_empty());
-        if !below {
-            above = None;
-        }
-        below
-    };
-    lines.iter().map(is_frame).collect()
+    lines
+        .iter()
+        .map(|line| {
+            if is_frame(line) {
+                above = Some(depth(line));
+                return true;
+            }
+            let below = above.is_some_and(|above| depth(line) > above && !line.trim().is_empty());
+            if !below {
+                above = None;
+            }
+            below
+        })
+        .collect()
 }
 
 fn is_own(line: &str) -> bool {

@@ -133,10 +133,10 @@ pub(super) fn spoken(text: &str) -> String {
     let Some(turns) = messages(text) else {
         return text.to_owned();
     };
-    let lines = turns
+    turns
         .iter()
-        .map(|(speaker, said)| format!("{speaker}: {said}\n"));
-    lines.collect()
+        .map(|(speaker, said)| format!("{speaker}: {said}\n"))
+        .collect()
 }
 
 /// Messages as a text that can be condensed.
@@ -391,8 +391,8 @@ pub(crate) fn corrects(text: &str) -> bool {
 pub(crate) fn objects(text: &str) -> bool {
     let text = text.trim_start();
     OBJECTS.iter().any(|start| {
-        let head = text.get(..start.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+        text.get(..start.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(start))
     }) || has_word(text, &WRONG)
 }
 

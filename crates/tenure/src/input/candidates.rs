@@ -57,8 +57,10 @@ impl Candidates {
     /// out again.
     #[must_use]
     pub fn following(self, others: &Candidates) -> Candidates {
-        let made = others.passage_layer.get();
-        let vectors = made.and_then(|layer| layer.vectors().cloned());
+        let vectors = others
+            .passage_layer
+            .get()
+            .and_then(|layer| layer.vectors().cloned());
         Candidates {
             known_vectors: vectors.or_else(|| others.known_vectors.clone()),
             ..self
@@ -241,8 +243,9 @@ impl Candidates {
     pub fn tools(&self) -> &[Arc<ContextObject>] {
         self.tools.get_or_init(|| {
             if self.layers.is_empty() {
-                let own = self.objects().iter();
-                own.filter(|object| object.revision().tool().is_some())
+                self.objects()
+                    .iter()
+                    .filter(|object| object.revision().tool().is_some())
                     .cloned()
                     .collect()
             } else {

@@ -354,8 +354,9 @@ fn vector_among<'v>(
         };
     }
     let guessed = vectors.get(next.set).map(|set| (next.set, set));
-    let sets = guessed.into_iter().chain(vectors.iter().enumerate());
-    let (at, set, place) = sets
+    let (at, set, place) = guessed
+        .into_iter()
+        .chain(vectors.iter().enumerate())
         .into_iter()
         .find_map(|(at, set)| Some((at, set, set.find(text, next.place)?)))?;
     *next = Next {

@@ -39,11 +39,10 @@ impl Profile {
             Constraints::Sentences => directives(text).map(|(sentence, _)| sentence.len()).sum(),
             Constraints::Nothing => 0,
         };
-        let own = text
+        let mut lines: Vec<(u64, u32)> = text
             .lines()
             .map(str::trim)
-            .filter(|line| line.len() >= LINE);
-        let mut lines: Vec<(u64, u32)> = own
+            .filter(|line| line.len() >= LINE)
             .map(|line| {
                 let mut hasher = DefaultHasher::new();
                 hasher.write(line.as_bytes());

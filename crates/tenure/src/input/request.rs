@@ -501,8 +501,10 @@ impl Request {
             let valid = gate.as_ref().map_or(Ok(()), |gate| gate.validate(field));
             valid.map_err(|error| error.or_at(field, None))?;
         }
-        let plan = self.retrieval.as_ref();
-        let valid = plan.map_or(Ok(()), RetrievalPlan::validate);
+        let valid = self
+            .retrieval
+            .as_ref()
+            .map_or(Ok(()), RetrievalPlan::validate);
         valid.map_err(|error| error.or_at("retrieval", None))?;
         Identities::check(&self.identities).map_err(|error| error.or_at("identities", None))
     }

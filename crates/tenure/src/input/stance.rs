@@ -115,8 +115,9 @@ fn within(text: &str) -> Option<Polarity> {
 
 /// The sentences of a text that demand or forbid, each with its polarity. What merely denies something is none.
 pub(crate) fn directives(text: &str) -> impl Iterator<Item = (&str, Polarity)> {
-    let found = sentences(text).into_iter();
-    found.filter_map(|sentence| Some((sentence, directive(sentence)?)))
+    sentences(text)
+        .into_iter()
+        .filter_map(|sentence| Some((sentence, directive(sentence)?)))
 }
 
 /// Returns the polarity of a sentence that demands or forbids: by a word that does so itself, or because it begins with

@@ -80,10 +80,7 @@ impl Trace {
             left.tokens += u64::from(verdict.tokens);
         }
         let places: Vec<u32> = kept.into_iter().collect();
-        let place = |candidate: u32| {
-            let found = places.binary_search(&candidate).ok();
-            found.map(|at| at as u32)
-        };
+        let place = |candidate: u32| places.binary_search(&candidate).ok().map(|at| at as u32);
         let mut notes: BTreeMap<String, u32> = BTreeMap::new();
         let shown = self
             .notes

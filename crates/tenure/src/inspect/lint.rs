@@ -95,8 +95,10 @@ pub struct LintReport {
 impl LintReport {
     /// Returns the number of findings that are errors.
     pub fn errors(&self) -> usize {
-        let findings = self.findings.iter();
-        findings.filter(|finding| finding.flaw.is_error()).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.flaw.is_error())
+            .count()
     }
 }
 
@@ -412,8 +414,9 @@ mod tests {
             .into_iter()
             .map(|document| document.seal().unwrap());
         let report = lint(&Candidates::new(objects.collect()));
-        let findings = report.findings.into_iter();
-        findings
+        report
+            .findings
+            .into_iter()
             .map(|found| {
                 (
                     found.flaw,
@@ -569,14 +572,15 @@ mod tests {
             [&*found.name, found.other.as_deref().unwrap_or_default()].contains(&"last")
         }));
         // So many of the same few words are more than are worth comparing, and that is told.
-        let same = (0..10_000).map(|at| {
-            constraint(
-                &format!("c{at}"),
-                "Always note the gauge of the valve.",
-                soft,
-            )
-        });
-        let objects = same.map(|document| document.seal().unwrap());
+        let objects = (0..10_000)
+            .map(|at| {
+                constraint(
+                    &format!("c{at}"),
+                    "Always note the gauge of the valve.",
+                    soft,
+                )
+            })
+            .map(|document| document.seal().unwrap());
         let report = lint(&Candidates::new(objects.collect()));
         assert!(report.more && report.findings.len() == MAX_FINDINGS);
     }

@@ -95,8 +95,10 @@ fn told(policy: &Policy, principal: &Principal, unfetched: &[Unfetched]) -> Vec<
     unfetched
         .iter()
         .filter(|one| {
-            let labels = one.labels.as_ref().map(key);
-            labels.is_none_or(|labels| open.contains(&labels))
+            one.labels
+                .as_ref()
+                .map(key)
+                .is_none_or(|labels| open.contains(&labels))
         })
         .cloned()
         .collect()

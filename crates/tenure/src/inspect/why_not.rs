@@ -84,16 +84,16 @@ pub fn why_not(
             ..request.clone()
         };
         let outcome = compile(world, policy, &request, candidates, facts);
-        let single = outcome
+        outcome
             .as_ref()
             .ok()
-            .and_then(|outcome| outcome.single().ok());
-        single.and_then(|compiled| {
-            compiled
-                .trace
-                .verdict(name)
-                .map(|found| found.verdict == Ruling::Included)
-        })
+            .and_then(|outcome| outcome.single().ok())
+            .and_then(|compiled| {
+                compiled
+                    .trace
+                    .verdict(name)
+                    .map(|found| found.verdict == Ruling::Included)
+            })
     };
     let remedy = match &verdict.reason {
         reason if reason.ruling() == Ruling::Included => Remedy::InAlready,

@@ -67,14 +67,15 @@ impl Serialize for Authority {
 impl<'de> Deserialize<'de> for Authority {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Authority, D::Error> {
         let level = u64::deserialize(deserializer)?;
-        let known = usize::try_from(level)
+        usize::try_from(level)
             .ok()
-            .and_then(|level| Authority::ALL.get(level));
-        known.copied().ok_or_else(|| {
-            de::Error::custom(format!(
-                "`{level}` is not an authority level from 0 (platform) to 4 (data)"
-            ))
-        })
+            .and_then(|level| Authority::ALL.get(level))
+            .copied()
+            .ok_or_else(|| {
+                de::Error::custom(format!(
+                    "`{level}` is not an authority level from 0 (platform) to 4 (data)"
+                ))
+            })
     }
 }
 

@@ -50,8 +50,10 @@ pub(crate) fn parts(text: &str) -> Option<(&str, Op, &str)> {
         }),
         _ => unquoted.find(op.term()),
     };
-    let found = Op::ALL.iter().filter_map(|op| Some((place(*op)?, *op)));
-    let (at, op) = found.min_by_key(|(at, op)| (*at, usize::MAX - op.term().len()))?;
+    let (at, op) = Op::ALL
+        .iter()
+        .filter_map(|op| Some((place(*op)?, *op)))
+        .min_by_key(|(at, op)| (*at, usize::MAX - op.term().len()))?;
     Some((text[..at].trim(), op, text[at + op.term().len()..].trim()))
 }
 

@@ -66,15 +66,17 @@ impl Revision {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn answers(&self) -> Vec<Answer> {
-        let each = Question::ALL.iter().map(|question| {
-            let own = self.own_answer(*question);
-            Answer {
-                question: *question,
-                own: own.is_some(),
-                answer: own.unwrap_or_else(|| self.answer_of_type(*question)),
-            }
-        });
-        each.collect()
+        Question::ALL
+            .iter()
+            .map(|question| {
+                let own = self.own_answer(*question);
+                Answer {
+                    question: *question,
+                    own: own.is_some(),
+                    answer: own.unwrap_or_else(|| self.answer_of_type(*question)),
+                }
+            })
+            .collect()
     }
 
     fn own_answer(&self, question: Question) -> Option<String> {

@@ -57,8 +57,7 @@ impl Provenance {
     /// and no `retrieved_at`) was found by no query: it is all of its source where it names no place in it.
     pub fn open_parts(&self) -> impl Iterator<Item = ProvenancePart> + '_ {
         let is_read = self.digest.is_some() && self.retrieved_at.is_none();
-        let parts = ProvenancePart::ALL.iter().copied();
-        parts.filter(move |part| {
+        ProvenancePart::ALL.iter().copied().filter(move |part| {
             let is_said = match part {
                 ProvenancePart::Authority => self.authority.is_some(),
                 ProvenancePart::Chunk => is_read || self.chunk.is_some(),

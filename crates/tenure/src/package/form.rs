@@ -538,8 +538,9 @@ impl PackageEnvelope {
     pub fn check_outline(known: &Value, source: &str) -> Result<(), Error> {
         // What is no package at all is told by whoever reads it whole.
         check_version(Versioned::deserialize(known).unwrap_or_default(), source)?;
-        let read = Outline::deserialize(known).map(|_| ());
-        read.map_err(|error| crate::base::error::json_error(&error, source))
+        Outline::deserialize(known)
+            .map(|_| ())
+            .map_err(|error| crate::base::error::json_error(&error, source))
     }
 
     /// Like `check_outline`, once all of it was checked.

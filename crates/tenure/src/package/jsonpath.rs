@@ -520,16 +520,16 @@ fn equal(left: Option<&Value>, right: Option<&Value>) -> bool {
 /// Returns about how many nodes a comparison looks at: none of values that are not of one kind and size.
 fn compared(left: &Value, right: &Value) -> usize {
     match (left, right) {
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-            let both = left.iter().zip(right);
-            both.map(|(left, right)| 1 + compared(left, right)).sum()
-        }
-        (Value::Object(left), Value::Object(right)) if left.len() == right.len() => {
-            let both = left
-                .iter()
-                .filter_map(|(name, value)| Some((value, right.get(name)?)));
-            both.map(|(left, right)| 1 + compared(left, right)).sum()
-        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => left
+            .iter()
+            .zip(right)
+            .map(|(left, right)| 1 + compared(left, right))
+            .sum(),
+        (Value::Object(left), Value::Object(right)) if left.len() == right.len() => left
+            .iter()
+            .filter_map(|(name, value)| Some((value, right.get(name)?)))
+            .map(|(left, right)| 1 + compared(left, right))
+            .sum(),
         (Value::String(left), Value::String(right)) => left.len().min(right.len()) / BYTES,
         _ => 0,
     }

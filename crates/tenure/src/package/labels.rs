@@ -85,17 +85,19 @@ impl LabelTable {
         if labels.is_empty() {
             return self.unlabelled.iter().cloned().collect();
         }
-        let rule = |label: &String| {
-            let found = match label.strip_prefix("zone:") {
-                Some(zone) => self.zones.get(zone),
-                None => self.labels.get(label),
-            };
-            found.cloned().unwrap_or_else(|| LabelRule {
-                classification: Some(Classification::HighlyRestricted),
-                ..LabelRule::default()
+        labels
+            .iter()
+            .map(|label| {
+                let found = match label.strip_prefix("zone:") {
+                    Some(zone) => self.zones.get(zone),
+                    None => self.labels.get(label),
+                };
+                found.cloned().unwrap_or_else(|| LabelRule {
+                    classification: Some(Classification::HighlyRestricted),
+                    ..LabelRule::default()
+                })
             })
-        };
-        labels.iter().map(rule).collect()
+            .collect()
     }
 }
 

@@ -184,13 +184,14 @@ pub(super) fn layers(
     let whole = texts.join("\n\n");
     let tokens = u32::try_from(tokenizer.count(&whole)).unwrap_or(u32::MAX);
     let from = summary(&whole, tokens, intent, tokenizer);
-    let layer = from.map(|text| SummaryLayer {
+    from.map(|text| SummaryLayer {
         method: DISTILLED.to_owned(),
         ratio: SUMMARY,
         tokens: u32::try_from(tokenizer.count(&text)).unwrap_or(u32::MAX),
         text,
-    });
-    layer.into_iter().collect()
+    })
+    .into_iter()
+    .collect()
 }
 
 /// A text at the ratio of summaries; none of one that is short, or that has no shorter form.

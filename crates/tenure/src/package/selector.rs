@@ -120,20 +120,21 @@ impl Selector {
 
     /// The parts of documents that each chain needs.
     pub fn reaches(&self) -> Vec<Reach<'_>> {
-        let chains = self.chains.iter().map(|chain| Reach {
-            heading: chain.iter().find_map(Step::heading),
-            is_finer: chain
-                .iter()
-                .any(|step| step.kind.is_none_or(|kind| !kind.is_indexed())),
-        });
-        chains.collect()
+        self.chains
+            .iter()
+            .map(|chain| Reach {
+                heading: chain.iter().find_map(Step::heading),
+                is_finer: chain
+                    .iter()
+                    .any(|step| step.kind.is_none_or(|kind| !kind.is_indexed())),
+            })
+            .collect()
     }
 
     /// Returns whether a chain may find something in a file at this path, as far as its tests of the path say.
     pub fn may_be_at(&self, path: &str) -> bool {
         let step = |step: &Step| {
-            let tests = step.tests.iter();
-            tests.filter(|any| any.len() == 1).all(|any| {
+            step.tests.iter().filter(|any| any.len() == 1).all(|any| {
                 any[0]
                     .iter()
                     .all(|test| test.key != "path" || test.passes(Some(path)))

@@ -721,12 +721,13 @@ mod tests {
             Some(date) if day.abs() < EVER => date.to_string(),
             _ => "…".to_owned(),
         };
-        let named = named(text, Some(now), None).into_iter();
-        let shown = named.map(|days| match days {
-            Days { first, last } if first == last => shown(first),
-            Days { first, last } => format!("{}..{}", shown(first), shown(last)),
-        });
-        shown.collect()
+        named(text, Some(now), None)
+            .into_iter()
+            .map(|days| match days {
+                Days { first, last } if first == last => shown(first),
+                Days { first, last } => format!("{}..{}", shown(first), shown(last)),
+            })
+            .collect()
     }
 
     #[test]

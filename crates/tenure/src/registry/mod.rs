@@ -466,13 +466,14 @@ impl Registries {
     ) -> Result<Applied, Error> {
         let actor = self.actor(by)?;
         let seal = |part: &str, text: Option<&str>| {
-            let text = text.filter(|text| !text.trim().is_empty());
-            let document = text.map(|text| ObjectDocument {
-                removable: Some(false),
-                ..ObjectDocument::named(format!("{label}:{part}"), text)
-            });
-            let authored = document.map(|document| actor.authored(document));
-            authored.map(ObjectDocument::seal).transpose()
+            text.filter(|text| !text.trim().is_empty())
+                .map(|text| ObjectDocument {
+                    removable: Some(false),
+                    ..ObjectDocument::named(format!("{label}:{part}"), text)
+                })
+                .map(|document| actor.authored(document))
+                .map(ObjectDocument::seal)
+                .transpose()
         };
         let op = Op::Wrap {
             prefix: seal("prefix", prefix)?,
@@ -530,12 +531,13 @@ impl Registries {
     ) -> Result<(), Error> {
         let state = &self.registry(label)?.state;
         let items = envelope.sections.iter().flat_map(|section| &section.items);
-        let used = items.filter_map(|item| {
-            let block = state.find(&item.name)?;
-            let revision = state.get(block)?.object.revision().id();
-            (item.revision == Some(revision)).then_some(block)
-        });
-        let blocks: BTreeSet<BlockId> = used.collect();
+        let blocks: BTreeSet<BlockId> = items
+            .filter_map(|item| {
+                let block = state.find(&item.name)?;
+                let revision = state.get(block)?.object.revision().id();
+                (item.revision == Some(revision)).then_some(block)
+            })
+            .collect();
         if !blocks.is_empty() {
             let blocks = blocks.into_iter().collect();
             self.run(by, label, Op::Use { blocks })?;

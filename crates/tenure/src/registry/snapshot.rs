@@ -310,12 +310,6 @@ impl<'t> Snapshot<'t> {
         let mut registries = BTreeMap::new();
         let mut first = 1;
         for registry in self.header.registries {
-            let slot = |draft: Draft| Slot {
-                object: draft.object,
-                writer: draft.writer.unwrap_or_else(|| Arc::clone(&registry.label)),
-                uses: draft.uses,
-                last_use: draft.last_use,
-            };
             // By when they were written, which is what their numbers say.
             let mut own: Vec<(u32, u32, Draft)> = drafts
                 .by_ref()
@@ -332,7 +326,15 @@ impl<'t> Snapshot<'t> {
                 order[*place as usize] = number;
             }
             let places: Vec<u32> = own.iter().map(|(_, place, _)| *place).collect();
-            let slots = own.into_iter().map(|(_, _, draft)| slot(draft)).collect();
+            let slots = own
+                .into_iter()
+                .map(|(_, _, draft)| Slot {
+                    object: draft.object,
+                    writer: draft.writer.unwrap_or_else(|| Arc::clone(&registry.label)),
+                    uses: draft.uses,
+                    last_use: draft.last_use,
+                })
+                .collect();
             let mut state = State::of(Arc::clone(&registry.label), slots, &order).map_err(
                 |(number, error)| {
                     let place = places.get(number).map_or(0, |place| *place as usize);

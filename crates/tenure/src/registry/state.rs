@@ -180,8 +180,9 @@ impl State {
     /// The block of this name.
     pub(super) fn find(&self, name: &str) -> Option<BlockId> {
         let key = key(name);
-        let of_key = self.names.from((key, 0)).take_while(|entry| entry.0 == key);
-        of_key
+        self.names
+            .from((key, 0))
+            .take_while(|entry| entry.0 == key)
             .map(|(_, id)| BlockId(id))
             .find(|id| self.get(*id).is_some_and(|slot| slot.object.name() == name))
     }
@@ -189,8 +190,9 @@ impl State {
     /// The blocks of this run, in the order of their writing.
     pub(super) fn run(&self, trajectory: &str) -> Vec<(BlockId, &Slot)> {
         let key = key(trajectory);
-        let of_key = self.runs.from((key, 0)).take_while(|entry| entry.0 == key);
-        of_key
+        self.runs
+            .from((key, 0))
+            .take_while(|entry| entry.0 == key)
             .filter_map(|(_, id)| Some((BlockId(id), self.get(BlockId(id))?)))
             .filter(|(_, slot)| slot.object.revision().trajectory() == Some(trajectory))
             .collect()
@@ -380,13 +382,13 @@ impl State {
         self.free_name(object.name())?;
         self.may_need(by, &object)?;
         let index = self.index(&[], at)?;
-        let number = u32::try_from(self.slots.len())
+        let id = u32::try_from(self.slots.len())
             .ok()
-            .filter(|id| *id < u32::MAX);
-        let id = number.ok_or_else(|| {
-            Error::input(format!("`{}` has had {} blocks", self.label, u32::MAX))
-                .hint("write a snapshot and restore it: evicted blocks then no longer count")
-        })?;
+            .filter(|id| *id < u32::MAX)
+            .ok_or_else(|| {
+                Error::input(format!("`{}` has had {} blocks", self.label, u32::MAX))
+                    .hint("write a snapshot and restore it: evicted blocks then no longer count")
+            })?;
         self.names.insert((key(object.name()), id));
         if let Some(run) = object.revision().trajectory() {
             self.runs.insert((key(run), id));

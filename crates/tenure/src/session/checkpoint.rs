@@ -342,17 +342,19 @@ fn best<K: Ord>(
     let mut order: Vec<usize> = (0..statements.len()).collect();
     order.sort_by_key(|at| (rank(&statements[*at]), *at));
     let mut spent = 0;
-    let fits = |at: &usize| {
-        let statement = &statements[*at];
-        let with = spent + cost(statement);
-        // What someone pinned stays whatever it costs.
-        let stays = with <= most || statement.pinned;
-        if stays {
-            spent = with;
-        }
-        stays
-    };
-    order.into_iter().filter(fits).collect()
+    order
+        .into_iter()
+        .filter(|at| {
+            let statement = &statements[*at];
+            let with = spent + cost(statement);
+            // What someone pinned stays whatever it costs.
+            let stays = with <= most || statement.pinned;
+            if stays {
+                spent = with;
+            }
+            stays
+        })
+        .collect()
 }
 
 fn retain(statements: &mut Vec<Statement>, chosen: &BTreeSet<usize>) {

@@ -192,11 +192,12 @@ fn of(arguments: &Value, command: Option<&str>) -> String {
         other => excerpt(&other.to_string(), 60),
     };
     let told = match arguments {
-        Value::Object(fields) => {
-            let fields = fields.iter().take(8);
-            let told = fields.map(|(name, value)| format!("{name}={}", bare(value)));
-            told.collect::<Vec<_>>().join(" ")
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .take(8)
+            .map(|(name, value)| format!("{name}={}", bare(value)))
+            .collect::<Vec<_>>()
+            .join(" "),
         Value::Null => String::new(),
         other => bare(other),
     };
@@ -204,8 +205,10 @@ fn of(arguments: &Value, command: Option<&str>) -> String {
 }
 
 fn place(arguments: &Value) -> Option<&str> {
-    let named = PLACES.iter().filter_map(|name| arguments.get(name));
-    let mut texts = named.filter_map(Value::as_str);
+    let mut texts = PLACES
+        .iter()
+        .filter_map(|name| arguments.get(name))
+        .filter_map(Value::as_str);
     texts.find(|path| !path.trim().is_empty() && path.len() <= LONGEST)
 }
 
@@ -236,10 +239,6 @@ fn file(name: &str, arguments: &Value, command: Option<&str>) -> Option<File> {
     let path = place(arguments)?;
     let views = arguments.get("command").and_then(Value::as_str) == Some("view");
     let shows = has_word(name, &SHOWS) && !changes(name) && !has_word(name, &SEEKS);
-    let number = |names: &[&str]| {
-        let found = names.iter().find_map(|name| arguments.get(name)?.as_u64());
-        found.and_then(|number| u32::try_from(number).ok())
-    };
     let range = arguments.get("view_range").and_then(|range| range.get(0));
     let from = range
         .and_then(Value::as_u64)
@@ -247,7 +246,14 @@ fn file(name: &str, arguments: &Value, command: Option<&str>) -> Option<File> {
     let names = ["start_line", "line_start", "start", "offset", "from"];
     (views || shows).then(|| File {
         path: path.to_owned(),
-        from: Some(from.or_else(|| number(&names)).unwrap_or(1).max(1)),
+        from: Some(
+            from.or_else(|| {
+                let found = names.iter().find_map(|name| arguments.get(name)?.as_u64());
+                found.and_then(|number| u32::try_from(number).ok())
+            })
+            .unwrap_or(1)
+            .max(1),
+        ),
     })
 }
 

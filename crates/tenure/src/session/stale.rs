@@ -56,8 +56,10 @@ impl Called<'_> {
     }
 
     fn places(&self) -> impl Iterator<Item = &str> {
-        let named = PLACES.iter().filter_map(|name| self.arguments.get(name));
-        named.filter_map(Value::as_str)
+        PLACES
+            .iter()
+            .filter_map(|name| self.arguments.get(name))
+            .filter_map(Value::as_str)
     }
 }
 

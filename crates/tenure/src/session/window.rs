@@ -123,8 +123,9 @@ impl Limit {
 /// ```
 pub fn learned_limit(error: &str) -> Option<Limit> {
     let window = learned_window(error)?;
-    let parts = error.split(|c: char| !(c.is_ascii_digit() || c == ',' || c == '_'));
-    let numbers = parts.filter_map(number);
+    let numbers = error
+        .split(|c: char| !(c.is_ascii_digit() || c == ',' || c == '_'))
+        .filter_map(number);
     // A number that is far from the window is something else: an instant, an id.
     let near = numbers.filter(|count| *count > window && *count / 64 <= window);
     Some(Limit {

@@ -112,8 +112,10 @@ fn head(text: &str, bytes: usize) -> &str {
     if start.len() == text.len() {
         return text;
     }
-    let line = start.rfind('\n').filter(|at| *at >= start.len() / 2);
-    let end = line.or_else(|| start.rfind(char::is_whitespace));
+    let end = start
+        .rfind('\n')
+        .filter(|at| *at >= start.len() / 2)
+        .or_else(|| start.rfind(char::is_whitespace));
     end.map_or(start, |at| &start[..at])
 }
 
@@ -123,8 +125,10 @@ fn tail(text: &str, bytes: usize) -> &str {
     if end.len() == text.len() {
         return text;
     }
-    let line = end.find('\n').filter(|at| *at <= end.len() / 2);
-    let start = line.or_else(|| end.find(char::is_whitespace));
+    let start = end
+        .find('\n')
+        .filter(|at| *at <= end.len() / 2)
+        .or_else(|| end.find(char::is_whitespace));
     start.map_or(end, |at| &end[at..])
 }
 
@@ -170,11 +174,11 @@ impl UserWords {
     /// Counts the messages whose words stand whole, shortened, or not at all.
     pub fn counts(&self) -> UserWordsKept {
         let of = |is_cut: bool| {
-            let stand = self
-                .stand
+            self.stand
                 .iter()
-                .filter(|words| words.cut.is_some() == is_cut);
-            stand.map(|words| u64::from(words.times)).sum()
+                .filter(|words| words.cut.is_some() == is_cut)
+                .map(|words| u64::from(words.times))
+                .sum()
         };
         UserWordsKept {
             whole: of(false),

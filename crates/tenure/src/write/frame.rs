@@ -130,11 +130,12 @@ fn offered(world: &World, object: &ContextObject, tool: &Tool, target: Target) -
         }
         None => {
             let json = chat::tool_json(object, tool, target);
-            let found = marks.filter(|marks| marks.find(&json).is_some());
-            let value = found.and_then(|marks| {
-                let value = serde_json::from_str(&json).ok()?;
-                Some(marks.escape_value(&value))
-            });
+            let value = marks
+                .filter(|marks| marks.find(&json).is_some())
+                .and_then(|marks| {
+                    let value = serde_json::from_str(&json).ok()?;
+                    Some(marks.escape_value(&value))
+                });
             match value {
                 Some((value, times)) => (value.to_string(), times, 0),
                 None => (json, 0, 0),

@@ -367,12 +367,14 @@ mod tests {
                 made.borrow_mut().push(keys[at]);
                 Piece::added(&world, texts[keys[at]])
             });
-            let tokens = pieces.iter().map(|piece| piece.tokens as usize);
-            tokens.collect::<Vec<_>>()
+            pieces
+                .iter()
+                .map(|piece| piece.tokens as usize)
+                .collect::<Vec<_>>()
         };
         let expected = |keys: &[usize]| {
-            let each = keys.iter();
-            each.map(|key| world.price(texts[*key]) as usize)
+            keys.iter()
+                .map(|key| world.price(texts[*key]) as usize)
                 .collect::<Vec<_>>()
         };
         for keys in [&[2, 0, 2][..], &[0, 1, 2, 0], &[3, 2, 1, 0], &[1, 3], &[]] {

@@ -223,8 +223,9 @@ impl Table<'_> {
         };
         // At most ten columns of the least width fit next to the first three.
         let most = ranked.len().min(10);
-        let tables = (0..=most).rev().map(|n| table(&self.shown(&ranked[..n])));
-        let mut lines = tables
+        let mut lines = (0..=most)
+            .rev()
+            .map(|n| table(&self.shown(&ranked[..n])))
             .into_iter()
             .find(|lines| width(lines) <= COLUMNS)
             .unwrap_or_default();
@@ -311,8 +312,10 @@ fn spread(places: usize, own: usize) -> BTreeSet<usize> {
         return (0..places).collect();
     }
     let steps = ROWS - 2;
-    let even = (0..=steps).map(|step| step * (places - 1) / steps);
-    even.chain([own]).collect()
+    (0..=steps)
+        .map(|step| step * (places - 1) / steps)
+        .chain([own])
+        .collect()
 }
 
 /// Cells in columns as wide as the widest of them, the first from the left or all from the right. A

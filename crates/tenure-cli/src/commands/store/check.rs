@@ -41,17 +41,19 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
             }).collect::<Vec<_>>(),
         }))?;
     } else {
-        let line = |damage: &Damage| {
-            let tenant = damage.tenant.as_deref().unwrap_or("");
-            let more = if damage.repairable && !args.repair {
-                "  (--repair)"
-            } else {
-                ""
-            };
-            let (what, which) = (&damage.what, cell(&damage.which));
-            format!("{what:<9}  {:<12}  {which}{more}\n", cell(tenant))
-        };
-        let mut text: String = found.iter().map(line).collect();
+        let mut text: String = found
+            .iter()
+            .map(|damage| {
+                let tenant = damage.tenant.as_deref().unwrap_or("");
+                let more = if damage.repairable && !args.repair {
+                    "  (--repair)"
+                } else {
+                    ""
+                };
+                let (what, which) = (&damage.what, cell(&damage.which));
+                format!("{what:<9}  {:<12}  {which}{more}\n", cell(tenant))
+            })
+            .collect();
         text.push_str(&match (found.len(), first) {
             (0, 0) => "nothing is damaged\n".to_owned(),
             (0, first) => format!("{first} repaired or set aside\n"),

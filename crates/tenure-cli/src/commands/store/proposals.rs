@@ -46,10 +46,10 @@ fn in_store(waiting: Vec<Waiting>, url: &StoreUrl) -> Vec<Waiting> {
         .as_ref()
         .filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
     match named {
-        Some(url) if url.starts_with("sqlite:") => {
-            let each = waiting.into_iter();
-            each.map(|one| one.with_option("--store", url)).collect()
-        }
+        Some(url) if url.starts_with("sqlite:") => waiting
+            .into_iter()
+            .map(|one| one.with_option("--store", url))
+            .collect(),
         Some(_) if !waiting.is_empty() => {
             anstream::eprintln!("note: add the --store of this command to those that it shows");
             waiting

@@ -95,11 +95,12 @@ pub(super) fn addressed(text: &str, mails: &[Range<usize>]) -> Vec<Addressed> {
         let all = &text[start..mail.start];
         let before = all.strip_suffix("mailto:").unwrap_or(all);
         from = mail.end;
-        let brackets = [('<', '>'), ('(', ')')].into_iter();
-        let mut opened = brackets.filter_map(|(opens, closes)| {
-            let before = before.strip_suffix(opens)?;
-            text[mail.end..].starts_with(closes).then_some(before)
-        });
+        let mut opened = [('<', '>'), ('(', ')')]
+            .into_iter()
+            .filter_map(|(opens, closes)| {
+                let before = before.strip_suffix(opens)?;
+                text[mail.end..].starts_with(closes).then_some(before)
+            });
         if let Some(before) = opened.next() {
             let name = name_at_end(before);
             let name = start + name.start..start + name.end;

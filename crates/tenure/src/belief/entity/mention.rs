@@ -361,8 +361,10 @@ impl MentionFinder {
                     *is_known = true;
                 }
             }
-            let hits = next.iter().filter_map(|(hit, _)| *hit);
-            let first = hits.min_by_key(|(start, end)| (*start, std::cmp::Reverse(*end)));
+            let first = next
+                .iter()
+                .filter_map(|(hit, _)| *hit)
+                .min_by_key(|(start, end)| (*start, std::cmp::Reverse(*end)));
             let Some((start, longest)) = first else { break };
             let mut ends = view.word_ends(start, longest);
             let is_name = |name: &str| {
@@ -488,8 +490,9 @@ impl View {
     /// The ends of words, or of what is no word, from the last one up to `longest` back to `start`, and at most so many as a name has
     /// words.
     fn word_ends(&self, start: usize, longest: usize) -> impl Iterator<Item = usize> {
-        let back = self.text[start..longest].char_indices().rev();
-        let ends = back
+        let ends = self.text[start..longest]
+            .char_indices()
+            .rev()
             .map(move |(at, c)| start + at + c.len_utf8())
             .filter(|end| !self.is_within_word(*end));
         ends.filter(move |end| *end == longest || !self.text[..*end].ends_with(' '))

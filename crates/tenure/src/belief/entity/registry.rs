@@ -407,8 +407,7 @@ impl Entities {
     }
 
     fn known(&self, id: &str) -> Result<&Entity, Error> {
-        let found = self.all.get(id);
-        found.ok_or_else(|| missing(id))
+        self.all.get(id).ok_or_else(|| missing(id))
     }
 
     fn known_mut(&mut self, id: &str) -> Result<&mut Entity, Error> {
@@ -503,8 +502,9 @@ impl Entities {
                 members.entry(meant).or_default().push(id);
             }
         }
-        let seen = members.into_iter();
-        seen.filter_map(|(id, members)| self.shown(id, &members, tenant, sees))
+        members
+            .into_iter()
+            .filter_map(|(id, members)| self.shown(id, &members, tenant, sees))
             .collect()
     }
 
@@ -516,16 +516,18 @@ impl Entities {
         sees: &SeesObject<'_>,
     ) -> Vec<SeenEntity> {
         let meant: BTreeSet<&str> = ids.iter().filter_map(|id| self.meant(id, sees)).collect();
-        let seen = meant.into_iter().filter_map(|id| {
-            let merged = self.merged.iter().map(String::as_str);
-            let mut members: Vec<&str> = merged
-                .filter(|member| *member != id && self.meant(member, sees) == Some(id))
-                .collect();
-            members.push(id);
-            members.sort_unstable();
-            self.shown(id, &members, tenant, sees)
-        });
-        seen.collect()
+        meant
+            .into_iter()
+            .filter_map(|id| {
+                let merged = self.merged.iter().map(String::as_str);
+                let mut members: Vec<&str> = merged
+                    .filter(|member| *member != id && self.meant(member, sees) == Some(id))
+                    .collect();
+                members.push(id);
+                members.sort_unstable();
+                self.shown(id, &members, tenant, sees)
+            })
+            .collect()
     }
 
     /// An entity with those that mean it, itself among them.

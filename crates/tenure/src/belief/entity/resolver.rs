@@ -114,10 +114,10 @@ pub struct ResolvedMention {
 fn one_bearer(resolved: &mut [ResolvedMention]) {
     let bearer = |one: &ResolvedMention| {
         let candidates = &one.resolved.candidates;
-        let bound = candidates
+        candidates
             .first()
-            .filter(|_| one.resolved.outcome == Resolution::Bind);
-        bound.map(|(id, _)| id.clone())
+            .filter(|_| one.resolved.outcome == Resolution::Bind)
+            .map(|(id, _)| id.clone())
     };
     let mut bearers: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
     for one in resolved.iter().filter(|one| one.sign == Sign::DisplayName) {
@@ -147,8 +147,8 @@ struct Layer {
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
-    let words = name.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty())
+    name.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
 }
 
 impl Layer {
@@ -264,17 +264,16 @@ impl Resolver {
 
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Option<&SeenEntity> {
-        let changed = self
-            .changed
+        self.changed
             .place(id)
-            .and_then(|place| self.changed.entities.get(place as usize));
-        changed.or_else(|| {
-            let place = self
-                .base
-                .place(id)
-                .filter(|_| !self.replaced.contains(id))?;
-            self.base.entities.get(place as usize)
-        })
+            .and_then(|place| self.changed.entities.get(place as usize))
+            .or_else(|| {
+                let place = self
+                    .base
+                    .place(id)
+                    .filter(|_| !self.replaced.contains(id))?;
+                self.base.entities.get(place as usize)
+            })
     }
 
     /// The entities of both layers at these places of each, as a view has them; as long as it `takes` them.
@@ -481,7 +480,7 @@ impl Resolver {
             return (mentions, is_cut);
         }
         let mut words: BTreeMap<String, bool> = BTreeMap::new();
-        let mut is_name = |word: &str| {
+        let parts = partial_names(text, &places, &mut |word| {
             if !self.base.parts.contains_key(word) && !self.changed.parts.contains_key(word) {
                 return false;
             }
@@ -491,8 +490,7 @@ impl Resolver {
                     .entry(word.to_owned())
                     .or_insert_with(|| self.is_part_of_name(word, view)),
             }
-        };
-        let parts = partial_names(text, &places, &mut is_name);
+        });
         let room = MAX_MENTIONS.saturating_sub(mentions.len());
         let is_cut = is_cut || parts.len() > room;
         mentions.extend(parts.into_iter().take(room));
@@ -509,22 +507,21 @@ impl Resolver {
     ) -> Option<Vec<Cow<'r, SeenEntity>>> {
         let of = |layer: &'r Layer| layer.words.get(word).map_or(&[][..], Vec::as_slice);
         let mut all = Vec::new();
-        let mut takes = |entity: Cow<'r, SeenEntity>| {
-            // All of what is seen whole was found by this word.
-            if matches!(entity, Cow::Borrowed(_)) || has_word(&entity, word) {
-                all.push(entity);
-            }
-            if all.len() > MOST_OF_A_WORD {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        };
         let (base, changed) = (of(&self.base), of(&self.changed));
         let found = self.at(
             base.iter().copied(),
             changed.iter().copied(),
             view,
-            &mut takes,
+            &mut |entity| {
+                // All of what is seen whole was found by this word.
+                if matches!(entity, Cow::Borrowed(_)) || has_word(&entity, word) {
+                    all.push(entity);
+                }
+                if all.len() > MOST_OF_A_WORD {
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            },
         );
         found.is_continue().then_some(all)
     }
@@ -533,8 +530,10 @@ impl Resolver {
     fn is_part_of_name(&self, word: &str, view: &mut dyn EntityView) -> bool {
         let all = self.sharing(word, view).unwrap_or_default();
         let tells = |layer: &Layer, place: u32| {
-            let places = layer.parts.get(word);
-            places.is_some_and(|places| places.binary_search(&place).is_ok())
+            layer
+                .parts
+                .get(word)
+                .is_some_and(|places| places.binary_search(&place).is_ok())
         };
         all.iter().any(|entity| match entity {
             Cow::Borrowed(whole) => match self.changed.place(&whole.id) {
@@ -575,15 +574,17 @@ mod tests {
             ..Profile::default()
         };
         let (found, _) = resolver.text(text, &around, &PartWeights::default());
-        let told = found.into_iter().map(|one| {
-            let candidates = one.resolved.candidates.into_iter();
-            (
-                one.name,
-                one.resolved.outcome,
-                candidates.map(|(id, _)| id).collect(),
-            )
-        });
-        told.collect()
+        found
+            .into_iter()
+            .map(|one| {
+                let candidates = one.resolved.candidates.into_iter();
+                (
+                    one.name,
+                    one.resolved.outcome,
+                    candidates.map(|(id, _)| id).collect(),
+                )
+            })
+            .collect()
     }
 
     #[test]

@@ -262,22 +262,21 @@ impl Names {
                 ..Names::alike(Score::ONE)
             };
         }
-        let in_time = |bound: &Bound| {
-            let interval = Interval {
-                from: bound.from,
-                until: bound.until,
-            };
-            mention.at.map_or(bound.until.is_none(), |at| {
-                interval.locate(at) == Position::Inside
-            })
-        };
         let mut roles = entity
             .roles
             .iter()
             .filter(|(role, _)| *role == said.name)
             .peekable();
         if roles.peek().is_some() {
-            let holds = roles.any(|(_, bound)| in_time(bound));
+            let holds = roles.any(|(_, bound)| {
+                let interval = Interval {
+                    from: bound.from,
+                    until: bound.until,
+                };
+                mention.at.map_or(bound.until.is_none(), |at| {
+                    interval.locate(at) == Position::Inside
+                })
+            });
             return Names {
                 exact: holds && mention.at.is_some(),
                 ..Names::alike(if holds { Score::ONE } else { Score::ZERO })

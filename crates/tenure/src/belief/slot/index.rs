@@ -39,11 +39,11 @@ fn labels(scope: &Scope) -> Labels<'_> {
 
 /// The labels that a scope has, a bit each.
 fn mask(labels: &Labels<'_>) -> u8 {
-    let bits = labels
+    labels
         .iter()
         .enumerate()
-        .map(|(at, label)| u8::from(label.is_some()) << at);
-    bits.sum()
+        .map(|(at, label)| u8::from(label.is_some()) << at)
+        .sum()
 }
 
 /// The labels among these that a mask has.
@@ -192,16 +192,15 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
                 let end = tree.ranks.partition_point(|other| {
                     *other < most && falls_to(&ours.standing, &self.claim(*other).standing)
                 });
-                let defeats = |other: usize| {
-                    let judgement = ours.against(self.claim(other));
-                    let inside = judgement.is_some_and(|judgement| {
-                        let at = self.at;
-                        at.is_none_or(|at| judgement.window.locate(at) == Position::Inside)
-                    });
-                    other != rank && inside && !left_out.contains(&other)
-                };
                 best = tree
-                    .first(end, &|node| self.may_collide(ours, node), &defeats)
+                    .first(end, &|node| self.may_collide(ours, node), &|other| {
+                        let judgement = ours.against(self.claim(other));
+                        let inside = judgement.is_some_and(|judgement| {
+                            let at = self.at;
+                            at.is_none_or(|at| judgement.window.locate(at) == Position::Inside)
+                        });
+                        other != rank && inside && !left_out.contains(&other)
+                    })
                     .or(best);
             }
         }
@@ -249,16 +248,14 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
             let (value, op) = value(*place);
             (value, op == Op::Above)
         };
-        let high = |place: &usize| {
-            let (value, op) = value(*place);
-            (value, op != Op::Below)
-        };
         let both = |says: usize| one.says[says].into_iter().chain(other.says[says]);
         // What numbers and instants say of each other, no bound of one of them shows.
         let is_mixed = |says: usize| {
             let kind = |place: usize| value(place).0.map(std::mem::discriminant);
-            let kinds = one.says[says].map(kind).zip(other.says[says].map(kind));
-            kinds.is_some_and(|(one, other)| one != other)
+            one.says[says]
+                .map(kind)
+                .zip(other.says[says].map(kind))
+                .is_some_and(|(one, other)| one != other)
         };
         Summary {
             from: one.from.min(other.from),
@@ -268,7 +265,10 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
                 both(LEAST).min_by_key(|place| value(*place)),
                 both(MOST).max_by_key(|place| value(*place)),
                 both(FROM).max_by_key(low),
-                both(UNTIL).min_by_key(high),
+                both(UNTIL).min_by_key(|place| {
+                    let (value, op) = value(*place);
+                    (value, op != Op::Below)
+                }),
             ],
             leaves_out: one.leaves_out || other.leaves_out,
             others: one.others || other.others || is_mixed(FROM) || is_mixed(UNTIL),

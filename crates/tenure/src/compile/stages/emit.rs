@@ -724,19 +724,19 @@ fn trace(
         // A candidate without a verdict is caught by `assert_promises`.
         let reason = reason?;
         let row = row as u32;
-        let converted = || match pieces.climbs.get(&row) {
-            Some(climb) => (climb.rung, climb.held_by),
-            None => {
-                let object = set.object(row);
-                let climb = if live.meanings.undecided.contains(&row) {
-                    ladder::undecided(object, policy)
-                } else {
-                    ladder::convert(object, policy, task_type)
-                };
-                (climb.rung, climb.held_by)
-            }
-        };
-        let (rung, held_by) = ladder::reached(&reason, set.row(row), converted);
+        let (rung, held_by) =
+            ladder::reached(&reason, set.row(row), || match pieces.climbs.get(&row) {
+                Some(climb) => (climb.rung, climb.held_by),
+                None => {
+                    let object = set.object(row);
+                    let climb = if live.meanings.undecided.contains(&row) {
+                        ladder::undecided(object, policy)
+                    } else {
+                        ladder::convert(object, policy, task_type)
+                    };
+                    (climb.rung, climb.held_by)
+                }
+            });
         Some(Verdict {
             rung: Some(rung),
             held_by,

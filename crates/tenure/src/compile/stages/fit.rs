@@ -82,11 +82,10 @@ impl Choice {
 
     /// Returns a row's tokens in the form that was chosen for it.
     fn tokens(&self, contained: &Contained<'_>, row: u32) -> u32 {
-        let short = self
-            .short
+        self.short
             .of(row)
-            .and_then(|at| contained.forms.get(row as usize)?.get(at));
-        short.map_or_else(|| contained.pieces.tokens(row), |(_, piece)| piece.tokens)
+            .and_then(|at| contained.forms.get(row as usize)?.get(at))
+            .map_or_else(|| contained.pieces.tokens(row), |(_, piece)| piece.tokens)
     }
 }
 
@@ -116,8 +115,8 @@ pub(crate) fn fit<'a>(
     let mut gone = Vec::new();
     let class = request.task.class();
     let density = |contained: &Contained<'_>, choices: &[Choice]| -> Vec<Option<Density>> {
-        let choices = choices.iter();
         choices
+            .iter()
             .map(|choice| Density::of(contained, choice, policy, class))
             .collect()
     };
@@ -154,14 +153,15 @@ fn too_many(
     choices: &[Choice],
     densities: &[Option<Density>],
 ) -> Vec<(u32, Reason)> {
-    let leaving = choices
+    choices
         .iter()
         .zip(densities)
         .filter_map(|(choice, density)| {
             let leaving = density.as_ref()?.leaving(contained, choice);
             (!leaving.is_empty()).then_some(leaving)
-        });
-    leaving.max_by_key(Vec::len).unwrap_or_default()
+        })
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
 }
 
 /// Returns whether every document of the corpus stands whole.

@@ -139,11 +139,11 @@ impl<'a> Live<'a> {
     /// The names of the tools that the conversation calls.
     pub(crate) fn called(&self) -> BTreeSet<&'a str> {
         let set = self.set;
-        let turns = self
-            .rows
+        self.rows
             .iter()
-            .filter(|row| set.row(**row).object_type == ObjectType::Turn);
-        let calls = turns.flat_map(|row| set.object(*row).revision().tool_calls());
-        calls.map(|call| call.name.as_str()).collect()
+            .filter(|row| set.row(**row).object_type == ObjectType::Turn)
+            .flat_map(|row| set.object(*row).revision().tool_calls())
+            .map(|call| call.name.as_str())
+            .collect()
     }
 }

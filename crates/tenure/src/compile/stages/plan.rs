@@ -399,8 +399,7 @@ struct Wanted {
 
 impl Wanted {
     fn of<'i>(ids: impl IntoIterator<Item = &'i RevisionId>) -> Wanted {
-        let keys = ids.into_iter().map(RevisionId::key);
-        let mut places: Vec<(u128, u32)> = keys.zip(0..).collect();
+        let mut places: Vec<(u128, u32)> = ids.into_iter().map(RevisionId::key).zip(0..).collect();
         places.sort_unstable();
         let mut marked = vec![0; (places.len() / 4).next_power_of_two().clamp(1, 1 << 14)];
         for (key, _) in &places {

@@ -130,8 +130,10 @@ fn pinned(live: &Live<'_>, request: &Request) -> BTreeSet<u32> {
     if names.is_empty() {
         return BTreeSet::new();
     }
-    let rows = live.rows.iter().copied();
-    rows.filter(|row| names.contains(&*live.set.name(*row)))
+    live.rows
+        .iter()
+        .copied()
+        .filter(|row| names.contains(&*live.set.name(*row)))
         .collect()
 }
 
@@ -164,8 +166,9 @@ pub(crate) fn rank<'a>(
     } = nearness;
     let used = idle.used(used);
     let left = |row: u32| {
-        let retrieved = retrieved.as_ref();
-        retrieved.and_then(|retrieved| retrieved.left.get(&row))
+        retrieved
+            .as_ref()
+            .and_then(|retrieved| retrieved.left.get(&row))
     };
     let absent = |row: u32| idle.has(row) || left(row).is_some();
     let mut marks = Vec::new();

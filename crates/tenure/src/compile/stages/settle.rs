@@ -109,11 +109,10 @@ pub(crate) fn settle<'a>(
     };
     note_cycles(&mut live, &falls.cycles);
     live.judge_further(|at| {
-        let superseded = falls
+        falls
             .superseded
             .get(&at)
-            .map(|by| Reason::Superseded { by: set.name(*by) });
-        superseded
+            .map(|by| Reason::Superseded { by: set.name(*by) })
             .or_else(|| damaged(at))
             .or_else(|| stale.get(&at).map(|of| Reason::Stale { of: set.name(*of) }))
             .or_else(|| {
@@ -217,8 +216,9 @@ impl Falls {
 /// The objects that may replace others, each with the last of its rows that is not stale.
 fn replacements(live: &Live<'_>, stale: &BTreeMap<u32, u32>) -> BTreeMap<ObjectId, u32> {
     let present = live.rows.iter().filter(|row| !stale.contains_key(row));
-    let each = present.map(|row| (live.set.object(*row).revision().object_id(), *row));
-    each.collect()
+    present
+        .map(|row| (live.set.object(*row).revision().object_id(), *row))
+        .collect()
 }
 
 /// The objects that replace each other in a cycle, each with a number that the objects of its cycle share. Which of

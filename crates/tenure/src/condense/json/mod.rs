@@ -163,16 +163,17 @@ mod tests {
 
     #[test]
     fn tables_stand_inside_tables() {
-        let inner = |n: usize| {
-            let rows: Vec<String> = (0..60)
-                .map(|at| format!(r#"{{"measured_at": {at}, "temperature_celsius": {n}}}"#))
-                .collect();
-            format!(
-                r#"{{"sensor": "s{n}", "empty": [], "rows": [{}]}}"#,
-                rows.join(",")
-            )
-        };
-        let all: Vec<String> = (0..6).map(inner).collect();
+        let all: Vec<String> = (0..6)
+            .map(|n| {
+                let rows: Vec<String> = (0..60)
+                    .map(|at| format!(r#"{{"measured_at": {at}, "temperature_celsius": {n}}}"#))
+                    .collect();
+                format!(
+                    r#"{{"sensor": "s{n}", "empty": [], "rows": [{}]}}"#,
+                    rows.join(",")
+                )
+            })
+            .collect();
         let source = format!("[{}]", all.join(","));
         let text = read(&source).tabulate(LEAST_SAVING).text;
         assert!(text.contains("sensor,empty,rows\ns0,[],@2\n"), "{text}");

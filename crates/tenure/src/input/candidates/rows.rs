@@ -202,8 +202,8 @@ impl Layer {
 
     fn stances(&self) -> &[Stance] {
         self.stances.get_or_init(|| {
-            let objects = (0u32..).zip(self.objects.iter());
-            objects
+            (0u32..)
+                .zip(self.objects.iter())
                 .filter_map(|(at, object)| {
                     Some(Stance {
                         at,
@@ -220,15 +220,16 @@ impl Layer {
     fn claims(&self) -> &[ClaimRow] {
         self.claims.get_or_init(|| {
             let objects = (0u32..).zip(self.objects.iter());
-            let claim = |(at, object): (u32, &Arc<ContextObject>)| {
-                let (entities, claim) = SlotClaim::of(object)?;
-                Some(ClaimRow {
-                    at,
-                    entities,
-                    claim,
+            objects
+                .filter_map(|(at, object)| {
+                    let (entities, claim) = SlotClaim::of(object)?;
+                    Some(ClaimRow {
+                        at,
+                        entities,
+                        claim,
+                    })
                 })
-            };
-            objects.filter_map(claim).collect()
+                .collect()
         })
     }
 
@@ -301,16 +302,20 @@ impl Normalized {
     /// The claims that take part in settlement, each with the entities that it is about, in order.
     pub(crate) fn claims(&self) -> impl Iterator<Item = (u32, &[String], &SlotClaim)> {
         self.layers.iter().flat_map(|(first, layer)| {
-            let own = layer.claims().iter();
-            own.map(move |row| (first + row.at, row.entities.as_slice(), &row.claim))
+            layer
+                .claims()
+                .iter()
+                .map(move |row| (first + row.at, row.entities.as_slice(), &row.claim))
         })
     }
 
     /// Guidance that asks or forbids, found when something is first ranked, in order.
     pub(crate) fn stances(&self) -> impl Iterator<Item = (u32, Polarity)> {
         self.layers.iter().flat_map(|(first, layer)| {
-            let own = layer.stances().iter();
-            own.map(move |stance| (first + stance.at, stance.polarity))
+            layer
+                .stances()
+                .iter()
+                .map(move |stance| (first + stance.at, stance.polarity))
         })
     }
 
@@ -361,8 +366,7 @@ impl Normalized {
                     let rows = rows.by_ref().take(layer.objects.len());
                     let loose: Vec<bool> = rows.map(Row::is_loose).collect();
                     let sign = || {
-                        let texts = layer.objects.iter().zip(loose);
-                        let counted = texts.map(|(object, loose)| {
+                        let counted = layer.objects.iter().zip(loose).map(|(object, loose)| {
                             let revision = object.revision();
                             loose.then(|| (revision.content_digest().key(), revision.content()))
                         });

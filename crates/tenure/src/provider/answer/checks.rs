@@ -54,8 +54,9 @@ impl AnswerConstraint {
 
     /// Returns whether it asks answers to name sources.
     pub fn must_cite(&self) -> bool {
-        let check = self.check.as_ref();
-        check.is_some_and(|check| check.must_cite() > 0)
+        self.check
+            .as_ref()
+            .is_some_and(|check| check.must_cite() > 0)
     }
 
     /// Returns the schema that it asks answers to be of.

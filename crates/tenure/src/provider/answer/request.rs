@@ -78,8 +78,9 @@ impl RequestBody {
         let mut found: BTreeMap<&str, Option<&Value>> = BTreeMap::new();
         let items = |list: &str| self.0[list].as_array().into_iter().flatten();
         let late = items("input").chain(items("messages"));
-        let tools = items("tools").chain(items("functions"));
-        let all = tools.chain(late.flat_map(late_tools));
+        let all = items("tools")
+            .chain(items("functions"))
+            .chain(late.flat_map(late_tools));
         for tool in all.flat_map(|tool| in_namespace(tool).chain(itself(tool))) {
             // Of a chat completion, in a field of their own.
             let inner = tool.get("function").or(tool.get("custom")).unwrap_or(tool);
@@ -165,8 +166,9 @@ fn late_tools(message: &Value) -> impl Iterator<Item = &Value> {
     let own = Some(message)
         .filter(|message| message["type"] == "additional_tools")
         .and_then(|message| message["tools"].as_array());
-    let system = Some(message).filter(|message| message["role"] == "system");
-    let blocks = system.and_then(|message| message["content"].as_array());
+    let blocks = Some(message)
+        .filter(|message| message["role"] == "system")
+        .and_then(|message| message["content"].as_array());
     let added = blocks
         .into_iter()
         .flatten()

@@ -185,11 +185,11 @@ fn takes(
     }
     if let Some(fields) = value.as_object() {
         let known = says.get("properties").and_then(Value::as_object);
-        let required = listed("required")
+        let mut missing = listed("required")
             .into_iter()
             .flatten()
-            .filter_map(Value::as_str);
-        let mut missing = required.filter(|name| !fields.contains_key(*name));
+            .filter_map(Value::as_str)
+            .filter(|name| !fields.contains_key(*name));
         if let Some(name) = missing.next() {
             return Err(SchemaFault::new(format!("complete: `{name}` is missing")));
         }

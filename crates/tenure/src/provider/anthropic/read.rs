@@ -195,8 +195,10 @@ pub(super) fn system(system: &RawValue) -> Result<Messages, Error> {
     if is_string(system) {
         return Ok(vec![instruction(system, place.text(system)?)]);
     }
-    let blocks = place.list(system)?.into_iter().enumerate();
-    blocks
+    place
+        .list(system)?
+        .into_iter()
+        .enumerate()
         .map(|(at, block)| {
             let place = place.at(at);
             let text = place.needed(&place.fields(block)?, "text")?;

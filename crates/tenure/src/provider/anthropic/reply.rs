@@ -120,8 +120,10 @@ impl Stream for Blocks {
     fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error> {
         let kind = place.maybe(event, "type")?;
         let index = || {
-            let index = event.get("index").and_then(|at| at.get().parse().ok());
-            index.ok_or_else(|| place.wrong("an event has no index", "`index`"))
+            event
+                .get("index")
+                .and_then(|at| at.get().parse().ok())
+                .ok_or_else(|| place.wrong("an event has no index", "`index`"))
         };
         match kind.as_deref() {
             Some("content_block_start") => {

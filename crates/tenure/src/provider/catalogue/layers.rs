@@ -290,10 +290,10 @@ impl<'t> Stack<'t> {
         }
         lay_over(&mut whole, keys.clone(), true);
         if says("prices") && !says("prices_dated") {
-            let own = keys
+            let day = keys
                 .get("dated")
-                .map(|day| day_as_text(day.get_ref().clone()));
-            let day = own.or(dated.map(|day| DeValue::String(Cow::Owned(day.to_owned()))));
+                .map(|day| day_as_text(day.get_ref().clone()))
+                .or(dated.map(|day| DeValue::String(Cow::Owned(day.to_owned()))));
             if let Some(day) = day {
                 let key = Spanned::new(span.clone(), Cow::Borrowed("prices_dated"));
                 whole.insert(key, Spanned::new(span.clone(), day));
@@ -456,13 +456,15 @@ fn moved<'t>(table: &DeTable<'t>, span: &Range<usize>) -> DeTable<'t> {
             leaf => leaf.clone(),
         }
     }
-    let entries = table.iter().map(|(key, old)| {
-        (
-            Spanned::new(span.clone(), key.get_ref().clone()),
-            Spanned::new(span.clone(), value(old.get_ref(), span)),
-        )
-    });
-    entries.collect()
+    table
+        .iter()
+        .map(|(key, old)| {
+            (
+                Spanned::new(span.clone(), key.get_ref().clone()),
+                Spanned::new(span.clone(), value(old.get_ref(), span)),
+            )
+        })
+        .collect()
 }
 
 /// A day may be written without quotes, as TOML's own dates are.

@@ -110,27 +110,29 @@ impl Stems {
     /// A name without what platforms put before it: `us.anthropic.`, `openrouter/anthropic/`, an ARN.
     fn behind_routes<'n>(&self, name: &'n str) -> &'n str {
         let parts = name.match_indices(['/', '.', ':']);
-        let starts = std::iter::once(0).chain(parts.map(|(at, _)| at + 1));
-        let mut behind = starts.filter_map(|start| {
-            let rest = &name[start..];
-            self.routes.iter().find_map(|route| {
-                let head = rest.get(..route.len())?;
-                let tail = rest.get(route.len()..)?;
-                let is_route = head.eq_ignore_ascii_case(route) && tail.starts_with(['/', '.']);
-                is_route.then(|| &tail[1..])
-            })
-        });
+        let mut behind = std::iter::once(0)
+            .chain(parts.map(|(at, _)| at + 1))
+            .filter_map(|start| {
+                let rest = &name[start..];
+                self.routes.iter().find_map(|route| {
+                    let head = rest.get(..route.len())?;
+                    let tail = rest.get(route.len()..)?;
+                    let is_route = head.eq_ignore_ascii_case(route) && tail.starts_with(['/', '.']);
+                    is_route.then(|| &tail[1..])
+                })
+            });
         behind.next_back().unwrap_or(name)
     }
 }
 
 /// A name in lower case, its words parted by `-`: platforms differ in both. Its bytes stay where they are.
 fn plain(name: &str) -> String {
-    let each = name.chars().map(|c| match c {
-        '.' | '_' | ' ' => '-',
-        c => c.to_ascii_lowercase(),
-    });
-    each.collect()
+    name.chars()
+        .map(|c| match c {
+            '.' | '_' | ' ' => '-',
+            c => c.to_ascii_lowercase(),
+        })
+        .collect()
 }
 
 /// Returns the places in a name at which this beginning of it ends, each at the end of a word. `*` stands for any

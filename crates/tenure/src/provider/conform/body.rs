@@ -351,10 +351,6 @@ fn item(at: String, fields: &Object<'_>) -> Message {
         let by_developer = text(fields.get("role")).as_deref() == Some("developer");
         let tools = list(fields.get("tools")).unwrap_or_default();
         // The provider's own have no name.
-        let added = |tool| Block::Added {
-            name: object(tool).and_then(|tool| text(tool.get("name"))),
-            defined: true,
-        };
         return Message {
             at,
             speaker: if by_developer {
@@ -362,7 +358,13 @@ fn item(at: String, fields: &Object<'_>) -> Message {
             } else {
                 Speaker::Unknown
             },
-            blocks: tools.into_iter().map(added).collect(),
+            blocks: tools
+                .into_iter()
+                .map(|tool| Block::Added {
+                    name: object(tool).and_then(|tool| text(tool.get("name"))),
+                    defined: true,
+                })
+                .collect(),
         };
     }
     let id = text(fields.get("call_id"));

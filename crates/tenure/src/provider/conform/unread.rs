@@ -93,13 +93,12 @@ pub fn unread(format: Format, body: &str) -> Result<(Vec<Unread>, usize), Error>
                 }
             }
             Format::Gemini => {
-                let parts = message["parts"]
+                let unknown = message["parts"]
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .enumerate();
-                let unknown =
-                    parts.filter(|(_, part)| PARTS.iter().all(|key| part.get(key).is_none()));
+                    .enumerate()
+                    .filter(|(_, part)| PARTS.iter().all(|key| part.get(key).is_none()));
                 unread.extend(unknown.map(|(part, value)| Unread {
                     at: format!("{at}.parts[{part}]"),
                     kind: clip(&value.as_object().map_or_else(String::new, |fields| {

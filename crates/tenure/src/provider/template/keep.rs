@@ -169,17 +169,16 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
     }
     let rest = &words[1..];
     let named = match *kind {
-        "for" => {
-            let targets = rest
-                .iter()
-                .take_while(|(word, _)| !matches!(word, Token::Ident("in")));
-            targets.filter_map(|(word, _)| ident(word)).collect()
-        }
-        "with" => {
-            let pairs = rest.windows(2);
-            let bound = pairs.filter(|pair| matches!(pair[1].0, Token::Assign));
-            bound.filter_map(|pair| ident(&pair[0].0)).collect()
-        }
+        "for" => rest
+            .iter()
+            .take_while(|(word, _)| !matches!(word, Token::Ident("in")))
+            .filter_map(|(word, _)| ident(word))
+            .collect(),
+        "with" => rest
+            .windows(2)
+            .filter(|pair| matches!(pair[1].0, Token::Assign))
+            .filter_map(|pair| ident(&pair[0].0))
+            .collect(),
         "macro" => parameters(rest.get(1..).unwrap_or_default()),
         "call" => parameters(rest),
         _ => Vec::new(),

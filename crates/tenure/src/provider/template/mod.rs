@@ -496,16 +496,17 @@ fn probe_id(at: usize) -> String {
 }
 
 fn calling(words: &str, calls: usize) -> Message {
-    let call = |at| Call {
-        kind: "function",
-        id: probe_id(at),
-        function: Function {
-            name: PROBE.into(),
-            arguments: json!({ "key": format!("zqwvalue{at}") }),
-        },
-    };
     Message {
-        tool_calls: (0..calls).map(call).collect(),
+        tool_calls: (0..calls)
+            .map(|at| Call {
+                kind: "function",
+                id: probe_id(at),
+                function: Function {
+                    name: PROBE.into(),
+                    arguments: json!({ "key": format!("zqwvalue{at}") }),
+                },
+            })
+            .collect(),
         ..Message::new("assistant", words)
     }
 }

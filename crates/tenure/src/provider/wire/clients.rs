@@ -138,12 +138,14 @@ fn forms() -> &'static [Form] {
 /// assert_eq!(&said[blocks[0].bytes.end..], "Fix the build.");
 /// ```
 pub fn client_blocks(text: &str) -> Vec<ClientBlock> {
-    let may_hold = |form: &Form| match (form.tags(), &form.heading) {
-        (Some((_, close)), _) => text.contains(&format!("</{close}>")),
-        (None, Some(heading)) => text.contains(heading.as_str()),
-        (None, None) => false,
-    };
-    let forms: Vec<&Form> = forms().iter().filter(|form| may_hold(form)).collect();
+    let forms: Vec<&Form> = forms()
+        .iter()
+        .filter(|form| match (form.tags(), &form.heading) {
+            (Some((_, close)), _) => text.contains(&format!("</{close}>")),
+            (None, Some(heading)) => text.contains(heading.as_str()),
+            (None, None) => false,
+        })
+        .collect();
     if forms.is_empty() {
         return Vec::new();
     }
@@ -281,10 +283,10 @@ impl<'t> Lines<'t> {
         let open = form.tag.as_ref().map(|tag| format!("<{tag}>"));
         form.says.is_empty()
             || self.first(first, last).any(|line| {
-                let inner = open
+                let line = open
                     .as_ref()
-                    .and_then(|open| line.strip_prefix(open.as_str()));
-                let line = inner.unwrap_or(line);
+                    .and_then(|open| line.strip_prefix(open.as_str()))
+                    .unwrap_or(line);
                 form.says.iter().any(|says| line.starts_with(says.as_str()))
             })
     }
@@ -304,9 +306,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(text: &str) -> Vec<(&'static str, String, &str)> {
-        let blocks = client_blocks(text).into_iter();
-        let each = blocks.map(|block| (block.kind, block.source, text[block.bytes].trim_end()));
-        each.collect()
+        client_blocks(text)
+            .into_iter()
+            .map(|block| (block.kind, block.source, text[block.bytes].trim_end()))
+            .collect()
     }
 
     fn reminder(text: &str) -> String {

@@ -98,8 +98,10 @@ fn run<'a>(objects: &[&'a ObjectDocument]) -> Option<(&'a Wire, &'a str, Parsed,
     let parts = wire.parts as usize;
     let all = objects.get(..parts)?;
     let stands = |(at, object): (usize, &&ObjectDocument)| {
-        let other = object.wire.as_ref();
-        other.is_some_and(|other| other.digest == wire.digest && other.part as usize == at)
+        object
+            .wire
+            .as_ref()
+            .is_some_and(|other| other.digest == wire.digest && other.part as usize == at)
     };
     if !all.iter().enumerate().all(stands) {
         return None;

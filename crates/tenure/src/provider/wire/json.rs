@@ -43,8 +43,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 impl<'a> Fields<'a> {
     /// The value of this key, unless it is `null`.
     pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        let field = self.0.iter().find(|(known, _)| known == key);
-        field
+        self.0
+            .iter()
+            .find(|(known, _)| known == key)
             .map(|(_, value)| *value)
             .filter(|value| !is_null(value))
     }
@@ -184,7 +185,9 @@ impl JsonPath {
 
     /// The text under a key that may be missing.
     pub(crate) fn maybe(&self, fields: &Fields<'_>, key: &str) -> Result<Option<String>, Error> {
-        let value = fields.get(key);
-        value.map(|value| self.key(key).text(value)).transpose()
+        fields
+            .get(key)
+            .map(|value| self.key(key).text(value))
+            .transpose()
     }
 }

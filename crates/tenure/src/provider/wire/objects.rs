@@ -30,8 +30,10 @@ fn says(object: &ObjectDocument, part: &Part) -> bool {
             object_type == ObjectType::ToolResult
                 && object.content == *text
                 && id.as_ref().is_none_or(|id| {
-                    let ours = object.tool_call_id.as_deref();
-                    ours.is_some_and(|ours| stands_for(ours, id))
+                    object
+                        .tool_call_id
+                        .as_deref()
+                        .is_some_and(|ours| stands_for(ours, id))
                 })
         }
     }
@@ -142,10 +144,6 @@ pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
     if !parsed.faults.is_empty() || parsed.must_be_renamed(dialect(wire.format).call_ids) {
         return None;
     }
-    let text = |part: &Part| match part {
-        Part::Turn { text, .. } => (Digest::of(text.as_bytes()), None),
-        Part::Result { id, text, .. } => (Digest::of(text.as_bytes()), id.clone()),
-    };
     let role = match parsed.parts.last()? {
         Part::Turn { role, .. } => *role,
         Part::Result { .. } => Role::User,
@@ -159,7 +157,14 @@ pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
             message.into()
         },
         role,
-        texts: parsed.parts.iter().map(text).collect(),
+        texts: parsed
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Turn { text, .. } => (Digest::of(text.as_bytes()), None),
+                Part::Result { id, text, .. } => (Digest::of(text.as_bytes()), id.clone()),
+            })
+            .collect(),
         unread: parsed.unread,
         packed: parsed.packed,
         joints: parsed.joints,

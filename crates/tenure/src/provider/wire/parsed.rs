@@ -83,18 +83,18 @@ impl Parsed {
     /// Returns whether the ids of its calls are none that the provider takes, and it can be written anew.
     pub(crate) fn must_be_renamed(&self, rule: IdRule) -> bool {
         let mut called = BTreeSet::new();
-        let mut is_legal = |id: &str, calls: bool| {
-            let is_new = !calls || called.insert(id.to_owned());
-            rule.takes(id) && (is_new || rule == IdRule::ANY)
-        };
         let mut ids = self.parts.iter().flat_map(|part| match part {
-            Part::Turn { calls, .. } => {
-                let ids = calls.iter().map(|call| (call.id.as_str(), true));
-                ids.collect::<Vec<_>>()
-            }
+            Part::Turn { calls, .. } => calls
+                .iter()
+                .map(|call| (call.id.as_str(), true))
+                .collect::<Vec<_>>(),
             Part::Result { id, .. } => id.iter().map(|id| (id.as_str(), false)).collect(),
         });
-        self.is_plain() && !ids.all(|(id, calls)| is_legal(id, calls))
+        self.is_plain()
+            && !ids.all(|(id, calls)| {
+                let is_new = !calls || called.insert(id.to_owned());
+                rule.takes(id) && (is_new || rule == IdRule::ANY)
+            })
     }
 
     /// Keeps something unread.
@@ -136,8 +136,9 @@ pub(crate) fn each(
     messages: &[&RawValue],
     read: fn(&JsonPath, &RawValue) -> Result<Parsed, Error>,
 ) -> Result<Messages, Error> {
-    let messages = messages.iter().enumerate();
     messages
+        .iter()
+        .enumerate()
         .map(|(at, message)| Ok((message.get().to_owned(), read(&root.at(at), message)?)))
         .collect()
 }

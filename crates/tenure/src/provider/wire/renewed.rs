@@ -302,11 +302,11 @@ fn said_by(entry: &Entry, role: Role) -> Option<&str> {
 }
 
 fn closings(client: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    let forms = file()
+    file()
         .closings
         .iter()
-        .filter(move |form| form.client == client);
-    forms.flat_map(|form| form.says.iter().map(String::as_str))
+        .filter(move |form| form.client == client)
+        .flat_map(|form| form.says.iter().map(String::as_str))
 }
 
 fn begins_closing(client: &str, text: &str) -> bool {
@@ -347,9 +347,10 @@ fn is_systems(message: &str) -> bool {
     struct By {
         role: Option<String>,
     }
-    let by = serde_json::from_str::<By>(message).ok();
-    let role = by.and_then(|by| by.role);
-    role.is_some_and(|role| role == "system" || role == "developer")
+    serde_json::from_str::<By>(message)
+        .ok()
+        .and_then(|by| by.role)
+        .is_some_and(|role| role == "system" || role == "developer")
 }
 
 #[cfg(test)]

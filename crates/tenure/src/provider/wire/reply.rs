@@ -143,8 +143,10 @@ mod tests {
     }
 
     fn sse(events: &[&str]) -> String {
-        let events = events.iter().map(|event| format!("data: {event}\n\n"));
-        events.collect()
+        events
+            .iter()
+            .map(|event| format!("data: {event}\n\n"))
+            .collect()
     }
 
     #[test]

@@ -150,18 +150,20 @@ fn strings(messages: &[&String]) -> Vec<String> {
 
 /// The tools, of which those of a provider's own mean nothing to others.
 fn tools(before: &Before<'_>, format: Format, left_out: &mut Vec<OmittedPart>) -> Vec<String> {
-    let json = |tool: &ObjectDocument| {
-        let own = tool
-            .wire
-            .as_ref()
-            .filter(|wire| wire.format == format)
-            .and_then(|wire| wire.message.clone());
-        own.unwrap_or_else(|| {
-            let schema = tool.input_schema.clone().unwrap_or_else(empty_schema);
-            (dialect(format).write_tool)(&tool.name, &tool.content, &schema).to_string()
+    let mut tools: Vec<String> = before
+        .tools
+        .iter()
+        .map(|tool| {
+            tool.wire
+                .as_ref()
+                .filter(|wire| wire.format == format)
+                .and_then(|wire| wire.message.clone())
+                .unwrap_or_else(|| {
+                    let schema = tool.input_schema.clone().unwrap_or_else(empty_schema);
+                    (dialect(format).write_tool)(&tool.name, &tool.content, &schema).to_string()
+                })
         })
-    };
-    let mut tools: Vec<String> = before.tools.iter().map(json).collect();
+        .collect();
     if let [list, ..] = dialect(format).tool_lists
         && !tools.is_empty()
     {

@@ -239,8 +239,9 @@ impl Part {
 
     /// The units that hold a term.
     fn holders(&self, term: &str) -> &[Posting] {
-        let id = self.terms.get(term);
-        id.map_or(&[], |id| &self.postings[*id as usize])
+        self.terms
+            .get(term)
+            .map_or(&[], |id| &self.postings[*id as usize])
     }
 }
 
@@ -255,13 +256,15 @@ impl Index {
         index.places = match &*index.parts {
             [(_, part)] => Arc::clone(&part.places),
             parts => {
-                let each = parts.iter().flat_map(|(first, part)| {
-                    part.places.iter().map(move |placed| Placed {
-                        unit: first + placed.unit,
-                        ..*placed
+                let mut places: Vec<Placed> = parts
+                    .iter()
+                    .flat_map(|(first, part)| {
+                        part.places.iter().map(move |placed| Placed {
+                            unit: first + placed.unit,
+                            ..*placed
+                        })
                     })
-                });
-                let mut places: Vec<Placed> = each.collect();
+                    .collect();
                 places.sort(); // Merges what is in order already.
                 places.into()
             }
@@ -317,13 +320,12 @@ impl Index {
         let (numbers, words): (Vec<_>, Vec<_>) =
             asked.into_iter().partition(|term| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
-        let is_seen = |term: &str| {
+        let only_numbers = !words.iter().any(|term| {
             self.parts.iter().any(|(first, part)| {
                 let mut holders = part.holders(term).iter();
                 holders.any(|held| seen.has(first + held.unit))
             })
-        };
-        let only_numbers = !words.iter().any(|term| is_seen(term));
+        });
         let neighbours = self.neighbours(weights, seen);
         let mut frequencies = vec![0.0; self.len()];
         let mut holding: Vec<u32> = Vec::new();
@@ -404,17 +406,20 @@ impl Index {
 
     /// The rarity of a term among what is seen.
     fn rarity(&self, term: &str, seen: Seen<'_>) -> f64 {
-        let among = |(first, part): &(u32, Arc<Part>)| {
-            let holders = part.holders(term);
-            if seen.rows.is_none() {
-                return holders.len();
-            }
-            holders
-                .iter()
-                .filter(|held| seen.has(first + held.unit))
-                .count()
-        };
-        let holders = self.parts.iter().map(among).sum::<usize>();
+        let holders = self
+            .parts
+            .iter()
+            .map(|(first, part)| {
+                let holders = part.holders(term);
+                if seen.rows.is_none() {
+                    return holders.len();
+                }
+                holders
+                    .iter()
+                    .filter(|held| seen.has(first + held.unit))
+                    .count()
+            })
+            .sum::<usize>();
         let (count, holders) = (seen.count as f64, holders as f64);
         ln(1.0 + (count - holders + 0.5) / (holders + 0.5))
     }
@@ -424,8 +429,10 @@ impl Index {
             None => self.parts.iter().map(|(_, part)| part.total).sum(),
             Some(rows) => {
                 let all = self.parts.iter().flat_map(|(_, part)| &part.lengths);
-                let both = all.zip(rows).filter(|(_, seen)| **seen);
-                both.map(|(length, _)| u64::from(*length)).sum()
+                all.zip(rows)
+                    .filter(|(_, seen)| **seen)
+                    .map(|(length, _)| u64::from(*length))
+                    .sum()
             }
         };
         let mean = (total as f64 / seen.count as f64).max(1.0);

@@ -211,8 +211,7 @@ impl Ranker {
         });
         let mut scores = self.index.scores(asked, &self.weights, all, dense);
         if self.weights.dates > 0.0 {
-            let known = self.days.iter().copied().flatten();
-            let among = known.reduce(Days::with);
+            let among = self.days.iter().copied().flatten().reduce(Days::with);
             let named = among.map_or(Vec::new(), |_| dates::named(asked.text(), None, among));
             raise_dated(&mut scores, &named, self.weights.dates, |unit| {
                 self.days[unit]

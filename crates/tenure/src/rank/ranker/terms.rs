@@ -295,10 +295,8 @@ fn is_cyrillic(word: &str) -> bool {
 /// The names of several words that a text joins with `_`: each is found as a whole as well, which is rare.
 fn snake_names(text: &str) -> impl Iterator<Item = &str> {
     let has_any = text.as_bytes().contains(&b'_');
-    let names = text
-        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .map(|name| name.trim_matches('_'));
-    names
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .map(|name| name.trim_matches('_'))
         .take_while(move |_| has_any)
         .filter(move |name| has_any && name.len() <= MAX_WORD && name.contains('_'))
 }

@@ -142,8 +142,9 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
 /// them; all else stands as it came, and its count is an upper one.
 fn with_marks(world: &World, piece: Piece, revision: &Revision, marks: &Marks) -> Piece {
     let content = revision.content();
-    let calls = revision.tool_calls().iter();
-    let in_calls = calls
+    let in_calls = revision
+        .tool_calls()
+        .iter()
         .map(|call| {
             marks
                 .count(&call.name)

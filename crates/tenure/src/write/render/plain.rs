@@ -309,26 +309,27 @@ impl Built {
 /// Refuses a control token in what the template is given: it was escaped in content, so Tenure's own words say it,
 /// or escaping does not take it away.
 fn contained(messages: &[Message], tools: &[Value], marks: &Marks) -> Result<(), Error> {
-    let of_message = |message: &Message| {
-        let ids = [&message.tool_call_id, &message.name].into_iter().flatten();
-        let mark = ids
-            .chain([&message.content])
-            .find_map(|text| marks.find(text));
-        let of_call = |call: &Call| {
-            let name = marks.find(&call.function.name);
-            name.or_else(|| marks.find(&call.id))
-                .or_else(|| marks.find_in(&call.function.arguments))
-                .map(str::to_owned)
-        };
-        let mark = mark.map(str::to_owned);
-        mark.or_else(|| message.tool_calls.iter().find_map(of_call))
-    };
     let of_tool = |tool: &Value| {
         let function = tool.get("function")?.as_object()?;
         let mut values = function.values();
         values.find_map(|value| marks.find_in(value).map(str::to_owned))
     };
-    let found = messages.iter().find_map(of_message);
+    let found = messages.iter().find_map(|message| {
+        let mark = [&message.tool_call_id, &message.name]
+            .into_iter()
+            .flatten()
+            .chain([&message.content])
+            .find_map(|text| marks.find(text));
+        let of_call = |call: &Call| {
+            marks
+                .find(&call.function.name)
+                .or_else(|| marks.find(&call.id))
+                .or_else(|| marks.find_in(&call.function.arguments))
+                .map(str::to_owned)
+        };
+        mark.map(str::to_owned)
+            .or_else(|| message.tool_calls.iter().find_map(of_call))
+    });
     match found.or_else(|| tools.iter().find_map(of_tool)) {
         None => Ok(()),
         Some(mark) => Err(Error::input(format!(

@@ -215,10 +215,10 @@ impl Entities {
                 let value = (role.clone(), *held);
                 entity.roles.contains(&Sourced { value, source })
             }
-            EntityOp::Relate { relation, to, .. } => {
-                let said_by = entity.relations.get(&(*relation, to.clone()));
-                said_by.is_some_and(|said_by| said_by.contains(&source))
-            }
+            EntityOp::Relate { relation, to, .. } => entity
+                .relations
+                .get(&(*relation, to.clone()))
+                .is_some_and(|said_by| said_by.contains(&source)),
             EntityOp::Mark {
                 mark,
                 value: Some(value),
@@ -249,8 +249,9 @@ impl Entities {
     /// The entities that one holds, by all that is known: canonical ids.
     fn held_by(&self, id: &str) -> BTreeSet<&str> {
         let says = |id: &str, kind: RelationType, to: &str| {
-            let entity = self.all.get(id);
-            entity.is_some_and(|entity| entity.relations.contains_key(&(kind, to.to_owned())))
+            self.all
+                .get(id)
+                .is_some_and(|entity| entity.relations.contains_key(&(kind, to.to_owned())))
         };
         let mut held = BTreeSet::new();
         for member in self.members(id) {

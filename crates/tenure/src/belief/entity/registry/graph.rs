@@ -12,7 +12,6 @@ use super::{Entities, Entity};
 use crate::base::time::Instant;
 use crate::belief::claim::folded;
 use crate::belief::entity::identity::Neighbour;
-use crate::belief::entity::profile::Bound;
 use crate::belief::entity::{MAX_ALIAS, MIN_ALIAS, RelationType, SeesObject};
 use crate::object::ObjectId;
 
@@ -199,12 +198,6 @@ impl Entities {
         let Some(entity) = self.all.get(id) else {
             return;
         };
-        let holds = |time: &Bound| {
-            now.is_none_or(|now| {
-                time.from.is_none_or(|from| from <= now)
-                    && time.until.is_none_or(|until| until > now)
-            })
-        };
         let own = (&entity.name, entity.source);
         let aliases = entity
             .aliases
@@ -213,7 +206,12 @@ impl Entities {
         let roles = entity
             .roles
             .iter()
-            .filter(|role| holds(&role.value.1))
+            .filter(|role| {
+                now.is_none_or(|now| {
+                    role.value.1.from.is_none_or(|from| from <= now)
+                        && role.value.1.until.is_none_or(|until| until > now)
+                })
+            })
             .map(|role| (&role.value.0, role.source));
         let mut known = BTreeSet::new();
         let mut looks = MOST_LOOKS;
@@ -412,12 +410,11 @@ impl Entities {
                     .get(id)
                     .into_iter()
                     .flatten()
-                    .filter_map(|member| self.all.get_key_value(member));
-                let leads_here = |entity: &Entity| {
-                    let means = entity.means.as_ref();
-                    means.is_some_and(|means| means.value == id) && counts(entity)
-                };
-                let members = members.filter(|(_, entity)| leads_here(entity));
+                    .filter_map(|member| self.all.get_key_value(member))
+                    .filter(|(_, entity)| {
+                        let means = entity.means.as_ref();
+                        means.is_some_and(|means| means.value == id) && counts(entity)
+                    });
                 open.extend(members.map(|(member, _)| member.as_str()));
             }
         }
@@ -436,16 +433,18 @@ impl Entities {
                 ids.insert(meant);
             }
         }
-        let names = names.into_iter().take(MOST_NAMES);
-        let named = names.map(|((_, name), ids)| NamedEntities {
-            name: name.to_owned(),
-            ids: ids
-                .into_iter()
-                .take(MOST_BEARERS)
-                .map(str::to_owned)
-                .collect(),
-        });
-        named.collect()
+        names
+            .into_iter()
+            .take(MOST_NAMES)
+            .map(|((_, name), ids)| NamedEntities {
+                name: name.to_owned(),
+                ids: ids
+                    .into_iter()
+                    .take(MOST_BEARERS)
+                    .map(str::to_owned)
+                    .collect(),
+            })
+            .collect()
     }
 }
 
@@ -564,10 +563,9 @@ mod tests {
         let hits = entities.names_in(text, Some(Instant::from_micros(50)));
         let mut sources = BTreeSet::new();
         entities.sources_of_names(&hits, &mut sources);
-        let named = entities
+        entities
             .named(&hits, &|id| id != ObjectId::from_bits(hidden))
-            .into_iter();
-        named
+            .into_iter()
             .map(|one| (one.name, one.ids.into_iter().collect()))
             .collect()
     }
@@ -664,11 +662,11 @@ mod tests {
             (Some(7), r#"{"op": "merge", "id": "home", "into": "house"}"#),
         ]);
         let near = |id: &str, hidden: u128| {
-            let near = entities
+            entities
                 .seen_by(&|id| id != ObjectId::from_bits(hidden))
                 .neighbours(id, &|_, _| true)
-                .into_iter();
-            near.map(|one| format!("{} {}", one.relation, one.id))
+                .into_iter()
+                .map(|one| format!("{} {}", one.relation, one.id))
                 .collect::<Vec<_>>()
         };
         assert_eq!(near("house", 0), ["parent room"]);

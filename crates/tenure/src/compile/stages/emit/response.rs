@@ -55,14 +55,13 @@ pub(super) fn schema(
         }
         None => {
             let spoken = spoken(ordered);
-            let is_spoken_of = |name: &str| {
+            relax(schema, nullable, &mut |_, name| {
                 let words = words_of(name);
                 words.is_empty()
                     || spoken
                         .iter()
                         .any(|text| words.iter().all(|word| text.contains(word)))
-            };
-            relax(schema, nullable, &mut |_, name| is_spoken_of(name))?
+            })?
         }
     };
     Ok(Some(Asked {
@@ -74,14 +73,14 @@ pub(super) fn schema(
 /// Returns the schema of the first hard constraint that stands and has one.
 fn constraint<'o>(ordered: &'o Ordered<'_>) -> Option<&'o Value> {
     let set = ordered.live.set;
-    let revisions = ordered
+    let mut hard = ordered
         .live
         .rows
         .iter()
-        .map(|row| set.object(*row).revision());
-    let mut hard = revisions.filter(|revision| {
-        revision.authority_level() != Authority::Data && revision.is_hard_constraint()
-    });
+        .map(|row| set.object(*row).revision())
+        .filter(|revision| {
+            revision.authority_level() != Authority::Data && revision.is_hard_constraint()
+        });
     hard.find_map(|revision| revision.constraint()?.schema.as_ref())
 }
 

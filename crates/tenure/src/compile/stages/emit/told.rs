@@ -96,17 +96,18 @@ pub(super) fn evicted(
         .collect();
     left.sort_unstable_by_key(|(won, row)| (std::cmp::Reverse(*won), *row));
     left.truncate(MAX_EVICTED);
-    let evicted = left.into_iter().map(|(_, row)| {
-        let card = &ordered.ranking.scores[row as usize];
-        Evicted {
-            candidate: row,
-            name: set.name(row),
-            tokens: ordered.pieces.tokens(row),
-            current: card.relevance.times(card.current()),
-            pointer: pointer_id(world.frame_key(), &set.row(row).content),
-        }
-    });
-    evicted.collect()
+    left.into_iter()
+        .map(|(_, row)| {
+            let card = &ordered.ranking.scores[row as usize];
+            Evicted {
+                candidate: row,
+                name: set.name(row),
+                tokens: ordered.pieces.tokens(row),
+                current: card.relevance.times(card.current()),
+                pointer: pointer_id(world.frame_key(), &set.row(row).content),
+            }
+        })
+        .collect()
 }
 
 /// Returns how many rules stay out since they are not near to the task, where any do.

@@ -234,8 +234,9 @@ impl<'p> Elastic<'p> {
             spent = if counts {
                 spent.saturating_add(account.around.more(&before, &account.present))
             } else {
-                let used = self.used.iter();
-                used.fold(0u32, |sum, used| sum.saturating_add(*used))
+                self.used
+                    .iter()
+                    .fold(0u32, |sum, used| sum.saturating_add(*used))
             };
             account.left = account.left.saturating_sub(spent);
             self.leave_over(&mut account, verdicts);
@@ -578,9 +579,11 @@ fn most_marks(account: &Account<'_, '_>, section: Section, rows: &[u32]) -> u32 
         return 0;
     }
     let mut opened = account.opened;
-    let voices = rows.iter().filter_map(|row| account.voice(*row));
-    let new = voices.filter(|voice| opened.mark(section, *voice));
-    new.map(|voice| marks.tokens(voice)).sum()
+    rows.iter()
+        .filter_map(|row| account.voice(*row))
+        .filter(|voice| opened.mark(section, *voice))
+        .map(|voice| marks.tokens(voice))
+        .sum()
 }
 
 /// So many are put in order at once.
@@ -596,10 +599,11 @@ fn gap(account: &Account<'_, '_>, queue: &[Waiting], room: u32) -> Option<Score>
     let better = |(score, cost): &(u64, u64), (other, price): &(u64, u64)| {
         (other * cost).cmp(&(score * price)).then(cost.cmp(price))
     };
-    let standing = queue
+    let chosen: u64 = queue
         .iter()
-        .filter(|entry| account.chosen[entry.row as usize]);
-    let chosen: u64 = standing.map(|entry| u64::from(entry.score)).sum();
+        .filter(|entry| account.chosen[entry.row as usize])
+        .map(|entry| u64::from(entry.score))
+        .sum();
     let mut room = u64::from(room);
     let mut best = 0u64;
     // The room ends among the best: the others need no order.

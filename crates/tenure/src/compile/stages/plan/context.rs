@@ -69,7 +69,6 @@ pub(super) fn choose(
             }
         }
     };
-    let live = &planned.live;
     let own = live
         .rows
         .iter()
@@ -152,10 +151,11 @@ impl Scales {
                 .iter()
                 .map(|row| (*row, planned.epoch.section(*row)))
                 .collect();
-            let pieces = pricing
+            pricing
                 .of_rows(set, &placed, &live.meanings.undecided)
-                .into_iter();
-            pieces.map(|piece| u64::from(piece.tokens)).collect()
+                .into_iter()
+                .map(|piece| u64::from(piece.tokens))
+                .collect()
         };
         let costs = priced(corpus);
         let too_long = |rows: &[u32], costs: &[u64]| {
@@ -165,12 +165,12 @@ impl Scales {
         };
 
         // What must stand beside it, and what the corpus brings along.
-        let mandatory = live
+        let mut beside: BTreeSet<u32> = live
             .rows
             .iter()
             .copied()
-            .filter(|row| planned.obligations[*row as usize].is_some());
-        let mut beside: BTreeSet<u32> = mandatory.collect();
+            .filter(|row| planned.obligations[*row as usize].is_some())
+            .collect();
         let links = live.standing_links();
         beside.extend(links.needed(beside.iter().copied().chain(corpus.iter().copied())));
         for row in corpus {
@@ -180,10 +180,10 @@ impl Scales {
         let needed = priced(&beside);
         let too_long = too_long(corpus, &costs) + too_long(&beside, &needed);
         let rows: u64 = needed.iter().sum();
-        let elastic = Section::ALL
+        let minimums = Section::ALL
             .iter()
-            .filter(|section| !section.tier().is_fixed() && **section != Section::Codex);
-        let minimums = elastic.map(|section| u64::from(policy.section(*section).min));
+            .filter(|section| !section.tier().is_fixed() && **section != Section::Codex)
+            .map(|section| u64::from(policy.section(*section).min));
         let window = u64::from(request.budget.window.unwrap_or(world.model().window));
         let share = u64::from(policy.document().context.share.millionths());
         let percent = match served {

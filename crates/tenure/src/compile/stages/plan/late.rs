@@ -70,12 +70,11 @@ impl Channels {
         frozen: &BTreeMap<u32, u32>,
     ) -> Channels {
         let set = live.set;
-        let beside = live
+        let new: Vec<u32> = live
             .rows
             .iter()
             .copied()
-            .filter(|row| set.row(*row).section == Section::Tools);
-        let new: Vec<u32> = beside
+            .filter(|row| set.row(*row).section == Section::Tools)
             .filter(|row| {
                 !frozen.contains_key(row) && said.find(set.row(*row).revision.key()).is_empty()
             })

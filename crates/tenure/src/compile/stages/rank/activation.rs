@@ -169,8 +169,10 @@ fn far(
     let set = live.set;
     // A plan says itself what is near enough.
     let asked = |section: Section| {
-        let plan = request.retrieval.as_ref();
-        plan.is_some_and(|plan| plan.sections.contains(&section))
+        request
+            .retrieval
+            .as_ref()
+            .is_some_and(|plan| plan.sections.contains(&section))
     };
     let is_held = |row: &u32| {
         let found = set.row(*row);
@@ -196,29 +198,30 @@ fn far(
     let digest = Digest::of(query.as_bytes());
     // One that only stands beside it in some text is near by its own words, or not.
     let is_kin = |row: &u32| {
-        let relation = live
-            .meanings
+        live.meanings
             .relation(*row)
-            .filter(|relation| *relation != RelationType::CrossReference);
-        relation.is_some_and(|kin| policy.document().entities.lift(kin) > Score::ZERO)
+            .filter(|relation| *relation != RelationType::CrossReference)
+            .is_some_and(|kin| policy.document().entities.lift(kin) > Score::ZERO)
     };
-    let is_far = |row: &u32| {
-        if planned.related.contains(row) || is_kin(row) {
-            return false;
-        }
-        let need = || Need::Relevance {
-            revision: set.row(*row).revision,
-            query: digest,
-        };
-        if supplied && let Some(Fact::Relevance { score }) = facts.get(&need()) {
-            return *score < least;
-        }
-        match &near {
-            Some(near) => near[*row as usize] < least.to_f64(),
-            None => nearness.raw[*row as usize] <= 0.0,
-        }
-    };
-    let mut far: Vec<u32> = held.into_iter().filter(is_far).collect();
+    let mut far: Vec<u32> = held
+        .into_iter()
+        .filter(|row| {
+            if planned.related.contains(row) || is_kin(row) {
+                return false;
+            }
+            let need = || Need::Relevance {
+                revision: set.row(*row).revision,
+                query: digest,
+            };
+            if supplied && let Some(Fact::Relevance { score }) = facts.get(&need()) {
+                return *score < least;
+            }
+            match &near {
+                Some(near) => near[*row as usize] < least.to_f64(),
+                None => nearness.raw[*row as usize] <= 0.0,
+            }
+        })
+        .collect();
     if !far.is_empty() {
         let links = live.standing_links();
         let is_active = |row: &u32| far.binary_search(row).is_err() && !idle.has(*row);

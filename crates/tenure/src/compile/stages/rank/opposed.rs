@@ -83,10 +83,9 @@ fn with_topics<'a>(
         rows.truncate(COMPARED);
         rows.sort_unstable();
     }
-    let topics = rows
-        .into_iter()
-        .filter_map(|row| Some((row, live.set.topic(row)?)));
-    topics.collect()
+    rows.into_iter()
+        .filter_map(|row| Some((row, live.set.topic(row)?)))
+        .collect()
 }
 
 /// The words of at most [`COMPARED`] topics: for each word a number with a bit for each topic that has it.
@@ -126,8 +125,10 @@ impl SharedWords {
             }
         }
         (0..self.count).map(move |at| {
-            let bits = counts.iter().rev();
-            bits.fold(0, |count, bits| count << 1 | (bits >> at & 1) as u32)
+            counts
+                .iter()
+                .rev()
+                .fold(0, |count, bits| count << 1 | (bits >> at & 1) as u32)
         })
     }
 }

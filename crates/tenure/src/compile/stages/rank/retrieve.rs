@@ -203,8 +203,10 @@ impl Search<'_> {
         let scores = match (&cosines, strategy) {
             (Some(cosines), RetrievalStrategy::Dense) => {
                 let unlike = |score: &f64| *score < cosines.unrelated;
-                let of = cosines.of.iter();
-                of.map(|score| if unlike(score) { 0.0 } else { *score })
+                cosines
+                    .of
+                    .iter()
+                    .map(|score| if unlike(score) { 0.0 } else { *score })
                     .collect()
             }
             _ => {

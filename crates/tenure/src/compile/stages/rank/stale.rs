@@ -110,8 +110,10 @@ fn conversation(
     stale: &mut Stale,
 ) {
     // Only a step is taken back by a reference, and looking for references reads every word.
-    let own = hygiene.decay.values().chain(&hygiene.correction);
-    let reactivates = own
+    let reactivates = hygiene
+        .decay
+        .values()
+        .chain(&hygiene.correction)
         .into_iter()
         .any(|decay| matches!(decay, Decay::Step { .. }));
     let mut turn = 0;
@@ -187,8 +189,9 @@ fn conversation(
             continue;
         }
         let left = calls.iter().map(|call| {
-            let result = results.get(call.id.as_str());
-            result.map_or(Score::ONE, |row| stale.left(*row))
+            results
+                .get(call.id.as_str())
+                .map_or(Score::ONE, |row| stale.left(*row))
         });
         let most = left.max().unwrap_or(Score::ONE);
         stale.lower(part.row, most);
@@ -243,8 +246,7 @@ fn told(text: &str) -> impl Iterator<Item = &str> {
 
 /// The words of a text, with the marks that names, paths and numbers have inside.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(|c: char| !(c.is_alphanumeric() || "_/.-:".contains(c)));
-    parts
+    text.split(|c: char| !(c.is_alphanumeric() || "_/.-:".contains(c)))
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .filter(|word| !word.is_empty())
 }

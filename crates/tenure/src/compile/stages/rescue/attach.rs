@@ -53,12 +53,12 @@ pub(super) fn attach(
         let relevance = score(*b).relevance.cmp(&score(*a).relevance);
         relevance.then_with(|| set.tie_break(*a, *b))
     });
-    let loose = live
+    let mut hosts: Vec<u32> = live
         .rows
         .iter()
         .copied()
-        .filter(|row| set.row(*row).is_loose());
-    let mut hosts: Vec<u32> = loose.collect();
+        .filter(|row| set.row(*row).is_loose())
+        .collect();
     hosts.sort_by(|a, b| {
         let composite = score(*b).composite.cmp(&score(*a).composite);
         composite.then_with(|| set.tie_break(*a, *b))
@@ -151,8 +151,10 @@ pub(super) fn attach(
     // Of all that is about a neighbour, one.
     let mut neighbours: BTreeSet<String> = BTreeSet::new();
     best.retain(|(_, _, attachment)| {
-        let by = attachment.by.as_ref();
-        by.is_none_or(|by| neighbours.insert(by.entity.clone()))
+        attachment
+            .by
+            .as_ref()
+            .is_none_or(|by| neighbours.insert(by.entity.clone()))
     });
     best.truncate(settings.most as usize);
     best
@@ -183,17 +185,16 @@ impl<'i> Kin<'i> {
         set: &'i Normalized,
         unit: u32,
     ) -> impl Iterator<Item = (&'i str, RelationType, &'i str, &BTreeSet<u32>)> {
-        let ids = entities(set, unit)
+        entities(set, unit)
             .iter()
-            .filter(|_| !self.hosts.is_empty());
-        ids.flat_map(move |id| {
-            let id = self.of.canonical(id);
-            let near = self
-                .of
-                .near(id)
-                .filter(|(_, relation)| *relation != RelationType::CrossReference);
-            near.filter_map(move |(to, relation)| Some((id, relation, to, self.hosts.get(to)?)))
-        })
+            .filter(|_| !self.hosts.is_empty())
+            .flat_map(move |id| {
+                let id = self.of.canonical(id);
+                self.of
+                    .near(id)
+                    .filter(|(_, relation)| *relation != RelationType::CrossReference)
+                    .filter_map(move |(to, relation)| Some((id, relation, to, self.hosts.get(to)?)))
+            })
     }
 
     fn has(&self, set: &'i Normalized, unit: u32) -> bool {

@@ -69,8 +69,9 @@ impl<'a> Slots<'a> {
             claims.copied().find(|(at, _)| *at == row)
         };
         self.on(one).iter().any(|slot| {
-            let both = claim(*slot, one).zip(claim(*slot, other));
-            both.is_some_and(|((_, one), (_, other))| !one.agrees_with(other))
+            claim(*slot, one)
+                .zip(claim(*slot, other))
+                .is_some_and(|((_, one), (_, other))| !one.agrees_with(other))
         })
     }
 
@@ -158,11 +159,6 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
         let id = set.object(*row).revision().object_id();
         places.entry(id).or_default().push(place);
     }
-    let acts = |decided: &Decided| {
-        let merged = decided.merged.as_deref();
-        let of = &live.meanings.of;
-        merged.is_none_or(|[own, their]| of.canonical(own) == of.canonical(their))
-    };
     let mut decisions: Vec<(usize, &Decided)> = rows
         .iter()
         .enumerate()
@@ -171,7 +167,11 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
             own.flat_map(|all| all.iter())
                 .map(move |decided| (place, decided))
         })
-        .filter(|(_, decided)| acts(decided))
+        .filter(|(_, decided)| {
+            let merged = decided.merged.as_deref();
+            let of = &live.meanings.of;
+            merged.is_none_or(|[own, their]| of.canonical(own) == of.canonical(their))
+        })
         .collect();
     // What was decided without a merge goes before what comes back with one.
     decisions.sort_by_key(|(_, decided)| decided.merged.is_some());

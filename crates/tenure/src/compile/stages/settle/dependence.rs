@@ -122,17 +122,20 @@ impl<'s, 'a> Answers<'s, 'a> {
                     .get(&row)
                     .into_iter()
                     .flat_map(|parents| parents.rows());
-                let each = parents.flat_map(|row| {
-                    let slots = self
-                        .claims
-                        .0
-                        .on(row)
-                        .iter()
-                        .map(|slot| Question::Slot(*slot));
-                    let own = is_stale(row).into_iter().chain(is_superseded(row));
-                    own.chain(slots)
-                });
-                each.collect()
+                parents
+                    .flat_map(|row| {
+                        let slots = self
+                            .claims
+                            .0
+                            .on(row)
+                            .iter()
+                            .map(|slot| Question::Slot(*slot));
+                        is_stale(row)
+                            .into_iter()
+                            .chain(is_superseded(row))
+                            .chain(slots)
+                    })
+                    .collect()
             }
             Question::Superseded(row) => {
                 let object = set.object(row);
@@ -142,18 +145,19 @@ impl<'s, 'a> Answers<'s, 'a> {
                     .rings
                     .get(&object.revision().object_id())
                     .map(|ring| Question::Ring(*ring));
-                let rows = rows.filter_map(|row| is_stale(*row));
-                rows.chain(ring).collect()
+                rows.filter_map(|row| is_stale(*row)).chain(ring).collect()
             }
             Question::Ring(ring) => {
                 let ids = self.members.get(&ring).into_iter().flatten();
-                let rows = ids.filter_map(|id| self.rows.get(id)).flatten();
-                rows.filter_map(|row| is_stale(*row)).collect()
+                ids.filter_map(|id| self.rows.get(id))
+                    .flatten()
+                    .filter_map(|row| is_stale(*row))
+                    .collect()
             }
             Question::Slot(slot) => {
                 let rows = self.claims.0.rows(slot);
-                let each = rows.flat_map(|row| is_stale(row).into_iter().chain(is_superseded(row)));
-                each.collect()
+                rows.flat_map(|row| is_stale(row).into_iter().chain(is_superseded(row)))
+                    .collect()
             }
         }
     }
@@ -311,8 +315,9 @@ impl<'s, 'a> Answers<'s, 'a> {
             }
             *origins = Some((row, all));
         }
-        let origins = origins.as_ref();
-        origins.is_some_and(|(_, all)| all.contains(&object))
+        origins
+            .as_ref()
+            .is_some_and(|(_, all)| all.contains(&object))
     }
 
     /// The last row of an object that is not stale.
