@@ -199,7 +199,7 @@ mod tests {
             prop_assert!(stand.into_iter().eq(0..steps.len()));
         }
 
-        /// What was sent stays, whatever comes after it.
+        // What was sent stays, whatever comes after it.
         #[test]
         fn what_was_sent_is_the_beginning_of_what_is_sent_next(
             said in prop::collection::vec((0usize..3, 0usize..3), 0..24),
