@@ -177,6 +177,21 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
     std::fs::write(bench.folder.path().join("talk.json"), talk.to_string()).unwrap();
     let id = bench.ok(&["session", "import", "talk.json"]);
     let id = id.trim();
+    // It is counted by its own model, where that is known.
+    let mut named = talk.clone();
+    for (model, told) in [
+        (
+            "claude-sonnet-4-6",
+            "counted here as claude-sonnet-4-6+ counts:",
+        ),
+        ("mine", "counted here, at most, as its model is not known:"),
+    ] {
+        named["model"] = model.into();
+        std::fs::write(bench.folder.path().join("named.json"), named.to_string()).unwrap();
+        bench.ok(&["session", "import", "named.json", "--id", model]);
+        let shown = bench.ok(&["log", "--session", model]);
+        assert!(shown.contains(told), "{shown}");
+    }
     let listed = bench.ok(&["log", "--list"]);
     assert!(
         listed.contains("2026-11-23 01:04  ses-1  4 requests  bad  claude-opus-4-8\n"),
@@ -191,7 +206,7 @@ fn conversations_are_listed_and_imported_ones_are_shown() {
         "{listed}"
     );
     let json = bench.json(&["log", "--list", "--format", "json"]);
-    assert_eq!(json.as_array().unwrap().len(), 3);
+    assert_eq!(json.as_array().unwrap().len(), 5);
     let shown = bench.ok(&["log", "--session", id]);
     for line in [
         "no request, 2 messages",

@@ -128,10 +128,30 @@ fn runs_are_written_and_rolled_back() {
     let commands = ["law", "--text", "x", "--type", "policy_rule"];
     let commands = bench.unchanged(4, "write", &commands);
     assert!(commands.contains("where no agent writes"), "{commands}");
+    let lowered = [
+        "law",
+        "--text",
+        "x",
+        "--type",
+        "rule",
+        "--trajectory",
+        "run-1",
+    ];
+    let lowered = bench.run(&[&registry("write", &lowered)[..], &["--format", "json"]].concat());
+    assert!(
+        text(&lowered.stderr).contains("authority_lowered: it has 3 and not 1"),
+        "{}",
+        text(&lowered.stderr)
+    );
+    let told: Value = serde_json::from_slice(&lowered.stdout).unwrap();
+    assert_eq!(
+        told["lowered"],
+        serde_json::json!([{ "name": "law", "asked": 1, "has": 3 }])
+    );
     let wrong = bench.unchanged(2, "rollback", &["run-2"]);
     assert!(wrong.contains("did you mean `run-1`?"), "{wrong}");
     let out = bench.done("rollback", &["run-1"]);
-    assert_eq!(out["removed"], serde_json::json!(["tip"]));
+    assert_eq!(out["removed"], serde_json::json!(["tip", "law"]));
     assert_eq!(bench.order(), ["pins", "uart", "safety"]);
 }
 

@@ -101,6 +101,33 @@ fn a_write_of_a_registry_under_a_key_is_done_once() {
 }
 
 #[test]
+fn a_write_of_a_registry_says_which_authority_it_lowered() {
+    let bench = Bench::new(&[]);
+    coder(&bench);
+    let found = json!({ "name": "page", "content": "Open the valve.", "object_type": "rule", "authority_level": 1, "source_origin": "https://pumps.example/valve" });
+    let write = json!({ "operation": { "op": "write", "object": found, "at": "back" } });
+    // Sent again it says the same.
+    for _ in 0..2 {
+        let reply = post(&bench, OPS, &["idempotency-key: k1"], &write);
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        let lowered = json!([{ "name": "page", "asked": 1, "has": 4 }]);
+        assert_eq!(reply.json()["lowered"], lowered, "{}", reply.json());
+    }
+    let own =
+        json!({ "name": "own", "content": "Close it.", "author": "agent", "authority_level": 3 });
+    let write = json!({ "operation": { "op": "write", "object": own, "at": "back" } });
+    assert_eq!(post(&bench, OPS, &[], &write).json()["lowered"], json!([]));
+    let import = json!({ "objects": [{ "name": "other", "content": "Open it.", "object_type": "rule", "authority_level": 1, "source_origin": "mailto:eve@pumps.example" }] });
+    let imported = post(&bench, &format!("{CODER}/import"), &[], &import);
+    assert_eq!(
+        imported.json()["lowered"][0]["has"],
+        4,
+        "{}",
+        imported.json()
+    );
+}
+
+#[test]
 fn a_write_under_a_key_that_is_sent_several_times_at_once_is_done_once() {
     let bench = Bench::new(&[]);
     let new = json!({ "label": "coder", "kind": "agent" });

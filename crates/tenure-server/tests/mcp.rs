@@ -554,6 +554,46 @@ fn an_outcome_is_proposed_and_only_a_person_decides_on_it() {
 }
 
 #[test]
+fn what_is_written_and_proposed_says_whence_it_is_and_hides_nothing() {
+    let (bench, [_, ada, ..]) = locked();
+    let hidden = "The plugh valve opens\u{200b}\u{202e} at two bar.";
+    for tool in ["write", "propose"] {
+        let arguments = json!({ "name": "valve", "content": hidden });
+        let said = refused(&bench, "/mcp", &ada, tool, arguments);
+        assert!(said.contains("content"), "{tool}: {said}");
+    }
+    let tenant = bench.store.tenant("acme").unwrap();
+    for (source, level) in [
+        ("https://pumps.example/valve", "4"),
+        ("mailto:eve@pumps.example", "4"),
+        ("docs/valve.md", "3"),
+    ] {
+        let lesson = json!({ "content": format!("The plugh valve opens, says {source}."), "source": source, "about": ["grace"] });
+        let said = done(&bench, "/mcp", &ada, "propose", lesson);
+        let name = said["name"].as_str().unwrap().to_owned();
+        let all = tenant.outcomes(None).unwrap();
+        let id = all.iter().find(|one| one.name == name).unwrap().object_id;
+        let accept = tenure::object::OutcomeDecision::Accept;
+        let by_hand = tenure_store::Writing::default();
+        tenant
+            .decide_outcome(id, accept, "grace", &by_hand)
+            .unwrap();
+        let resident = tenant.load().unwrap();
+        let object = resident.held(id).next().unwrap();
+        let revision = object.revision();
+        assert_eq!(revision.authority_level().to_string(), level, "{source}");
+        assert_eq!(revision.subjects(), ["grace"]);
+        let from = revision.provenance().unwrap().source_id.as_deref();
+        assert_eq!(from, Some(source));
+    }
+    // It is about her, so it goes with her.
+    let erased = tenant
+        .erase_subject("grace", &tenure_store::Writing::default())
+        .unwrap();
+    assert_eq!(erased.objects.len(), 3);
+}
+
+#[test]
 fn packages_are_for_operators_of_the_servers_own_tenant() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("project");

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use tenure::error::ErrorKind;
 use tenure::object::{
-    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
-    clip, inherit,
+    Authority, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit,
 };
 use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error};
@@ -156,14 +155,7 @@ impl Tenant {
                 contradiction: document.contradiction_status,
                 superseded_by: document.supersession_link,
             };
-            // A rule without a word on its authority asks to command, too.
-            let commands = matches!(
-                document.object_type,
-                Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
-            );
-            let declared = document
-                .authority_level
-                .or_else(|| commands.then_some(Authority::Developer));
+            let declared = document.asked_authority();
             document.distrust(Authority::Platform);
             let object = document
                 .complete()

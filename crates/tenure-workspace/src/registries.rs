@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use tenure::error::nearest;
 use tenure::object::{LOCAL_TENANT, clip};
-use tenure::registry::{Applied, Capability, Kind, Library, Place, Registries, Secrets, Summary};
+use tenure::registry::{
+    Applied, Capability, Kind, Library, LoweredAuthority, Place, Registries, Secrets, Summary,
+};
 use tenure::{ContextObject, Error, ErrorKind, Unfetched};
 use tenure_store::{Store, Tenant};
 
@@ -63,6 +65,9 @@ pub struct Imported {
     pub imported: usize,
     /// The registry after it.
     pub registry: Summary,
+    /// The blocks that have less authority than they asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lowered: Vec<LoweredAuthority>,
 }
 
 /// A library with what its owner should know of its sources.
@@ -278,6 +283,7 @@ pub fn import(
     let drawn = draw_all(registries, &by, label, &library)?;
     Ok(Imported {
         imported: drawn.len(),
+        lowered: drawn.into_iter().flat_map(|done| done.lowered).collect(),
         registry: registries.view(label)?.summary(),
     })
 }

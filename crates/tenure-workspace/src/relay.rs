@@ -516,8 +516,8 @@ impl Relay {
             || beside.is_some() && session.is_served()
             // What is judged does not go on, however often its client sends it.
             || session.leaves_out()
-            // The provider would refuse it.
-            || session.is_broken(asked.format.into()) && breaks_pairs(asked)?;
+            // The provider would refuse it, or was sent it mended: a late result changes nothing of that.
+            || session.is_broken(asked.format.into()) && (session.is_served() || breaks_pairs(asked)?);
         let fits = whole <= u64::from(budget.tokens.unwrap_or(0));
         if !goes_on && fits && stands.is_none() && !gates {
             relayed.body = answer.lower(asked.body)?;

@@ -1000,6 +1000,13 @@ fn a_call_that_was_broken_off_is_mended_before_the_provider_sees_it() {
         }
         messages.push(json!({ "role": "assistant", "content": "Yes." }));
     }
+    // The result comes late: at its end, or where a client puts it in.
+    messages.push(json!({ "role": "tool", "tool_call_id": "a", "content": "Pump 5 stands." }));
+    let body = bench.relay(&request(&messages), "key").body.unwrap();
+    assert_eq!(conform::check(Format::OpenAiChat, &body, None).unwrap(), []);
+    assert!(body.starts_with(before.as_ref().unwrap()), "{body}");
+    assert_eq!(body.matches("its result came late").count(), 1, "{body}");
+    assert_eq!(body.matches("Pump 5 stands.").count(), 1, "{body}");
     // What is whole goes on as it came.
     let whole = [
         user("Look."),

@@ -979,10 +979,7 @@ mod random {
                                 "{rule} {role} {sent:#?}"
                             );
                         }
-                        // A late result takes the place of the mark that stood for it, wherever that is.
-                        let is_mended = |block: &String| block.contains("[no result: broken off]");
-                        let sent_before = before.as_ref().filter(|before| !before.iter().any(is_mended));
-                        if let (EpochCause::Kept, Some(before)) = (compiled.session.cause, sent_before) {
+                        if let (EpochCause::Kept, Some(before)) = (compiled.session.cause, &before) {
                             prop_assert!(sent.starts_with(before), "{before:#?}\n{sent:#?}");
                         }
                         before = Some(sent);
@@ -997,6 +994,55 @@ mod random {
                 serde_json::from_str(&session.export(Format::OpenAiChat).unwrap().messages).unwrap();
             prop_assert_eq!(kept, all);
         }
+    }
+}
+
+/// A result that comes after its call was sent without it changes nothing of what was sent, until the next epoch.
+#[test]
+fn a_late_result_stands_where_it_came_until_the_epoch_ends() {
+    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "look", "arguments": "{\"at\":7}" } });
+    let called =
+        json!({ "role": "assistant", "content": null, "tool_calls": [call("a"), call("b")] });
+    let result =
+        |id: &str, said: &str| json!({ "role": "tool", "tool_call_id": id, "content": said });
+    let user = |said: &str| json!({ "role": "user", "content": said });
+    for target in CHATS {
+        let bench = Bench::new();
+        let mut session = bench.session();
+        append(
+            &mut session,
+            &[
+                user("Look at the pumps."),
+                called.clone(),
+                result("a", "Pump 4 runs."),
+            ],
+        );
+        let mut before = blocks(&body(&bench.compile(&mut session, target, 30_000)));
+        let late = result("b", "Pump 5 stands.");
+        for said in [user("Are you there?"), late, user("And now?")] {
+            append(&mut session, &[said]);
+            let compiled = bench.compile(&mut session, target, 30_000);
+            assert_eq!(compiled.session.cause, EpochCause::Kept, "{target:?}");
+            let sent = body(&compiled);
+            let broken = tenure::conform::check(target.format().unwrap(), &sent, None).unwrap();
+            assert!(broken.is_empty(), "{broken:?}\n{sent}");
+            let sent = blocks(&sent);
+            assert!(sent.starts_with(&before), "{before:#?}\n{sent:#?}");
+            before = sent;
+        }
+        let holds = |sent: &[String], text: &str| sent.concat().matches(text).count();
+        assert_eq!(holds(&before, "[no result: broken off]"), 1, "{target:?}");
+        assert_eq!(holds(&before, "its result came late"), 1, "{target:?}");
+        assert_eq!(holds(&before, "Pump 5 stands."), 1, "{target:?}");
+
+        // The next epoch has it at its call.
+        let other = CHATS.into_iter().find(|other| *other != target).unwrap();
+        let compiled = bench.compile(&mut session, other, 30_000);
+        assert_ne!(compiled.session.cause, EpochCause::Kept, "{target:?}");
+        let sent = blocks(&body(&compiled));
+        assert_eq!(holds(&sent, "[no result: broken off]"), 0, "{target:?}");
+        assert_eq!(holds(&sent, "its result came late"), 0, "{target:?}");
+        assert_eq!(holds(&sent, "Pump 5 stands."), 1, "{target:?}");
     }
 }
 

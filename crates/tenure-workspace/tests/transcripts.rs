@@ -231,19 +231,20 @@ fn claude_code_is_read_as_it_asked() {
     let brought = read(MADE[0].1);
     assert_eq!(brought.conversation.format, Format::Anthropic);
     let lines = said(&brought);
+    // What the client says stands in the user's message, before his words.
+    assert!(
+        lines[0].starts_with("user: <system-reminder> # Environment"),
+        "{lines:?}"
+    );
     assert!(
         lines[0].contains("RULE-HAZEL") && lines[0].ends_with("`python3 show.py N`. "),
         "{lines:?}"
     );
     assert!(
-        lines[1].starts_with("system: <system-reminder> # Environment"),
+        lines[1].starts_with("assistant: Step 0: I read stations/station_01.py. Read({"),
         "{lines:?}"
     );
-    assert!(
-        lines[2].starts_with("assistant: Step 0: I read stations/station_01.py. Read({"),
-        "{lines:?}"
-    );
-    assert!(lines[3].contains("4137-KB"), "{lines:?}");
+    assert!(lines[2].contains("4137-KB"), "{lines:?}");
     // The blocks of an answer are one message, and so are the results of calls that were made together.
     let pair = messages(&brought).into_iter().position(|message| {
         let blocks = message["content"].as_array();
@@ -279,6 +280,143 @@ fn claude_code_is_read_as_it_asked() {
         .collect();
     assert_eq!(tools, ["Bash", "Edit", "Read"]);
     assert_eq!(brought.conversation.instructions.len(), 2);
+}
+
+/// A transcript of Claude Code: a user who is reminded of something, and a result beside which the client says more. The
+/// requests are kept where `requests` says so, with what the user is said to have typed in them.
+fn reminded(requests: Option<&str>, system: bool) -> String {
+    let date = "<system-reminder>\nToday is Friday.\n</system-reminder>";
+    let left = "<system-reminder>\n<total_tokens>9 tokens left</total_tokens>\n</system-reminder>";
+    let attachment = |text: &str| json!({ "type": "attachment", "renderedRole": "system", "attachment": { "type": "date" }, "rendered": [{ "content": text }] });
+    let blob = |hash: &str, role: &str, content: Value| json!({ "type": "api-request-blob", "hash": hash, "message": { "role": role, "content": content, "output_config": {} } });
+    let request = |tail: &[&str]| json!({ "type": "api-request", "keep": 0, "tail": tail });
+    let mut lines = vec![
+        json!({ "type": "user", "uuid": "u1", "message": { "role": "user", "content": "Look at pump 4." } }),
+        attachment(date),
+    ];
+    if let Some(typed) = requests {
+        if system {
+            lines.push(blob(
+                "h1",
+                "user",
+                json!([{ "type": "text", "text": typed }]),
+            ));
+            lines.push(blob("h2", "system", json!("Today is Friday.")));
+            lines.push(request(&["h1", "h2"]));
+        } else {
+            let first = json!([{ "type": "text", "text": format!("{date}\n") }, { "type": "text", "text": typed }]);
+            lines.push(blob("h1", "user", first));
+            lines.push(request(&["h1"]));
+        }
+    }
+    lines.push(json!({ "type": "assistant", "uuid": "u2", "message": { "role": "assistant", "id": "m1", "model": "claude-sonnet-4-6", "content": [{ "type": "tool_use", "id": "c1", "name": "look", "input": {} }] } }));
+    lines.push(json!({ "type": "user", "uuid": "u3", "message": { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c1", "content": "It runs." }] } }));
+    lines.push(attachment(left));
+    if requests.is_some() {
+        if system {
+            lines.push(blob(
+                "h4",
+                "system",
+                json!("<total_tokens>9 tokens left</total_tokens>"),
+            ));
+            // A message that a line holds is not kept again, nor is an answer.
+            lines.push(request(&["h1", "h2", "answer", "h3", "h4"]));
+        } else {
+            let result = json!([{ "type": "tool_result", "tool_use_id": "c1", "content": format!("It runs.\n\n{left}") }]);
+            lines.push(blob("h3", "user", result));
+            lines.push(request(&["h1", "answer", "h3"]));
+        }
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn a_request_of_claude_code_is_read_as_it_was_sent() {
+    let typed = "Look at pump 4.";
+    let sent = messages(&read(&reminded(Some(typed), false)));
+    let date = "<system-reminder>\nToday is Friday.\n</system-reminder>\n";
+    let left = "It runs.\n\n<system-reminder>\n<total_tokens>9 tokens left</total_tokens>\n</system-reminder>";
+    assert_eq!(
+        sent[0],
+        json!({ "role": "user", "content": [{ "type": "text", "text": date }, { "type": "text", "text": typed }] })
+    );
+    assert_eq!(
+        sent[2],
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c1", "content": left }] })
+    );
+    assert_eq!(sent.len(), 3);
+    // Where the model takes words of the system, they stand as such.
+    let sent = messages(&read(&reminded(Some(typed), true)));
+    let roles: Vec<&Value> = sent.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "system", "assistant", "user", "system"]);
+    assert_eq!(
+        sent[1],
+        json!({ "role": "system", "content": "Today is Friday." })
+    );
+    assert_eq!(sent[3]["content"][0]["content"], "It runs.");
+}
+
+#[test]
+fn reminders_stand_in_the_users_message_where_no_request_is_kept() {
+    // Neither is a request believed that has other words than the user's.
+    for requests in [
+        None,
+        Some("Look at pump 5."),
+        Some("Look at pump 4. And at pump 5."),
+    ] {
+        let sent = messages(&read(&reminded(requests, false)));
+        let first = sent[0]["content"].as_array().unwrap();
+        assert_eq!(
+            first[0]["text"],
+            "<system-reminder>\nToday is Friday.\n</system-reminder>\n"
+        );
+        assert_eq!(first[1]["text"], "Look at pump 4.");
+        assert!(sent.iter().all(|message| message["role"] != "system"));
+        let list = Value::from(sent).to_string();
+        let model = tenure::Catalogue::builtin().unwrap();
+        let model = model.model("claude-sonnet-4-6").unwrap();
+        let broken = tenure::conform::check(Format::Anthropic, &list, Some(model)).unwrap();
+        assert_eq!(broken, []);
+    }
+}
+
+#[test]
+fn what_an_sdk_makes_up_is_no_part_of_an_item() {
+    let made_up = json!([
+        { "role": "user", "content": "Look at pump 4." },
+        { "id": "__fake_id__", "type": "reasoning", "summary": [], "provider_data": { "model": "other" } },
+        { "id": "__fake_id__", "type": "message", "role": "assistant", "status": "completed", "provider_data": { "model": "other" },
+          "content": [{ "type": "output_text", "text": "I look.", "annotations": [] }] },
+        { "type": "function_call", "id": "FAKE_ID", "call_id": "c1", "name": "look", "arguments": "{}" },
+        { "type": "function_call_output", "call_id": "c1", "output": "The id __fake_id__ is in provider_data." },
+        { "id": "msg_1", "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "It runs." }] },
+    ]);
+    let brought = read(&made_up.to_string());
+    assert_eq!(brought.conversation.format, Format::OpenAiResponses);
+    let kept = messages(&brought);
+    let kinds: Vec<&str> = kept
+        .iter()
+        .filter_map(|item| item["type"].as_str())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "message",
+            "function_call",
+            "function_call_output",
+            "message"
+        ]
+    );
+    for item in &kept[..3] {
+        assert!(
+            item.get("id").is_none() && item.get("provider_data").is_none(),
+            "{item}"
+        );
+    }
+    assert_eq!(kept[1]["status"], "completed");
+    assert_eq!(kept[3]["output"], made_up[4]["output"]);
+    assert_eq!(kept[4]["id"], "msg_1");
 }
 
 #[test]

@@ -24,12 +24,14 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let Imported {
         imported,
         registry: summary,
+        lowered,
     } = registries::import(&mut file.registries, label, objects, &args.blocks)?;
     file.save()?;
     match args.output.format {
         Format::Json => print_json(&json!({
             "imported": imported,
             "registry": summary,
+            "lowered": lowered,
             "unfetched": unfetched,
         })),
         Format::Text => {

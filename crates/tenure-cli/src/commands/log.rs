@@ -245,9 +245,14 @@ fn item_lines(items: &RequestItems) -> String {
                 )
             })
             .collect();
+        let by = match items.counted_by.as_deref() {
+            Some("unknown") => ", at most, as its model is not known".to_owned(),
+            Some(model) => format!(" as {} counts", cell(model)),
+            None => String::new(),
+        };
         let _ = writeln!(
             text,
-            "  item by item       counted here: {}",
+            "  item by item       counted here{by}: {}",
             forms.join(", ")
         );
     }

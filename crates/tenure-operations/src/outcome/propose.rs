@@ -105,6 +105,7 @@ impl Operation for ProposeOutcome {
         document
             .classify_within(context.caller.grant.clears())
             .map_err(|error| error.at("object.security_classification", None))?;
+        document.distrust(context.caller.grant.authority());
         let proposal = Proposal {
             document,
             kind,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure::object::clip;
-use tenure::registry::{Applied, Capability, Kind, Op, Registries};
+use tenure::registry::{Applied, Capability, Kind, LoweredAuthority, Op, Registries};
 use tenure::request::json_error;
 use tenure::{ContextObject, Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, WriteKey};
@@ -204,18 +204,21 @@ pub(super) async fn apply(
         let tenant = tenant(&app, &caller)?;
         let kept = app.workspace.registries_of(&tenant)?;
         // What was done under the key was done on the state that was named then.
-        let number = match done_before(&tenant, key.as_ref())? {
-            Some(number) => number,
+        let (number, lowered) = match done_before(&tenant, key.as_ref())? {
+            Some(number) => (number, lowered_by(kept, &caller, &label, change)?),
             None => {
                 let (kept, done) = changed(kept, &caller, &label, change, expected)?;
                 match save(kept, key.as_ref(), done.number) {
                     Ok(None) => return Ok((done.number, said(&label, &done))),
-                    Ok(Some(number)) => number,
+                    Ok(Some(number)) => (number, done.lowered),
                     Err(error) => return Err(conditional(expected, error)),
                 }
             }
         };
-        let done = registries::applied_at(&tenant, &label, number)?;
+        let done = Applied {
+            lowered,
+            ..registries::applied_at(&tenant, &label, number)?
+        };
         Ok((number, said(&label, &done)))
     });
     let (number, said) = done.await?;
@@ -315,6 +318,7 @@ pub(super) async fn import(
             kept = app.workspace.registries_of(&tenant)?;
         }
         Ok(Imported {
+            lowered: Vec::new(),
             imported: usize::try_from(count.unwrap_or(0)).unwrap_or(usize::MAX),
             registry: kept.registries.view(&label)?.summary(),
         })
@@ -344,6 +348,18 @@ fn as_expected(
     Err(refusal.expected(format!("the ETag \"{stands}\"")))
 }
 
+/// What a change that was done already has of less authority than it asked for.
+fn lowered_by(
+    kept: KeptRegistries,
+    caller: &Caller,
+    label: &str,
+    change: Change,
+) -> Result<Vec<LoweredAuthority>, Refusal> {
+    let actor = change.actor.as_deref().unwrap_or(label);
+    let by = kept.registries.issue(actor).in_field("actor")?;
+    Ok(operation(change.operation, caller, &kept.registries, &by)?.1)
+}
+
 /// Changes a registry that is as it is expected.
 fn changed(
     mut kept: KeptRegistries,
@@ -359,7 +375,7 @@ fn changed(
         .registries
         .issue(change.actor.as_deref().unwrap_or(label))
         .in_field("actor")?;
-    let operation = operation(change.operation, caller, &kept.registries, &by)?;
+    let (operation, lowered) = operation(change.operation, caller, &kept.registries, &by)?;
     as_expected(&mut kept, label, expected)?;
     let view = kept.registries.view(label)?;
     let operation = operation.try_map(|name| {
@@ -367,7 +383,10 @@ fn changed(
         Ok::<_, Error>(view.address(&kept.registries, block))
     })?;
     let applied = kept.registries.apply(&by, label, operation);
-    let applied = applied.in_field("operation")?;
+    let applied = Applied {
+        lowered,
+        ..applied.in_field("operation")?
+    };
     Ok((kept, applied))
 }
 
@@ -431,31 +450,36 @@ fn said<Block>(label: &str, done: &Applied<Block>) -> Value {
         "number": done.number,
         "removed": done.removed,
         "kept": held.collect::<Vec<_>>(),
+        "lowered": done.lowered,
     })
 }
 
-/// The operation, whose objects are of the caller's tenant, and by the registry that acts.
+/// The operation, whose objects are of the caller's tenant, and by the registry that acts; and those of them that have
+/// less authority than they asked for.
 fn operation(
     mut said: Value,
     caller: &Caller,
     registries: &Registries,
     by: &Capability,
-) -> Result<Op<String>, Error> {
+) -> Result<(Op<String>, Vec<LoweredAuthority>), Error> {
+    let mut lowered = Vec::new();
     for field in ["object", "prefix", "suffix"] {
         if let Some(object) = said.get_mut(field).filter(|object| object.is_object()) {
             let within = format!("operation.{field}");
             let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
             document.complete().in_field(&within)?;
+            let asked = document.asked_authority();
             let mut document = registries.authored(by, document)?;
             document.distrust(caller.grant.authority());
             document.check_provenance().in_field(&within)?;
-            document.clone().seal().in_field(&within)?;
+            let sealed = document.clone().seal().in_field(&within)?;
+            lowered.extend(LoweredAuthority::of(asked, &sealed));
             *object =
                 serde_json::to_value(document).map_err(|error| json_error(&error, &within))?;
         }
     }
-    read_field(said, "operation")
+    Ok((read_field(said, "operation")?, lowered))
 }
 
 pub(crate) fn has(registries: &Registries, label: &str) -> bool {

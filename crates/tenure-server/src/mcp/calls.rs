@@ -7,6 +7,7 @@ use tenure::belief::disguises;
 use tenure::num::Score;
 use tenure::object::{
     AuthorKind, Authority, ObjectType, OutcomeState, Provenance, default_trust, is_web,
+    kind_of_origin,
 };
 use tenure::trace::Verdict;
 use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Tokenizer};
@@ -467,44 +468,33 @@ fn change(
             .map(|kept| text(&kept.name))
             .collect(),
         blocks: done.blocks,
+        lowered: done
+            .applied
+            .lowered
+            .iter()
+            .map(|one| format!("{}: {} and not {}", one.name, one.has, one.asked))
+            .collect(),
     })?)
 }
 
 fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
-    let mut object = json!({
-        "name": asked.name,
-        "content": asked.content,
-        "tags": asked.tags,
-    });
-    refuse_disguise(&asked)?;
-    if let Some(claim) = &asked.claim {
-        object["normalized_claim"] = claim.as_str().into();
-    }
-    if !asked.about.is_empty() {
-        object["canonical_entity_ids"] = json!(asked.about);
-    }
-    if let Some(source) = &asked.source {
-        object["provenance"] = json!(Provenance {
-            authority: Some(default_trust(Authority::Data)),
-            lineage: Some("mcp write".into()),
-            retrieved_at: Some(bound.app.workspace.clock().second()),
-            source_id: Some(source.clone()),
-            ..Provenance::default()
-        });
-        if is_web(source) {
-            // Memory of a site, which is read for that site alone.
-            object["source_origin"] = source.as_str().into();
-            object["object_type"] = json!(ObjectType::InferredBelief);
-        }
-    }
-    if let Some(run) = &asked.run {
-        object["trajectory_id"] = run.as_str().into();
+    let mut document = ObjectDocument {
+        tags: asked.tags,
+        normalized_claim: asked.claim,
+        trajectory_id: asked.run,
+        ..ObjectDocument::named(asked.name.as_str(), asked.content)
+    };
+    comes_from(bound, &mut document, asked.source, &asked.about)?;
+    if document.source_origin.as_deref().is_some_and(is_web) {
+        // Memory of a site, which is read for that site alone.
+        document.object_type = Some(ObjectType::InferredBelief);
     }
     if bound.is_one_of_many() {
         // Whoever names the registry otherwise sees it no more for that.
-        object["user_id"] = json!(bound.principal.user);
-        object["project_id"] = json!(bound.principal.project);
+        document.user_id.clone_from(&bound.principal.user);
+        document.project_id.clone_from(&bound.principal.project);
     }
+    let object = json!(document);
     change(bound, true, |names| {
         if names.contains(&asked.name) {
             json!({ "op": "revise", "block": asked.name, "object": object })
@@ -514,17 +504,37 @@ fn write(bound: &Bound, asked: Write) -> Result<Value, Refusal> {
     })
 }
 
-/// Refuses a text that hides something: nothing of the working memory waits for a person who could look at it.
-fn refuse_disguise(asked: &Write) -> Result<(), Error> {
-    let document = ObjectDocument {
-        normalized_claim: asked.claim.clone(),
-        ..ObjectDocument::named(asked.name.clone(), asked.content.clone())
-    };
-    let sealed = document.seal()?;
+/// Takes over where an object is from and of whom it is, as an agent said it: from the web, from mail or a tool it is data, and of a
+/// site shown for that site alone. A text that hides something is refused, as an agent does not see that, nor does a
+/// person who is asked.
+fn comes_from(
+    bound: &Bound,
+    document: &mut ObjectDocument,
+    source: Option<String>,
+    about: &[String],
+) -> Result<(), Error> {
+    document.canonical_entity_ids = about.to_vec();
+    document.subjects = about.to_vec();
+    if let Some(source) = source {
+        document.provenance = Some(Provenance {
+            authority: Some(default_trust(Authority::Data)),
+            lineage: Some("mcp write".into()),
+            retrieved_at: Some(bound.app.workspace.clock().second()),
+            source_id: Some(source.clone()),
+            ..Provenance::default()
+        });
+        document.source_origin = kind_of_origin(&source).map(|_| source);
+    }
+    let mut named = document.clone();
+    if named.name.is_empty() {
+        // A proposal gets its name from its content.
+        named.name = "unnamed".into();
+    }
+    let sealed = named.seal()?;
     let Some((field, disguise)) = disguises(&sealed).into_iter().next() else {
         return Ok(());
     };
-    let error = Error::input(format!("the block has {disguise}"));
+    let error = Error::input(format!("the text has {disguise}"));
     Err(error
         .at(field.to_string(), None)
         .expected("a text that reads as it looks"))
@@ -580,7 +590,7 @@ const AUTHOR: &str = "tenure mcp";
 
 /// Proposes an outcome. Nothing here decides on one: that is for a person, by `tenure outcome` or the API.
 fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
-    let document = ObjectDocument {
+    let mut document = ObjectDocument {
         // It is for whom the caller speaks for, as what they write is.
         user_id: bound.principal.user.clone(),
         project_id: bound.principal.project.clone(),
@@ -588,6 +598,7 @@ fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
         author: Some(AuthorKind::Agent),
         ..ObjectDocument::named(asked.name.unwrap_or_default(), asked.content)
     };
+    comes_from(bound, &mut document, asked.source, &asked.about)?;
     let writing = Writing {
         idempotency_key: None,
         author: bound.caller.author().or_else(|| Some(AUTHOR.to_owned())),

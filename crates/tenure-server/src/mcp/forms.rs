@@ -200,6 +200,10 @@ pub(super) struct Propose {
     /// What went wrong, in words
     #[serde(default)]
     pub(super) mistake: Option<String>,
+    #[serde(default)]
+    pub(super) source: Option<String>,
+    #[serde(default)]
+    pub(super) about: Vec<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -381,4 +385,7 @@ pub(super) struct Changed {
     pub(super) kept: Vec<String>,
     /// The blocks that there are now, in order.
     pub(super) blocks: Vec<String>,
+    /// The blocks that have less authority than they asked for, each with what it has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) lowered: Vec<String>,
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tenure::num::Score;
 use tenure::registry::{
-    Address, Applied, Capability, Kind, Lineage, Op, Place, Registries, Summary, Until, retention,
+    Address, Applied, Capability, Kind, Lineage, LoweredAuthority, Op, Place, Registries, Summary,
+    Until, retention,
 };
 use tenure::{Candidates, Error, ObjectDocument};
 
@@ -29,6 +30,9 @@ pub struct Effect {
     kept: Vec<Arc<str>>,
     /// By how many bytes the registry is above its soft limit.
     over_limit: Option<u64>,
+    /// The objects that have less authority than they asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<LoweredAuthority>,
 }
 
 impl From<Applied> for Effect {
@@ -38,6 +42,7 @@ impl From<Applied> for Effect {
             removed: done.removed,
             kept: done.kept.into_iter().map(|kept| kept.name).collect(),
             over_limit: done.over_limit,
+            lowered: done.lowered,
         }
     }
 }

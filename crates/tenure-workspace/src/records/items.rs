@@ -19,6 +19,9 @@ pub struct RequestItems {
     /// Reason for which they are not known one by one, where they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<&'static str>,
+    /// The model that the tokens are counted by; `unknown` where they are bounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<String>,
 }
 
 /// Items that share a form.
@@ -45,6 +48,14 @@ impl RequestItems {
             items,
             forms,
             unknown,
+            counted_by: None,
+        }
+    }
+
+    fn counted_by(self, world: &World) -> RequestItems {
+        RequestItems {
+            counted_by: Some(world.model_name().to_owned()),
+            ..self
         }
     }
 
@@ -160,11 +171,12 @@ impl Records<'_> {
         if came > 0 || sent > 0 {
             items.push(around(came, sent, record.tools_left_out.len()));
         }
-        Ok(RequestItems::of(items, None))
+        Ok(RequestItems::of(items, None).counted_by(&world))
     }
 
     /// A session, item by item: its messages as they came, and what stands for them since the last epoch began. Tokens are
-    /// counted as `model` counts them, or as no known model does. `None` where there is no such session.
+    /// counted as `model` counts them; else as the model that its messages were brought with, and where that is not known,
+    /// as no known model does. `None` where there is no such session.
     ///
     /// # Errors
     ///
@@ -183,24 +195,29 @@ impl Records<'_> {
         };
         let world = match model {
             Some(model) => self.workspace.world(model)?,
-            None => self.workspace.unknown_world()?,
+            None => {
+                let origin = session.opened().origin.as_ref();
+                self.world_named(origin.and_then(|origin| origin.model.as_deref()))?
+            }
         };
         let seen = Seen {
             world: &world,
             format: session.opened().format.unwrap_or(Format::OpenAiChat),
             compiled: true,
         };
-        Ok(Some(RequestItems::of(session.items(&seen)?, None)))
+        let items = RequestItems::of(session.items(&seen)?, None);
+        Ok(Some(items.counted_by(&world)))
     }
 
     /// The model by which the tokens of a request were counted.
     fn world_of(&self, record: &ExchangeRecord) -> Result<World, Error> {
+        self.world_named(record.model.as_deref())
+    }
+
+    /// The model that a request's name means, or one of which nothing is known.
+    fn world_named(&self, model: Option<&str>) -> Result<World, Error> {
         let catalogue = self.workspace.catalogue();
-        let named = record
-            .model
-            .as_deref()
-            .and_then(|model| catalogue.resolve(model));
-        match named {
+        match model.and_then(|model| catalogue.resolve(model)) {
             Some(found) => self.workspace.world(found.name),
             None => self.workspace.unknown_world(),
         }

@@ -306,7 +306,7 @@ impl Session {
             }
         }
         draft.entries = entries;
-        self.mend(how, &mut draft)?;
+        self.mend(how, ending.is_some(), &mut draft)?;
         self.offer_gone(how, &mut draft)?;
         Ok(draft)
     }

@@ -83,14 +83,14 @@ impl Instruction {
         let block = self.block.as_ref();
         match block {
             Some(block) => (false, block.kind, &block.source),
-            None if is_token_counter(&self.document.content) => {
-                (self.is_systems(), TOKEN_COUNTER.0, "")
+            None => {
+                let mut says = lines(&self.document.content).filter(|line| !is_token_count(line));
+                (
+                    self.is_systems(),
+                    says.next().unwrap_or(TOKEN_COUNTER.0),
+                    "",
+                )
             }
-            None => (
-                self.is_systems(),
-                self.document.content.lines().next().unwrap_or_default(),
-                "",
-            ),
         }
     }
 
@@ -98,12 +98,11 @@ impl Instruction {
         let (own, text) = (&self.document.content, &newer.document.content);
         match (&self.block, &newer.block) {
             (Some(block), Some(newer)) => block.is_replaced_by(own, newer, text),
-            // Of two counts the newer one holds.
-            (None, None) if is_token_counter(own) && is_token_counter(text) => true,
-            // All of it is said again.
+            // All of it is said again; of two counts the newer one holds.
             (None, None) => {
-                let says: BTreeSet<&str> = text.lines().map(str::trim).collect();
-                own.lines().all(|line| says.contains(line.trim()))
+                let says: BTreeSet<&str> = lines(text).collect();
+                let counts = says.iter().any(|line| is_token_count(line));
+                lines(own).all(|line| says.contains(line) || counts && is_token_count(line))
             }
             _ => false,
         }
@@ -115,18 +114,26 @@ impl Instruction {
     }
 }
 
-/// The text between two marks, where it is all between them.
-fn inside<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    text.strip_prefix(open)?.strip_suffix(close)
+/// Returns whether a line is nothing but a client's count of the tokens that are left (Claude Code sends one with each
+/// step).
+fn is_token_count(line: &str) -> bool {
+    let (open, close) = TOKEN_COUNTER;
+    let count = line
+        .strip_prefix(open)
+        .and_then(|rest| rest.strip_suffix(close));
+    count.is_some_and(|count| !count.contains('<'))
 }
 
-/// Returns whether a text is nothing but a client's count of the tokens that are left (Claude Code sends one with each
-/// step).
-fn is_token_counter(text: &str) -> bool {
-    let (open, close) = TOKEN_COUNTER;
-    let bare = text.trim();
-    let reminder = inside(bare, "<system-reminder>", "</system-reminder>");
-    inside(reminder.unwrap_or(bare).trim(), open, close).is_some_and(|count| !count.contains('<'))
+/// The lines of a text of the system, without the marks of a reminder.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let bare = text.lines().map(|line| {
+        let line = line.trim();
+        let line = line.strip_prefix("<system-reminder>").unwrap_or(line);
+        line.strip_suffix("</system-reminder>")
+            .unwrap_or(line)
+            .trim()
+    });
+    bare.filter(|line| !line.is_empty())
 }
 
 /// Of these instructions, in order, those whose place no newer one takes.
@@ -333,10 +340,14 @@ mod tests {
             "Pump 4 takes at most 40 kPa.",
             "<total_tokens>700 tokens left</total_tokens> Stop at 600.",
             "<total_tokens>600 tokens left</total_tokens>",
+            "The task tools haven't been used recently.\n\n<total_tokens>500 tokens left</total_tokens>",
+            "The task tools haven't been used recently.\n\n<total_tokens>400 tokens left</total_tokens>",
+            "The task tools haven't been used recently.\nPump 5 takes at most 40 kPa.",
+            "<system-reminder>\nThe task tools haven't been used recently.\n</system-reminder>",
         ];
         let all = (1..).zip(texts);
         let all = all.map(|(turn, text)| instruction(turn, text)).collect();
         let stand: Vec<u64> = newest(all).iter().map(|one| one.place.turn).collect();
-        assert_eq!(stand, [2, 4, 5, 6]);
+        assert_eq!(stand, [2, 4, 5, 6, 8, 9, 10]);
     }
 }

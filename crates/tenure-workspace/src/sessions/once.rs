@@ -135,7 +135,7 @@ impl Session {
             document.removable = Some(false);
             draft.objects.push(sealer.seal(document)?);
         }
-        self.mend(how, &mut draft)?;
+        self.mend(how, true, &mut draft)?;
         self.offer_gone(how, &mut draft)?;
         Ok(draft)
     }

@@ -62,6 +62,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
         .collect();
     let abandoned = abandoned(&lines);
     let mut talk = Talk::default();
+    let blobs = blobs(&lines);
     let (mut shape, mut prompt) = (None, None);
     for (at, line) in lines.iter().enumerate() {
         match line.kind.as_str() {
@@ -70,6 +71,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
                 let new = line.fields.object("shape");
                 shape = new.filter(|new| new.has("tools")).or(shape);
             }
+            "api-request" => talk.sent(&line.fields, &blobs),
             _ if line.fields.is_true("isSidechain") => {
                 remarks.add(line.number, &line.kind, Finding::SideChain);
             }
@@ -108,6 +110,27 @@ pub(super) fn read(items: &Items<'_>) -> Read {
         messages: talk.messages(),
         remarks,
     }
+}
+
+/// A message of a request, as it was sent.
+struct Blob<'a> {
+    role: String,
+    content: &'a RawValue,
+}
+
+/// The messages of requests that the client kept beside its lines, by the digests by which its requests name them: those
+/// that are not what a line holds.
+fn blobs<'a>(lines: &[Line<'a>]) -> BTreeMap<String, Blob<'a>> {
+    let kept = lines.iter().filter(|line| line.kind == "api-request-blob");
+    kept.filter_map(|line| {
+        let message = line.message()?;
+        let blob = Blob {
+            role: message.text("role")?,
+            content: message.get("content")?,
+        };
+        Some((line.fields.text("hash")?, blob))
+    })
+    .collect()
 }
 
 /// A line, as far as it is looked at.
@@ -236,10 +259,6 @@ enum Said<'a> {
         beside: Vec<String>,
         said: Vec<&'a RawValue>,
     },
-    System {
-        line: usize,
-        texts: Vec<String>,
-    },
 }
 
 /// The messages in the making.
@@ -247,6 +266,10 @@ enum Said<'a> {
 struct Talk<'a> {
     said: Vec<Said<'a>>,
     model: Option<&'a RawValue>,
+    /// The number of the model's answers so far.
+    answers: usize,
+    /// What was sent behind the answers of the model, by their number: the roles and the contents.
+    sent: BTreeMap<usize, Vec<(String, &'a RawValue)>>,
 }
 
 impl<'a> Talk<'a> {
@@ -268,6 +291,7 @@ impl<'a> Talk<'a> {
             blocks.extend(new);
             return;
         }
+        self.answers += 1;
         self.said.push(Said::Model {
             line: line.number,
             id: new_id,
@@ -340,31 +364,142 @@ impl<'a> Talk<'a> {
         if texts.is_empty() {
             return;
         }
-        let is_systems = line.fields.is("renderedRole", &["system"]);
+        // Not every model takes words of the system between messages; as the user's, in their marks, each does.
         match self.said.last_mut() {
-            Some(Said::System { texts: all, .. }) if is_systems => all.extend(texts),
-            // The system may speak behind words of the user alone.
-            Some(Said::User { .. }) if is_systems => self.said.push(Said::System {
+            Some(Said::User { beside, .. }) => beside.extend(texts),
+            _ => self.said.push(Said::User {
                 line: line.number,
-                texts,
+                results: Vec::new(),
+                beside: texts,
+                said: Vec::new(),
             }),
-            _ => {
-                let users = |said: &&mut Said<'a>| !matches!(said, Said::System { .. });
-                match self.said.iter_mut().rev().find(users) {
-                    Some(Said::User { beside, .. }) => beside.extend(texts),
-                    _ => self.said.push(Said::User {
-                        line: line.number,
-                        results: Vec::new(),
-                        beside: texts,
-                        said: Vec::new(),
-                    }),
-                }
-            }
+        }
+    }
+
+    /// Takes what a request says behind the last answer, where its client kept that.
+    fn sent(&mut self, request: &Object<'a>, blobs: &BTreeMap<String, Blob<'a>>) {
+        let tail = request.list("tail").unwrap_or_default();
+        let known = tail.into_iter().rev().map_while(|hash| {
+            let blob = blobs.get(&text(hash)?)?;
+            (blob.role != "assistant").then(|| (blob.role.clone(), blob.content))
+        });
+        let mut known: Vec<(String, &RawValue)> = known.collect();
+        known.reverse();
+        if !known.is_empty() {
+            self.sent.insert(self.answers, known);
         }
     }
 
     fn messages(self) -> Vec<(usize, String)> {
-        self.said.iter().map(Said::message).collect()
+        let mut messages = Vec::new();
+        let is_models = |said: &Said<'_>| matches!(said, Said::Model { .. });
+        let mut answers = 0;
+        for run in self
+            .said
+            .chunk_by(|one, next| is_models(one) == is_models(next))
+        {
+            if run.first().is_some_and(is_models) {
+                answers += run.len();
+                messages.extend(run.iter().map(Said::message));
+                continue;
+            }
+            match self.sent.get(&answers).and_then(|sent| as_sent(run, sent)) {
+                Some(sent) => messages.extend(sent),
+                None => messages.extend(run.iter().map(Said::message)),
+            }
+        }
+        messages
+    }
+}
+
+/// What the user says between two answers, in the messages that the client sent of it. None where these leave out a word
+/// of the user's, or have words of another branch.
+fn as_sent(run: &[Said<'_>], sent: &[(String, &RawValue)]) -> Option<Vec<(usize, String)>> {
+    let mut found = Words::default();
+    for (_, content) in sent.iter().filter(|(role, _)| role == "user") {
+        found.take(&list(content).unwrap_or_else(|| vec![content]));
+    }
+    let (mut own, mut clients) = (Words::default(), Vec::new());
+    let mut users = Vec::new();
+    for said in run {
+        if let Said::User {
+            line,
+            results,
+            beside,
+            said,
+        } = said
+        {
+            own.take(results);
+            own.take(said);
+            clients.extend(beside.iter().map(|text| text.trim()));
+            users.push((
+                *line,
+                message("user", &[], &[&results[..], &said[..]].concat()),
+            ));
+        }
+    }
+    let line = users.first()?.0;
+    let said = |role: &str, content: &RawValue| {
+        let role = Value::from(role);
+        (
+            line,
+            format!("{{\"role\":{role},\"content\":{}}}", content.get()),
+        )
+    };
+    let said = sent.iter().map(|(role, content)| said(role, content));
+    // Where the user's message is what the lines hold, the client kept only what the system says behind it.
+    if sent.iter().all(|(role, _)| role == "system") {
+        return Some(users.into_iter().chain(said).collect());
+    }
+    let is_there = |text: &String| found.texts.iter().any(|there| there.contains(text.trim()));
+    let is_known = |text: &String| {
+        let text = text.trim();
+        text.starts_with(REMINDER)
+            || clients.contains(&text)
+            || own.texts.iter().any(|own| own.trim() == text)
+    };
+    let is_whole = found.results == own.results
+        && found.others == own.others
+        && own.texts.iter().all(is_there)
+        && found.texts.iter().all(is_known);
+    is_whole.then(|| said.collect())
+}
+
+/// The beginning of what the client says in the user's name.
+const REMINDER: &str = "<system-reminder>";
+
+/// What blocks of the user hold.
+#[derive(Default)]
+struct Words {
+    texts: Vec<String>,
+    /// The calls that they answer.
+    results: BTreeSet<String>,
+    /// The number of pictures, files and the like.
+    others: usize,
+}
+
+impl Words {
+    fn take(&mut self, blocks: &[&RawValue]) {
+        for value in blocks {
+            if let Some(text) = text(value) {
+                self.texts.push(text);
+                continue;
+            }
+            let block = Object::of(value);
+            match block
+                .as_ref()
+                .and_then(|block| block.text("type"))
+                .as_deref()
+            {
+                Some("text") => self
+                    .texts
+                    .extend(block.and_then(|block| block.text("text"))),
+                Some("tool_result") => self
+                    .results
+                    .extend(block.and_then(|block| block.text("tool_use_id"))),
+                _ => self.others += 1,
+            }
+        }
     }
 }
 
@@ -378,17 +513,22 @@ impl Said<'_> {
                 beside,
                 said,
             } => {
-                let beside: Vec<String> = beside.iter().map(|text| text_block(text)).collect();
+                // The client ends its last reminder before the user's words with a new line.
+                let last = beside.len().checked_sub(1).filter(|_| !said.is_empty());
+                let beside = beside.iter().enumerate().map(|(at, text)| {
+                    let ends = last == Some(at) && text.ends_with("</system-reminder>");
+                    text_block(&if ends {
+                        format!("{text}\n")
+                    } else {
+                        text.clone()
+                    })
+                });
                 let all: Vec<String> = results
                     .iter()
                     .map(|block| block.get().to_owned())
                     .chain(beside)
                     .collect();
                 (*line, message("user", &all, said))
-            }
-            Said::System { line, texts } => {
-                let text = Value::from(texts.join("\n\n"));
-                (*line, format!("{{\"role\":\"system\",\"content\":{text}}}"))
             }
         }
     }

@@ -5,6 +5,7 @@
 //! The source compares embeddings for relevance; here it is the cosine of vectors of words, a rare
 //! one weighing more. What is told of words is told of English ones.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -171,6 +172,9 @@ impl Reading for Talk {
         })
     }
 }
+
+/// The longest word of speech, in bytes. In scripts without spaces a sentence may be one.
+const LONGEST_WORD: usize = 16 * 1024;
 
 /// The weight of each factor, and the decay of recency.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -559,6 +563,17 @@ fn write(turns: &[Turn<'_>], sentences: &[Sentence], texts: &[String], kept: &[b
     text
 }
 
+/// The words of a text that somebody may have said: without those that are data by their length, in which nothing is to
+/// be found.
+fn sayable(text: &str) -> Cow<'_, str> {
+    let is_word = |word: &&str| word.len() <= LONGEST_WORD;
+    if text.len() <= LONGEST_WORD || text.split_whitespace().all(|word| is_word(&word)) {
+        return Cow::Borrowed(text);
+    }
+    let words: Vec<&str> = text.split_whitespace().filter(is_word).collect();
+    Cow::Owned(words.join(" "))
+}
+
 /// The sentences with their factors. Those of the turn `last_request` stay for that alone.
 pub(crate) fn read(
     turns: &[Turn<'_>],
@@ -574,7 +589,8 @@ pub(crate) fn read(
         let mut corrected = false;
         for (first, (place, _)) in statements(turn.text).into_iter().enumerate() {
             let text = &turn.text[place.clone()];
-            let lower = format!(" {} ", text.to_lowercase().replace('’', "'"));
+            let sayable = sayable(text);
+            let lower = format!(" {} ", sayable.to_lowercase().replace('’', "'"));
             let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
             let starts = |words: &[&str]| words.iter().any(|word| lower[1..].starts_with(word));
             let answers = first == 0 && at > 0 && turns[at - 1].speaker == Speaker::Assistant;
@@ -595,7 +611,7 @@ pub(crate) fn read(
                 asked.score = asked.factors.score(weights);
             }
             let factors = Factors {
-                density: Score::clamped(density(text)),
+                density: Score::clamped(density(&sayable)),
                 relevance: Score::ZERO,
                 recency,
                 decision,
@@ -605,7 +621,7 @@ pub(crate) fn read(
                 () if last_request == Some(at) => Standing::LastRequest,
                 () if correction => Standing::Correction,
                 () if decision => Standing::Decision,
-                () if rules && !asks && demands(text, &lower) => Standing::Constraint,
+                () if rules && !asks && demands(&sayable, &lower) => Standing::Constraint,
                 () => Standing::Scored,
             };
             found.push(Sentence {
@@ -660,7 +676,7 @@ pub fn is_filler(text: &str) -> bool {
 /// ```
 pub fn corrections(text: &str) -> Vec<&str> {
     // Most turns correct nothing, and finding that out need not read them.
-    let lower = text.to_lowercase().replace('’', "'");
+    let lower = sayable(text).to_lowercase().replace('’', "'");
     if !CORRECTS.iter().any(|words| lower.contains(words.trim())) {
         return Vec::new();
     }
@@ -693,7 +709,7 @@ fn relate(turns: &[Turn<'_>], sentences: &mut [Sentence], task: &str) {
     let mut holders: Map<String, usize> = Map::default();
     let said: Vec<Vec<String>> = sentences
         .iter()
-        .map(|sentence| terms(&turns[sentence.turn].text[sentence.bytes.clone()]))
+        .map(|sentence| terms(&sayable(&turns[sentence.turn].text[sentence.bytes.clone()])))
         .collect();
     for term in said.iter().flatten() {
         match holders.get_mut(term) {
@@ -726,6 +742,19 @@ fn relate(turns: &[Turn<'_>], sentences: &mut [Sentence], task: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_of_data_hides_no_words_beside_it() {
+        let data = "nothing-is-wrong-never-".repeat(2_000);
+        let said = format!("No, that port is wrong. Use 8443 {data} from now on.");
+        assert_eq!(corrections(&said).len(), 2);
+        assert_eq!(corrections(&data), Vec::<&str>::new());
+        assert_eq!(
+            sayable(&said),
+            "No, that port is wrong. Use 8443 from now on."
+        );
+        assert_eq!(sayable(&said[..40]), &said[..40]);
+    }
     use proptest::prelude::*;
 
     fn goal<'g>(tokens: u32, task: &'g str) -> Goal<'g> {

@@ -516,6 +516,17 @@ impl ObjectDocument {
         }
     }
 
+    /// Returns the authority that it asks for: what it states, and the developer's for what commands by its type and
+    /// states none.
+    pub fn asked_authority(&self) -> Option<Authority> {
+        let commands = matches!(
+            self.object_type,
+            Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
+        );
+        let stated = self.asked.or(self.authority_level);
+        stated.or_else(|| commands.then_some(Authority::Developer))
+    }
+
     /// States the authority that it has, and what it asked for where that was more.
     fn lower(&mut self, has: Option<Authority>, asked: Option<Authority>) {
         if let (Some(has), Some(asked)) = (has, asked)

@@ -40,8 +40,8 @@ pub(crate) use document::{canonical as canonical_schema, default_authority, empt
 pub use identity::{ObjectId, RevisionId};
 pub use inherit::inherit;
 pub use message::{Format, Wire};
-pub use origin::is_web;
-pub(crate) use origin::{kind_of_origin, web_origin};
+pub(crate) use origin::web_origin;
+pub use origin::{is_web, kind_of_origin};
 pub use questions::{Answer, Audited};
 pub use revision::{
     Access, ContextObject, Decided, Overrides, Revision, Scope, Status, Tool, Usage,

@@ -11,7 +11,7 @@ pub fn is_web(uri: &str) -> bool {
 }
 
 /// The kind of source that an address stands for by itself: the web, a mailbox or a tool; none for anything else.
-pub(crate) fn kind_of_origin(uri: &str) -> Option<SourceKind> {
+pub fn kind_of_origin(uri: &str) -> Option<SourceKind> {
     const SCHEMES: [(SourceKind, &[&str]); 3] = [
         (SourceKind::Web, &WEB),
         (

@@ -223,7 +223,12 @@ impl Catalogue {
         let named = found.filter(|found| match found.rule {
             Rule::Exact => true,
             Rule::Version => self.stems.is_same(name, found.name),
-            Rule::Family => false,
+            // Who writes all of a family's name means it: `claude-sonnet-4-6` is `claude-sonnet-4-6+`.
+            Rule::Family => {
+                let whole = found.name.trim_end_matches('+');
+                let own = self.resolve(whole).filter(|own| own.name == found.name);
+                own.is_some() && self.stems.is_same(name, whole)
+            }
         });
         let entry = named.and_then(|named| self.entries.get(named.name));
         entry.ok_or_else(|| {
@@ -310,6 +315,8 @@ mod tests {
             ),
             ("claude-sonnet-4-5@20250929", "claude-sonnet-4-5"),
             ("claude-opus-5-latest", "claude-opus-5"),
+            ("claude-sonnet-4-6", "claude-sonnet-4-6+"),
+            ("anthropic/claude-sonnet-4.6-20260212", "claude-sonnet-4-6+"),
         ] {
             assert_eq!(
                 catalogue.model(written),
@@ -322,6 +329,11 @@ mod tests {
             (
                 "claude-opus-4-9",
                 "`claude+` stands for its family, with bounded counts",
+            ),
+            ("claude-4", "`claude+` stands for its family"),
+            (
+                "claude-opus-4-7",
+                "`claude-opus-4-6+` stands for its family",
             ),
             ("gpt-4o-2024-08-06-turbo", ""),
             ("llama-gpt-4o", ""),

@@ -54,7 +54,7 @@ pub use library::Library;
 pub use op::{Address, BlockId, Critical, Entry, LOG_VERSION, Op, Place};
 pub use permissions::{Actor, Kind};
 pub use snapshot::{Blocks, Part, SNAPSHOT_VERSION, Snapshot};
-pub use state::{Applied, Kept, State};
+pub use state::{Applied, Kept, LoweredAuthority, State};
 pub use view::{Block, Lineage, RegistryView, Summary};
 
 use crate::base::error::{Error, ErrorKind, unknown_name};
@@ -358,6 +358,7 @@ impl Registries {
             removed: done.removed,
             kept: done.kept,
             over_limit: done.over_limit,
+            lowered: done.lowered,
         })
     }
 
@@ -374,9 +375,16 @@ impl Registries {
         mut document: ObjectDocument,
         at: Place,
     ) -> Result<Applied, Error> {
+        let asked = document.asked_authority();
         document.distrust(Authority::Platform);
         let object = self.authored(by, document)?.seal()?;
-        self.apply(by, label, Op::Write { object, at })
+        let lowered = LoweredAuthority::of(asked, &object);
+        let op = Op::Write { object, at };
+        let applied = self.apply(by, label, op)?;
+        Ok(Applied {
+            lowered: lowered.into_iter().collect(),
+            ..applied
+        })
     }
 
     /// The document with what follows from who writes it, where it does not say so itself: its author, and for an agent

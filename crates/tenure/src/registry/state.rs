@@ -12,7 +12,7 @@ use super::persistent::{CowSet, CowVec};
 use super::slot::Slot;
 use crate::base::error::{Error, ErrorKind, nearest};
 use crate::base::text::clip;
-use crate::object::{ContextObject, Overrides};
+use crate::object::{Authority, ContextObject, Overrides};
 
 /// A block that an operation left where it is, and whose it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,27 @@ pub struct Kept {
     pub name: Arc<str>,
     /// The registry that wrote it.
     pub writer: Arc<str>,
+}
+
+/// An object that an operation put in with less authority than it asked for.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct LoweredAuthority {
+    /// The object's name.
+    pub name: Arc<str>,
+    /// The authority that it asked for.
+    pub asked: Authority,
+    /// The authority that it has.
+    pub has: Authority,
+}
+
+impl LoweredAuthority {
+    /// Returns what became of an object that asked for this authority; none where it has it.
+    pub fn of(asked: Option<Authority>, object: &ContextObject) -> Option<LoweredAuthority> {
+        let has = object.revision().authority_level();
+        let asked = asked.filter(|asked| *asked < has)?;
+        let name = object.name().into();
+        Some(LoweredAuthority { name, asked, has })
+    }
 }
 
 /// The effect of an operation.
@@ -36,6 +57,8 @@ pub struct Applied<Block = super::Address> {
     pub kept: Vec<Kept>,
     /// By how many bytes the registry is above its soft limit.
     pub over_limit: Option<u64>,
+    /// The objects that have less authority than they asked for.
+    pub lowered: Vec<LoweredAuthority>,
 }
 
 /// The state of a registry: persistent, so that a copy is taken in no time and never changes.
@@ -217,6 +240,10 @@ impl State {
             removed: Vec::new(),
             kept: Vec::new(),
             over_limit: None,
+            lowered: op
+                .objects()
+                .filter_map(|object| LoweredAuthority::of(object.status().asked, object))
+                .collect(),
         };
         match op {
             Op::Write { object, at } => {

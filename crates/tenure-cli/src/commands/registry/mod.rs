@@ -8,7 +8,9 @@ use std::path::Path;
 
 use serde_json::json;
 use tenure::object::{MAX_CONTENT, Overrides};
-use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, retention};
+use tenure::registry::{
+    Address, Applied, Capability, Kind, LoweredAuthority, Op, Place, Until, retention,
+};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_workspace::{KeptRegistries, Workspace, default_frame_key_path, only_label, read_text};
 
@@ -119,11 +121,18 @@ impl Session {
                 self.label
             ));
         }
+        for LoweredAuthority { name, asked, has } in &done.applied.lowered {
+            crate::failure::warning(&format!(
+                "{}: authority_lowered: it has {has} and not {asked}, as who writes it or where it is from has no more",
+                cell(name)
+            ));
+        }
         if format == Format::Json {
             return print_json(&json!({
                 "registry": self.label,
                 "operation": done.verb,
                 "number": done.applied.number,
+                "lowered": done.applied.lowered,
                 "positions": positions.iter().map(|(name, at)| json!({ "name": name, "position": at })).collect::<Vec<_>>(),
                 "removed": done.applied.removed,
                 "kept": done.applied.kept.iter().map(|kept| json!({ "name": kept.name, "writer": kept.writer })).collect::<Vec<_>>(),
@@ -374,6 +383,7 @@ fn evict(args: &EvictArgs) -> Result<(), Failure> {
         removed: Vec::new(),
         kept: Vec::new(),
         over_limit: None,
+        lowered: Vec::new(),
     });
     let verb = if applied.removed.is_empty() {
         "evicted nothing"

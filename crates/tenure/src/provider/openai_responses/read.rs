@@ -10,6 +10,7 @@ use crate::base::error::Error;
 use crate::object::{MAX_CALLS, Role, ToolCall};
 use crate::provider::openai_chat;
 use crate::provider::wire::json::{Fields, JsonPath, is_null, is_string};
+use crate::provider::wire::meaning::is_made_up;
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Messages, Parsed, Part};
 
@@ -51,6 +52,16 @@ pub(super) fn messages(root: &JsonPath, items: &[&RawValue]) -> Result<Messages,
         let fields = place.fields(item)?;
         let named = place.maybe(&fields, "type")?;
         let kind = named.as_deref().unwrap_or("message");
+        let has_made_up = fields.iter().any(|(key, value)| is_made_up(key, value));
+        if has_made_up && kind == "reasoning" {
+            // Of another model, in the words of an SDK: the API takes no reasoning but its own.
+            continue;
+        }
+        let said = if has_made_up {
+            fields.without(is_made_up)
+        } else {
+            item.get().to_owned()
+        };
         let parsed = match kind {
             "message" => {
                 let role = match place.needed(&fields, "role")?.as_str() {
@@ -93,7 +104,7 @@ pub(super) fn messages(root: &JsonPath, items: &[&RawValue]) -> Result<Messages,
         match parsed {
             Some(parsed) => {
                 std::mem::take(&mut turn).end(&mut all);
-                all.push((item.get().to_owned(), parsed));
+                all.push((said, parsed));
             }
             None => {
                 if turn.calls.len() == MAX_CALLS {
@@ -104,7 +115,7 @@ pub(super) fn messages(root: &JsonPath, items: &[&RawValue]) -> Result<Messages,
                 if !turn.message.is_empty() {
                     turn.message.push(',');
                 }
-                turn.message.push_str(item.get());
+                turn.message.push_str(&said);
             }
         }
     }

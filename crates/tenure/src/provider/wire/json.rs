@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::base::error::Error;
@@ -57,6 +58,15 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), *value))
+    }
+
+    /// The object again, in its order, without these fields.
+    pub(crate) fn without(&self, left_out: fn(&str, &RawValue) -> bool) -> String {
+        let stays = self.iter().filter(|(key, value)| !left_out(key, value));
+        let stays: Vec<String> = stays
+            .map(|(key, value)| format!("{}:{}", Value::from(key), value.get()))
+            .collect();
+        format!("{{{}}}", stays.join(","))
     }
 }
 

@@ -11,6 +11,13 @@ const DEPTH: u32 = 48;
 /// Marks of a cache: they are the request's and not the message's.
 const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
+/// Returns whether a field of an item is an SDK's own, which the API refuses: the OpenAI Agents SDK gives the answers of
+/// other models an id that is none, and says in `provider_data` where they are from.
+pub(crate) fn is_made_up(key: &str, value: &RawValue) -> bool {
+    key == "provider_data"
+        || key == "id" && matches!(value.get(), "\"__fake_id__\"" | "\"FAKE_ID\"")
+}
+
 /// A digest of what a message says: the same for all its writings that a provider takes for the same. The
 /// order of keys, white space, escapes, empty fields, marks of a cache, a bare text in the place of one
 /// block of text, and the states of items make no difference.
@@ -96,7 +103,7 @@ impl Writer {
             if within == Within::Message {
                 let left_out = MARKS.contains(&key)
                     || matches!(value.get(), "null" | "[]" | "\"\"")
-                    || named && key == "status"
+                    || named && (key == "status" || is_made_up(key, value))
                     || named && key == "type" && kind == "\"message\""
                     || kind == "\"output_text\"" && matches!(key, "annotations" | "logprobs");
                 if left_out {

@@ -29,7 +29,7 @@ mod convert;
 mod groups;
 pub(crate) mod json;
 mod marks;
-mod meaning;
+pub(crate) mod meaning;
 pub(crate) mod media;
 mod namer;
 mod objects;

@@ -44,6 +44,10 @@ fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
             } else if word.len() < MAX_WORD {
                 humps.see(c, word.len());
                 word.push(c.to_ascii_lowercase());
+            } else {
+                // What is over is no part of it.
+                let over = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+                rest = &rest[over..];
             }
             continue;
         }
@@ -69,7 +73,9 @@ fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
 /// The length of the word at the beginning of a text, if it is all small letters and digits of ASCII and what ends it is ASCII, too.
 fn plain_word(text: &[u8]) -> Option<usize> {
     let mut end = 0;
-    while let Some(b'a'..=b'z' | b'0'..=b'9') = text.get(end) {
+    while end <= MAX_WORD
+        && let Some(b'a'..=b'z' | b'0'..=b'9') = text.get(end)
+    {
         end += 1;
     }
     let ends = !matches!(text.get(end), Some(b'A'..=b'Z' | 0x80..));
@@ -360,6 +366,12 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_digits() {
+        // Of a longer one its beginning is a word, and what follows it another.
+        for long in ["a", "A", "7"] {
+            let text = format!("{} pump", long.repeat(200));
+            let begins = long.to_ascii_lowercase().repeat(MAX_WORD);
+            assert_eq!(words_of(&text), [begins.as_str(), "pump"]);
+        }
         let words = words_of("TIM4's init_gpio(PB7)");
         assert_eq!(words, ["tim4", "s", "init", "gpio", "pb7"]);
         assert_eq!(words_of("漢字 ÉTÉ"), ["漢", "字", "été"]);
