@@ -62,7 +62,7 @@ pub enum Deciders {
     Reviewers {
         /// The keys.
         keys: Arc<KeySet>,
-        /// Whether they decide on their own proposals, too.
+        /// True if they decide on their own proposals, too.
         own: bool,
         /// The roles of the users who decide between claims.
         resolvers: Arc<[String]>,
@@ -79,7 +79,7 @@ pub struct Context<'a> {
     pub workspace: &'a Workspace,
     /// The idempotency key and the author of what is written.
     pub writing: Writing,
-    /// Who decides.
+    /// The people who decide.
     pub deciders: Deciders,
 }
 
@@ -162,10 +162,11 @@ impl Context<'_> {
     /// [`ErrorKind::Policy`] when the key is no reviewer's; [`ErrorKind::Input`] when the form names nobody, or somebody else.
     pub(crate) fn decider(&self, named: Option<&str>) -> Result<String, Error> {
         if let Deciders::Named = self.deciders {
-            let missing = || Error::input("nobody decides").at("by", None);
-            return named
-                .map(str::to_owned)
-                .ok_or_else(|| missing().expected("the person who decides"));
+            return named.map(str::to_owned).ok_or_else(|| {
+                Error::input("nobody decides")
+                    .at("by", None)
+                    .expected("the person who decides")
+            });
         }
         let person = self.reviewer()?;
         if named.is_some_and(|named| named != person) {

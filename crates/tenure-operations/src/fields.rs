@@ -13,10 +13,10 @@ pub const BODY: &str = "body";
 
 /// Names the field of which an input is wrong.
 pub trait InField {
-    /// The same, and where it fails for an input that names no place, this field.
+    /// Names this field where it fails for an input that names no place.
     fn in_field(self, field: &str) -> Self;
 
-    /// The same, with the place that it names as one within this field.
+    /// Names the place of the error as one within this field.
     fn within(self, field: &str) -> Self;
 }
 
@@ -51,9 +51,8 @@ fn join(field: &str, inner: &str) -> String {
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     // A number where a word is expected is said to be no JSON: as a value it is told apart.
-    let is_no_value = |error: &Error| error.what == NOT_JSON;
     let read = read(&mut json, "").or_else(|error| match serde_json::from_slice(body) {
-        Ok(value) if is_no_value(&error) => read_field(value, ""),
+        Ok(value) if error.what == NOT_JSON => read_field(value, ""),
         _ => Err(error),
     })?;
     json.end().map_err(|error| json_error(&error, BODY))?;

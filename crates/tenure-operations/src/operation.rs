@@ -16,9 +16,9 @@ pub trait Operation: DeserializeOwned + JsonSchema {
 
     /// The name, for clients that are generated, and for [`call`](crate::call).
     const ID: &'static str;
-    /// Who may call it.
+    /// The callers that it lets in.
     const ACCESS: Access;
-    /// Whether it changes what is stored.
+    /// Its effect on what is stored.
     const EFFECT: Effect;
     /// The method and the path over HTTP.
     const ROUTE: Route;
@@ -96,9 +96,9 @@ pub struct Example {
 pub struct Entry {
     /// The name.
     pub id: &'static str,
-    /// Who may call it.
+    /// The callers that it lets in.
     pub access: Access,
-    /// Whether it changes what is stored.
+    /// Its effect on what is stored.
     pub effect: Effect,
     /// The method and the path over HTTP.
     pub route: Route,

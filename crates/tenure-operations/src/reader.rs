@@ -15,7 +15,7 @@ use tenure_workspace::{Belief, object_id};
 
 use crate::fields::{InField, read_field};
 
-/// How many beliefs are read at once.
+/// The number of beliefs that are read at once.
 const CHUNK: u32 = 256;
 
 /// On whose behalf objects are read.
@@ -134,9 +134,11 @@ impl Reader {
         let (principal, policy) = &**reader;
         let objects = beliefs.iter().map(|belief| Arc::clone(&belief.object));
         let open = admitted(policy, principal, &Candidates::new(objects.collect()));
-        let places = (0..).zip(beliefs);
-        let open = places.filter(|(at, _)| open.binary_search(at).is_ok());
-        open.map(|(_, belief)| belief).collect()
+        (0..)
+            .zip(beliefs)
+            .filter(|(at, _)| open.binary_search(at).is_ok())
+            .map(|(_, belief)| belief)
+            .collect()
     }
 
     /// At most so many of the beliefs about an object that may be shown, from behind an instant on, and behind which
@@ -170,14 +172,16 @@ impl Reader {
 
     /// These beliefs, as they are shown: to an operator with the ids of other objects, which others may not see.
     pub fn shown(&self, beliefs: &[StoredObject]) -> Result<Vec<Belief>, Error> {
-        let each = beliefs.iter().map(|belief| {
-            let belief = Belief::of(belief)?;
-            Ok(match self {
-                Reader::Operator => belief,
-                Reader::Somebody(_) => belief.by_itself(),
+        beliefs
+            .iter()
+            .map(|belief| {
+                let belief = Belief::of(belief)?;
+                Ok(match self {
+                    Reader::Operator => belief,
+                    Reader::Somebody(_) => belief.by_itself(),
+                })
             })
-        });
-        each.collect()
+            .collect()
     }
 
     /// The object that a path names, where there is one of which anything may be shown.
@@ -265,8 +269,12 @@ fn open(
         found.push((ObjectId::from_bits(0), nobodys()?));
     }
     let (ids, labels): (Vec<ObjectId>, Vec<_>) = found.into_iter().unzip();
-    let open = ids.iter().zip(sees(&labels)).filter(|(_, open)| *open);
-    let mut open: Vec<ObjectId> = open.map(|(id, _)| *id).collect();
+    let mut open: Vec<ObjectId> = ids
+        .iter()
+        .zip(sees(&labels))
+        .filter(|(_, open)| *open)
+        .map(|(id, _)| *id)
+        .collect();
     let mut known = BTreeSet::new();
     open.retain(|id| known.insert(*id));
     Ok(open)

@@ -47,14 +47,14 @@ fn every_module_opens_with_what_it_is_for() {
 const RATCHETS: [(&str, [usize; 4]); 10] = [
     ("tenure", [0, 171, 16, 0]),
     ("tenure-adapters", [0, 11, 0, 0]),
-    ("tenure-cli", [5, 14, 0, 7]),
+    ("tenure-cli", [0, 15, 0, 7]),
     ("tenure-inspector", [0, 9, 0, 0]),
     ("tenure-node", [0, 13, 0, 0]),
     ("tenure-python", [0, 0, 0, 0]),
-    ("tenure-server", [94, 38, 4, 130]),
+    ("tenure-server", [5, 15, 4, 124]),
     ("tenure-store", [0, 60, 5, 0]),
     ("tenure-tokens", [0, 2, 0, 0]),
-    ("tenure-workspace", [89, 93, 6, 48]),
+    ("tenure-workspace", [1, 60, 6, 35]),
 ];
 
 const HABITS: [&str; 4] = ["shadows", "closures", "long", "docs"];

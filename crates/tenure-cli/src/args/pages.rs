@@ -608,7 +608,7 @@ fn of_operation(command: Command, path: &str) -> Command {
     };
     let is_alone = commands.len() == 1;
     let verb = command.get_name().to_owned();
-    let examples: Vec<(String, &str)> = entry
+    let lines: Vec<(String, &str)> = entry
         .examples
         .iter()
         .filter_map(|example| {
@@ -618,7 +618,7 @@ fn of_operation(command: Command, path: &str) -> Command {
             is_meant.then(|| (line_of(&command, path, &input), example.says))
         })
         .collect();
-    let examples: Vec<(&str, &str)> = examples
+    let examples: Vec<(&str, &str)> = lines
         .iter()
         .map(|(line, says)| (line.as_str(), *says))
         .collect();
@@ -658,8 +658,10 @@ fn quoted(text: &str) -> String {
 
 /// The entry of a page.
 fn of<T: Copy>(table: &[(&str, T)], path: &str) -> Option<T> {
-    let found = table.iter().find(|(page, _)| *page == path);
-    found.map(|(_, entry)| *entry)
+    table
+        .iter()
+        .find(|(page, _)| *page == path)
+        .map(|(_, entry)| *entry)
 }
 
 /// The command with its options in groups, where it has many.

@@ -28,8 +28,10 @@ fn walk(page: &mut Command, path: &mut Vec<String>, each: &mut dyn FnMut(&[Strin
 
 /// The lines of a page's examples, without what is said of them.
 fn examples(page: &Command) -> Vec<String> {
-    let after = page.get_after_help().map(ToString::to_string);
-    let after = after.unwrap_or_default();
+    let after = page
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let lines = after.strip_prefix("Examples:\n").unwrap_or_default();
     let commands = lines.lines().map(|line| {
         let line = line.trim();
@@ -81,9 +83,11 @@ fn every_example_is_understood() {
     each_page(&mut |path, page| {
         for line in examples(page) {
             let words = words(&line);
-            let calls = words.split(|word| word == "|");
-            let calls = calls.map(|call| call.split(|word| word == ">").next().unwrap_or(call));
-            let own: Vec<_> = calls.filter(|call| call[0] == "tenure").collect();
+            let own: Vec<_> = words
+                .split(|word| word == "|")
+                .map(|call| call.split(|word| word == ">").next().unwrap_or(call))
+                .filter(|call| call[0] == "tenure")
+                .collect();
             assert!(!own.is_empty(), "{path:?}: `{line}` calls nothing");
             for call in own {
                 if let Err(error) = command().try_get_matches_from(call) {

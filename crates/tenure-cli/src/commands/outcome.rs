@@ -63,8 +63,10 @@ fn text_of(line: &OutcomeLine) -> String {
     };
     let mut text = format!("{}  {}  {}\n", line.state, line.kind, cell(&line.name));
     text.push_str(&format!("  {}\n", cell(&line.content)));
-    let record = line.record.as_deref();
-    let record = record.map_or(String::new(), |record| format!(" for {}", cell(record)));
+    let record = line
+        .record
+        .as_deref()
+        .map_or(String::new(), |record| format!(" for {}", cell(record)));
     text.push_str(&format!(
         "  proposed {}{}{record}\n",
         line.proposed_at,

@@ -85,8 +85,12 @@ impl Operation for ListConflicts {
 
     fn run(self, context: &Context<'_>) -> Result<Conflicts, Error> {
         let most = limit(self.limit)? as usize;
-        let after = self.after.as_deref().map(str::parse::<PairMark>);
-        let after = after.transpose().in_field("after")?;
+        let after = self
+            .after
+            .as_deref()
+            .map(str::parse::<PairMark>)
+            .transpose()
+            .in_field("after")?;
         let reader = context.reader(self.principal.clone())?;
         let tenant = context.tenant()?;
         let sees = reader.sees();

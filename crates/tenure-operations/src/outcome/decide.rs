@@ -79,9 +79,10 @@ fn named(
     if let Reader::Operator = reader {
         return object_id(tenant, outcome).in_field("outcome");
     }
-    let missing = || Error::input(format!("there is no outcome `{}`", clip(outcome)));
     reader
         .existing_outcome(tenant, outcome, outcomes)
         .in_field("outcome")?
-        .ok_or_else(|| missing().at("outcome", None))
+        .ok_or_else(|| {
+            Error::input(format!("there is no outcome `{}`", clip(outcome))).at("outcome", None)
+        })
 }

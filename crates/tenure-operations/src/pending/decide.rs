@@ -54,11 +54,13 @@ impl Operation for DecideProposal {
     fn run(self, context: &Context<'_>) -> Result<Written, Error> {
         let tenant = context.tenant()?;
         let reader = context.reader(None)?;
-        let missing = || Error::input(format!("there is no object `{}`", clip(&self.object)));
         let id = reader
             .existing_to_decide(&tenant, &self.object)
             .in_field("object")?
-            .ok_or_else(|| missing().at("object", None))?;
+            .ok_or_else(|| {
+                Error::input(format!("there is no object `{}`", clip(&self.object)))
+                    .at("object", None)
+            })?;
         let sees = reader.sees();
         let expect = self.revision.map_or(Expect::Waiting, Expect::Proposed);
         let seen = (expect, sees.as_deref());

@@ -65,8 +65,11 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refu
         .expected("`Content-Type: application/json`"));
     }
     let limits = &app.settings.limits;
-    let arriving = request.extensions().get::<Arriving>().cloned();
-    let arriving = arriving.unwrap_or_default();
+    let arriving = request
+        .extensions()
+        .get::<Arriving>()
+        .cloned()
+        .unwrap_or_default();
     arriving.note(true);
     let (parts, body) = request.into_parts();
     let body = whole_body(&parts.headers, body, limits.body, limits.silence).await?;
@@ -179,8 +182,8 @@ pub(super) fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     let text = tag.to_str().unwrap_or_default().trim();
     let number = text
         .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    let number = number.and_then(|number| number.parse().ok());
+        .and_then(|text| text.strip_suffix('"'))
+        .and_then(|number| number.parse().ok());
     number.map(Some).ok_or_else(|| {
         Refusal::new(
             StatusCode::BAD_REQUEST,
@@ -223,11 +226,11 @@ pub(super) fn names(value: &HeaderValue, tag: &str) -> bool {
 
 /// An instant of a query.
 pub(super) fn instant(text: Option<&str>, name: &str) -> Result<Option<Instant>, Error> {
-    let parse = |text: &str| {
+    text.map(|text| {
         let parsed: Result<Instant, Error> = text.parse();
         parsed.in_field(name)
-    };
-    text.map(parse).transpose()
+    })
+    .transpose()
 }
 
 /// What a list is asked for.

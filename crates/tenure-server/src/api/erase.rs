@@ -67,10 +67,12 @@ impl Erasure {
                 None => Erase::Session(session),
                 Some(messages) => Erase::Messages { session, messages },
             }),
-            ([_, ..], None, None) => {
-                let ids = self.objects.iter().map(|named| object(tenant, named));
-                ids.collect::<Result<_, _>>().map(Erase::Objects)
-            }
+            ([_, ..], None, None) => self
+                .objects
+                .iter()
+                .map(|named| object(tenant, named))
+                .collect::<Result<_, _>>()
+                .map(Erase::Objects),
             _ => Err(Error::input(
                 "`objects`, `subject` and `session` exclude each other, and one is needed",
             )
@@ -113,8 +115,7 @@ pub(super) async fn erase(
             Erase::Session(_) => "session",
             Erase::Messages { .. } => "messages",
         };
-        let erased = wanted.run(&tenant, &writing);
-        let erased = erased.in_field(field)?;
+        let erased = wanted.run(&tenant, &writing).in_field(field)?;
         app.forget(&tenant)?;
         Ok(erased)
     });

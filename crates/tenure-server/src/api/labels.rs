@@ -47,8 +47,8 @@ pub(super) async fn label(
         let choice = app
             .workspace
             .records(&tenant)
-            .label(&id, relevant, app.now());
-        let choice = choice.in_field("relevant")?;
+            .label(&id, relevant, app.now())
+            .in_field("relevant")?;
         let metrics = [
             ("context_precision", choice.context_precision),
             ("context_recall", choice.context_recall),

@@ -109,8 +109,8 @@ pub(crate) fn only_reads(method: &Method, matched: Option<&MatchedPath>) -> bool
             .map(|operation| operation.path)
             .collect()
     });
-    let is_posted = || matched.is_some_and(|path| POSTED.contains(&path.as_str()));
-    method.is_safe() || method == Method::POST && is_posted()
+    method.is_safe()
+        || method == Method::POST && matched.is_some_and(|path| POSTED.contains(&path.as_str()))
 }
 
 pub(crate) fn routes() -> Router<Arc<App>> {
@@ -136,10 +136,12 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 
 /// Refuses a condition that a write would not heed, so that nobody relies on it.
 async fn only_what_is_taken(taken: &'static [Parameter], request: Request, next: Next) -> Response {
-    let is_taken = |name: &str| taken.iter().any(|parameter| parameter.name == name);
     let unheeded = ["If-Match", "If-None-Match", "Idempotency-Key"]
         .into_iter()
-        .find(|name| request.headers().contains_key(*name) && !is_taken(name));
+        .find(|name| {
+            request.headers().contains_key(*name)
+                && !taken.iter().any(|parameter| parameter.name == *name)
+        });
     let Some(name) = unheeded else {
         return next.run(request).await;
     };

@@ -74,8 +74,12 @@ pub(super) async fn list(
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)? as usize;
     let known = instant(asked.as_of.as_deref(), "as_of")?;
-    let kind = asked.source_kind.as_deref().map(str::parse::<SourceKind>);
-    let kind = kind.transpose().in_field("source_kind")?;
+    let kind = asked
+        .source_kind
+        .as_deref()
+        .map(str::parse::<SourceKind>)
+        .transpose()
+        .in_field("source_kind")?;
     if kind.is_some() && asked.search.is_some() {
         return Err(Error::input("a search takes no kind of source")
             .at("source_kind", None)
@@ -372,15 +376,16 @@ pub(super) async fn put(
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        let written = tenant.put(vec![Put { document, expect }], &writing);
         // The body is the one object.
-        let written = written.map_err(|error| match error.kind {
-            ErrorKind::Input => error.at(BODY, None),
-            _ => error,
-        });
+        let written = tenant
+            .put(vec![Put { document, expect }], &writing)
+            .map_err(|error| match error.kind {
+                ErrorKind::Input => error.at(BODY, None),
+                _ => error,
+            });
         conditional(expect, written)
-    });
-    let written = written.await?;
+    })
+    .await?;
     let created = written
         .objects
         .iter()
@@ -474,17 +479,20 @@ fn expectation(headers: &HeaderMap) -> Result<Expect, Refusal> {
             "`If-None-Match` of a write must be `*`",
         )),
         (Some(tag), None) => {
-            let text = tag.to_str().unwrap_or_default().trim();
-            let text = text
+            let text = tag
+                .to_str()
+                .unwrap_or_default()
+                .trim()
                 .strip_prefix('"')
                 .and_then(|text| text.strip_suffix('"'));
             // A read's tag has a second part, of what else was shown; it is not what a write is over.
-            let revision = text.map(|text| text.split_once('.').map_or(text, |(own, _)| own));
-            let revision = revision.and_then(|revision| revision.parse().ok());
-            revision.map(Expect::Revision).ok_or_else(|| {
-                wrong("If-Match", "`If-Match` is not the ETag of a revision")
-                    .expected("\"sha256:…\"")
-            })
+            text.map(|text| text.split_once('.').map_or(text, |(own, _)| own))
+                .and_then(|revision| revision.parse().ok())
+                .map(Expect::Revision)
+                .ok_or_else(|| {
+                    wrong("If-Match", "`If-Match` is not the ETag of a revision")
+                        .expected("\"sha256:…\"")
+                })
         }
     }
 }

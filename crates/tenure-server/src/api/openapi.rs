@@ -180,14 +180,17 @@ fn gather_words(object: &mut Map<String, Value>) {
     }
     let (words, rest): (Vec<Value>, Vec<Value>) =
         std::mem::take(choices).into_iter().partition(is_word);
-    let said = words.iter().map(|choice| {
-        let says = choice["description"].as_str().unwrap_or_default();
-        format!(
-            "- `{}`: {says}",
-            choice["const"].as_str().unwrap_or_default()
-        )
-    });
-    let said = said.collect::<Vec<String>>().join("\n");
+    let said = words
+        .iter()
+        .map(|choice| {
+            let says = choice["description"].as_str().unwrap_or_default();
+            format!(
+                "- `{}`: {says}",
+                choice["const"].as_str().unwrap_or_default()
+            )
+        })
+        .collect::<Vec<String>>()
+        .join("\n");
     let all: Vec<&Value> = words.iter().map(|choice| &choice["const"]).collect();
     let mut words = json!({ "type": "string", "enum": all });
     if !rest.is_empty() {

@@ -45,17 +45,18 @@ pub(super) fn routed(entry: &'static Entry) -> Routed {
 /// Returns the fields of a form as parameters of a query, as OpenAPI describes them.
 fn in_query(form: &Schema) -> Vec<Value> {
     let properties = form.get("properties").and_then(Value::as_object);
-    let each = properties.into_iter().flatten();
-    each.map(|(name, property)| in_text(name, property))
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| in_text(name, property))
         .collect()
 }
 
 /// Returns a field as a parameter, which is a text: what takes no word or number takes JSON.
 fn in_text(name: &str, property: &Value) -> Value {
     let says = property["description"].as_str().unwrap_or_default();
-    let is_null = |schema: &Value| schema["type"] == "null";
     let mut schema = match property["anyOf"].as_array() {
-        Some(choices) => choices.iter().find(|choice| !is_null(choice)),
+        Some(choices) => choices.iter().find(|choice| !(choice["type"] == "null")),
         None => Some(property),
     }
     .cloned()
@@ -116,10 +117,10 @@ async fn answer(
     } else {
         json_body(request, &app).await?
     };
-    let done = move || {
+    let json = crate::blocking(move || {
         let input = Input::json(&body)?.with_texts(&form, texts)?;
         Ok(entry.call(input, &app.context(&caller, writing))?)
-    };
-    let json = crate::blocking(done).await?;
+    })
+    .await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }

@@ -173,8 +173,9 @@ pub(super) fn candidates(
     for (at, carried) in packages.into_iter().enumerate() {
         let within = format!("packages[{at}]");
         let envelope = envelope(carried.package, &format!("{within}.package"))?;
-        let world = app.world(&envelope.package.budget.model);
-        let world = world.in_field(&format!("{within}.package.package.budget.model"))?;
+        let world = app
+            .world(&envelope.package.budget.model)
+            .in_field(&format!("{within}.package.package.budget.model"))?;
         let sent = Sent::new(envelope, &[&app.settings.labels, &carried.labels]);
         let found = sent.candidates(
             &carried.target,
@@ -210,24 +211,26 @@ pub(super) async fn activate(
             Some(said) => caller.grant.bind(read_field(said, "principal")?)?,
         };
         let envelope = envelope(asked.package, "package")?;
-        let world = app.world(&envelope.package.budget.model);
-        let world = world.in_field("package.package.budget.model")?;
+        let world = app
+            .world(&envelope.package.budget.model)
+            .in_field("package.package.budget.model")?;
         let shown = if asked.raw { Shown::Raw } else { Shown::Framed };
         let sent = Sent::new(envelope, &[&app.settings.labels, &asked.labels]);
-        let activated = sent.activate(
-            &asked.target,
-            shown,
-            &Bearing {
-                caller: &principal,
-                labels: &LabelTable::default(),
-                decider: None,
-                tokenizer: world.tokenizer(),
-                now: app.now(),
-                summaries: &BTreeMap::new(),
-                embedder: None,
-            },
-        );
-        let activated = activated.in_field("target")?;
+        let activated = sent
+            .activate(
+                &asked.target,
+                shown,
+                &Bearing {
+                    caller: &principal,
+                    labels: &LabelTable::default(),
+                    decider: None,
+                    tokenizer: world.tokenizer(),
+                    now: app.now(),
+                    summaries: &BTreeMap::new(),
+                    embedder: None,
+                },
+            )
+            .in_field("target")?;
         Ok(Activation {
             activation: activated.activation,
             objects: activated.objects,

@@ -76,20 +76,22 @@ pub(super) async fn list(
             record_id,
             compiled_at,
         });
-    let mark = |line: &Line| format!("{}/{}", line.compiled_at, line.record_id);
-    let (records, next) = page(lines, most as usize, mark);
+    let (records, next) = page(lines, most as usize, |line| {
+        format!("{}/{}", line.compiled_at, line.record_id)
+    });
     Ok(Said(Page { records, next }))
 }
 
 /// Where a page begins: behind a record, which may be gone since.
 fn place(mark: &str) -> Result<(String, Instant), Error> {
     let parts = mark.split_once('/');
-    let place = parts.and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)));
-    place.ok_or_else(|| {
-        Error::input(format!("`{}` is no place in the list", clip(mark)))
-            .at("after", None)
-            .expected("`next` of the page before")
-    })
+    parts
+        .and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)))
+        .ok_or_else(|| {
+            Error::input(format!("`{}` is no place in the list", clip(mark)))
+                .at("after", None)
+                .expected("`next` of the page before")
+        })
 }
 
 /// In which form a record is asked for.
@@ -158,8 +160,8 @@ fn in_form(app: &App, caller: &Caller, id: &str, form: Form) -> Result<Value, Re
 fn seen(records: &Records<'_>, caller: &Caller, id: &str, form: Form) -> Result<Value, Refusal> {
     let found = records
         .listed(id)?
-        .filter(|found| caller.sees_record(found));
-    let found = found.ok_or_else(|| unknown(id))?;
+        .filter(|found| caller.sees_record(found))
+        .ok_or_else(|| unknown(id))?;
     if !matches!(form, Form::Record) {
         let what = "the other forms of a record are for operators";
         let error = Error::new(ErrorKind::Policy, what).at("form", None);

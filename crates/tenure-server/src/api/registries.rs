@@ -63,15 +63,17 @@ pub(super) async fn list(
             .registries_of(&tenant(&app, &caller)?)?
             .registries;
         let labels: Vec<String> = kept.labels().map(str::to_owned).collect();
-        let line = |label: &String| {
-            let (kind, blocks) = (kept.kind(label)?, kept.view(label)?.len());
-            Ok(ListedRegistry {
-                registry: label.clone(),
-                kind,
-                blocks,
+        labels
+            .iter()
+            .map(|label| {
+                let (kind, blocks) = (kept.kind(label)?, kept.view(label)?.len());
+                Ok(ListedRegistry {
+                    registry: label.clone(),
+                    kind,
+                    blocks,
+                })
             })
-        };
-        labels.iter().map(line).collect()
+            .collect()
     });
     Ok(Said(shown.await?))
 }
@@ -91,8 +93,9 @@ pub(super) struct New {
 
 /// The write that a request is, where it comes under a key.
 fn key(headers: &HeaderMap, caller: &Caller, asked: &Value) -> Result<Option<WriteKey>, Refusal> {
-    let key = writing(headers, caller)?.idempotency_key;
-    let key = key.map(|key| WriteKey::new(&key, asked.to_string().as_bytes()));
+    let key = writing(headers, caller)?
+        .idempotency_key
+        .map(|key| WriteKey::new(&key, asked.to_string().as_bytes()));
     Ok(key.transpose()?)
 }
 
@@ -113,8 +116,9 @@ fn save(kept: KeptRegistries, key: Option<&WriteKey>, done: u64) -> Result<Optio
 }
 
 fn number(answer: &str) -> Result<u64, Error> {
-    let unread = |_| Error::assertion("what was answered under a key is a number");
-    answer.parse().map_err(unread)
+    answer
+        .parse()
+        .map_err(|_| Error::assertion("what was answered under a key is a number"))
 }
 
 pub(super) async fn create(
@@ -129,8 +133,10 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         let mut kept = app.workspace.registries_of(&tenant)?;
         if done_before(&tenant, key.as_ref())?.is_none() {
-            let fresh = kept.registries.create(&new.label, new.kind);
-            let fresh = fresh.in_field("label")?;
+            let fresh = kept
+                .registries
+                .create(&new.label, new.kind)
+                .in_field("label")?;
             for label in &new.writes_to {
                 let to = kept.registries.issue(label).in_field("writes_to")?;
                 let refer = kept.registries.refer(&fresh, &to);
@@ -264,13 +270,14 @@ impl Import {
         }
         let formats = Formats::standard();
         for (at, Document { path, text }) in self.documents.iter().enumerate() {
-            let name = Path::new(path).with_extension("");
-            let name = name.to_string_lossy();
-            let read = formats.parse(Path::new(path), &name, text, Split::default());
-            let read = read.map_err(|error| {
-                let line = error.at.as_ref().and_then(|at| at.line);
-                error.at(format!("documents[{at}]"), line)
-            })?;
+            let stem = Path::new(path).with_extension("");
+            let name = stem.to_string_lossy();
+            let read = formats
+                .parse(Path::new(path), &name, text, Split::default())
+                .map_err(|error| {
+                    let line = error.at.as_ref().and_then(|at| at.line);
+                    error.at(format!("documents[{at}]"), line)
+                })?;
             for sourced in read {
                 seal(sourced.document, format!("documents[{at}]"))?;
             }

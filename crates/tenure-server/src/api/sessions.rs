@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure::object::{MessageStatus, Role, clip};
-use tenure::session::{Checkpoint, Forecast};
+use tenure::session::Forecast;
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::Tenant;
 use tenure_workspace::sessions::{
-    Brought, IdempotencyKey, JudgedMessage, Judging, Message, Opened, PASSAGES, Session,
-    SessionSummary, Wanted, read_messages,
+    Brought, IdempotencyKey, JudgedMessage, Judging, Opened, PASSAGES, Session, SessionSummary,
+    Wanted, read_messages,
 };
 use tenure_workspace::transcripts::MessageForm;
 use tenure_workspace::{DEFAULT_MODEL, Reach};
@@ -78,8 +78,10 @@ pub(super) async fn list(
         Ok(seen(&tenant, &caller, found, most)?)
     });
     let (found, next) = found.await?;
-    let line = |SessionSummary { id, entries }| Line { id, entries };
-    let sessions = found.into_iter().map(line).collect();
+    let sessions = found
+        .into_iter()
+        .map(|SessionSummary { id, entries }| Line { id, entries })
+        .collect();
     Ok(Said(Page { sessions, next }))
 }
 
@@ -452,15 +454,18 @@ pub(super) async fn show(
 /// A page of a session: the messages behind one, at most so many.
 pub(crate) fn page_of(session: &Session, after: u64, most: usize) -> Result<Value, Error> {
     let (messages, more) = session.messages_after(after, most)?;
-    let next = messages.last().filter(|_| more);
-    let next = next.map(|(number, _)| format!("t{number}"));
-    let shown = |(number, message): &(u64, Message)| json!({ "id": format!("t{number}"), "message": message });
-    let summary = |(number, checkpoint): &(u64, Checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint });
+    let next = messages
+        .last()
+        .filter(|_| more)
+        .map(|(number, _)| format!("t{number}"));
     let page = Shown {
         session: session.opened().clone(),
         version: session.version(),
-        messages: messages.iter().map(shown).collect(),
-        checkpoints: session.checkpoints().iter().map(summary).collect(),
+        messages: messages
+            .iter()
+            .map(|(number, message)| json!({ "id": format!("t{number}"), "message": message }))
+            .collect(),
+        checkpoints: session.checkpoints().iter().map(|(number, checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint })).collect(),
         judged: session.judged()?,
         forecast: session.forecast(),
         next,
@@ -531,9 +536,11 @@ pub(super) async fn compile(
             principal.project = principal.project.take().or_else(|| opened.project.clone());
         }
         let started = Clock::now();
-        let done = app.workspace.run_session(&mut session, &mut job);
-        let done = done.in_field("request");
-        let done = done.map_err(|error| conditional(expected, error))?;
+        let done = app
+            .workspace
+            .run_session(&mut session, &mut job)
+            .in_field("request")
+            .map_err(|error| conditional(expected, error))?;
         // The session holds already that this was sent: what misses a threshold is told, not refused.
         let took = started.elapsed();
         let _ = observe(
@@ -627,10 +634,12 @@ pub(super) async fn rehydrate(
                 );
             }
         };
-        let world = app.world(back.model.as_deref().unwrap_or(DEFAULT_MODEL));
-        let world = world.in_field("model")?;
-        let found = session.rehydrate(&wanted, world.tokenizer());
-        let found = found.in_field(field)?;
+        let world = app
+            .world(back.model.as_deref().unwrap_or(DEFAULT_MODEL))
+            .in_field("model")?;
+        let found = session
+            .rehydrate(&wanted, world.tokenizer())
+            .in_field(field)?;
         if back.carry {
             session.carry_over(&found)?;
         }
@@ -669,18 +678,22 @@ pub(super) async fn checkpoint(
     let expected = expectation(&headers)?;
     let done = crate::blocking(move || {
         let mut session = open(&app, &caller, &id, expected)?;
-        let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL));
-        let world = world.in_field("model")?;
+        let world = app
+            .world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))
+            .in_field("model")?;
         let tenant = tenant(&app, &caller)?;
         let choice = policy(&caller, asked.policy.as_ref())?;
-        let policy = app.workspace.chosen_policy(choice, Some(&tenant), None);
-        let policy = policy.in_field("policy")?;
+        let policy = app
+            .workspace
+            .chosen_policy(choice, Some(&tenant), None)
+            .in_field("policy")?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
             Err(error) => return Err(conditional(expected, error)),
         };
-        let stands = session.checkpoints().iter();
-        let stands: Vec<Value> = stands
+        let stands: Vec<Value> = session
+            .checkpoints()
+            .iter()
             .map(|(number, found)| json!({ "id": format!("c{number}"), "checkpoint": found }))
             .collect();
         let made: Vec<String> = made.iter().map(|number| format!("c{number}")).collect();
@@ -793,8 +806,9 @@ pub(super) async fn judge(
     };
     let now = app.now();
     write(app, caller, id, &headers, move |session| {
-        let judged = session.judge(&judgement.messages, &judging, now);
-        let judged = judged.in_field("messages")?;
+        let judged = session
+            .judge(&judgement.messages, &judging, now)
+            .in_field("messages")?;
         as_json(&JudgedMessages {
             id: judged.session,
             status: judged.status,
@@ -894,17 +908,21 @@ pub(super) async fn export(
         if known.is_some_and(|known| names(&known, &tag(version).1)) {
             return Ok((version, None));
         }
-        let format = asked.format.or(session.opened().format);
-        let format = format.unwrap_or(Format::OpenAiChat);
+        let format = asked
+            .format
+            .or(session.opened().format)
+            .unwrap_or(Format::OpenAiChat);
         let written = session.export_request(format)?;
         let raw = |json: String| {
             RawValue::from_string(json)
                 .map_err(|error| Error::assertion(format!("what is written is JSON: {error}")))
         };
         let messages = raw(written.messages)?;
-        let fields = written.fields.into_iter();
-        let fields = fields.map(|(name, json)| Ok((name, raw(json)?)));
-        let fields = fields.collect::<Result<_, Error>>()?;
+        let fields = written
+            .fields
+            .into_iter()
+            .map(|(name, json)| Ok((name, raw(json)?)))
+            .collect::<Result<_, Error>>()?;
         let left_out = written.left_out;
         let said = Transcript {
             format,

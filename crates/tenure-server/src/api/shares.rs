@@ -51,8 +51,10 @@ pub(super) async fn gate(
         call.policy.get_or_insert_with(|| json!("ordered"));
         let job = prepare(&app, &caller, call, Reach::Resident)?;
         let (world, policy, request) = (&job.world, &job.policy, &job.request);
-        let gating = app.workspace.gate(world, policy, request, job.candidates());
-        let gating = gating.in_field("request")?;
+        let gating = app
+            .workspace
+            .gate(world, policy, request, job.candidates())
+            .in_field("request")?;
         let shown = admitted(policy, &request.principal, job.candidates());
         Ok(GateReport::of(&gating, job.candidates(), &shown))
     });
@@ -138,8 +140,10 @@ impl Allocation {
             .map(|_| tenant(app, caller))
             .transpose()?;
         let chosen = policy(caller, self.policy.as_ref())?;
-        let policy = app.workspace.chosen_policy(chosen, own.as_ref(), None);
-        let policy = policy.in_field("policy")?;
+        let policy = app
+            .workspace
+            .chosen_policy(chosen, own.as_ref(), None)
+            .in_field("policy")?;
         let claims = Claims::from_demands(&self.demands, &policy, "demands")?;
         Ok(claims.with_sensitivity(self.sensitivity))
     }

@@ -26,8 +26,9 @@ pub(super) struct Pair {
 }
 
 pub(super) async fn diff(Json(pair): Json<Pair>) -> Result<Said<Diff>, Refusal> {
-    let job = move || Ok(difference(&pair.before, &pair.after));
-    Ok(Said(crate::blocking(job).await?))
+    Ok(Said(
+        crate::blocking(move || Ok(difference(&pair.before, &pair.after))).await?,
+    ))
 }
 
 /// A text to count.
@@ -59,26 +60,28 @@ pub(super) async fn tokens(
     State(app): State<Arc<App>>,
     Json(asked): Json<Text>,
 ) -> Result<Said<Counted>, Refusal> {
-    let job = move || {
-        let world = app.world(&asked.model).in_field("model")?;
-        let tokenizer = world.tokenizer();
-        Ok(Counted {
-            tokens: tokenizer.count(&asked.text),
-            count: tokenizer.kind_of(&asked.text),
-            bytes: asked.text.len(),
-            model: asked.model,
-            tokenizer: tokenizer.name().to_owned(),
+    Ok(Said(
+        crate::blocking(move || {
+            let world = app.world(&asked.model).in_field("model")?;
+            let tokenizer = world.tokenizer();
+            Ok(Counted {
+                tokens: tokenizer.count(&asked.text),
+                count: tokenizer.kind_of(&asked.text),
+                bytes: asked.text.len(),
+                model: asked.model,
+                tokenizer: tokenizer.name().to_owned(),
+            })
         })
-    };
-    Ok(Said(crate::blocking(job).await?))
+        .await?,
+    ))
 }
 
 pub(super) async fn models(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let catalogue = app.workspace.catalogue();
-    let models = catalogue
+    let models: Vec<KnownModel<'_>> = catalogue
         .names()
-        .map(|name| KnownModel::of(catalogue, name));
-    let models: Vec<KnownModel<'_>> = models.collect::<Result<_, _>>()?;
+        .map(|name| KnownModel::of(catalogue, name))
+        .collect::<Result<_, _>>()?;
     Ok(Said(models).into_response())
 }
 

@@ -16,7 +16,7 @@ use tenure_operations::fields::{InField, read_field};
 use tenure_operations::outcome::ProposeOutcome;
 use tenure_store::Writing;
 use tenure_workspace::archive::Ask;
-use tenure_workspace::sessions::{Original, PASSAGES, Wanted};
+use tenure_workspace::sessions::{PASSAGES, Wanted};
 use tenure_workspace::{DEFAULT_MODEL, Job, Reach};
 
 use super::forms::{
@@ -84,8 +84,8 @@ fn at_argument(error: Error) -> Error {
         Some("budget.tokens" | "budget") => "tokens",
         Some(field) => field,
         None => return error,
-    };
-    let own = own.to_owned();
+    }
+    .to_owned();
     error.at(own, None)
 }
 
@@ -190,25 +190,28 @@ fn compile(bound: &Bound, asked: Compile) -> Result<Value, Error> {
 
 /// The names of the objects that are in.
 fn included(outcome: &Outcome) -> BTreeSet<String> {
-    let verdicts = outcome.compiled().flat_map(|page| &page.trace.verdicts);
-    let included = verdicts.filter(|verdict| verdict.verdict == Ruling::Included);
-    included.map(|verdict| verdict.name.to_string()).collect()
+    outcome
+        .compiled()
+        .flat_map(|page| &page.trace.verdicts)
+        .filter(|verdict| verdict.verdict == Ruling::Included)
+        .map(|verdict| verdict.name.to_string())
+        .collect()
 }
 
 /// Originals as evidence for one compile: what stands below them leaves where there is not room for all. Nothing is kept
 /// of it, so the next compile is without them.
 fn read_back(bound: &Bound, ids: &[String]) -> Result<Vec<ObjectDocument>, Error> {
     if ids.len() > MOST_READ_BACK {
-        let error = Error::input(format!("{} originals are too many", ids.len()));
-        let error = error.at("originals", None);
+        let error =
+            Error::input(format!("{} originals are too many", ids.len())).at("originals", None);
         return Err(error.expected(format!("at most {MOST_READ_BACK}")));
     }
     let world = bound.app.world(DEFAULT_MODEL)?;
     let mut documents = Vec::new();
     for id in ids {
         let wanted = Wanted::Id(id.clone());
-        let found = originals(bound, &wanted, world.tokenizer());
-        let found = found.map_err(|error| error.at("originals", None))?;
+        let found = originals(bound, &wanted, world.tokenizer())
+            .map_err(|error| error.at("originals", None))?;
         for original in found.0 {
             let name = format!("original {}", original.id);
             if documents
@@ -244,12 +247,18 @@ fn explain(bound: &Bound, asked: Explain) -> Result<Value, Error> {
     let mut job = job(bound, &asked.task, named, Reach::Resident, Vec::new())?;
     job.request.dry_run = true;
     let done = bound.app.workspace.run(&job).in_field("task")?;
-    let first = done.outcome.compiled().next();
-    let first = first.ok_or_else(|| Error::assertion("a compile gives a payload"))?;
+    let first = done
+        .outcome
+        .compiled()
+        .next()
+        .ok_or_else(|| Error::assertion("a compile gives a payload"))?;
     let form = match &asked.name {
         Some(name) => {
-            let why = bound.app.workspace.why_not(&job, &first.trace, name);
-            let why = why.in_field("name")?;
+            let why = bound
+                .app
+                .workspace
+                .why_not(&job, &first.trace, name)
+                .in_field("name")?;
             Explained {
                 verdicts: vec![verdict_form(&why.verdict)],
                 more: 0,
@@ -290,11 +299,13 @@ fn search(bound: &Bound, asked: &Search) -> Result<Value, Error> {
         }
     }
     let nothing = (None, None, None);
-    let job = job(bound, &asked.query, nothing, Reach::Archive, Vec::new());
-    let job = job.map_err(|error| match &error.at {
-        Some(at) if at.source == "request.task.objective" => error.at("query", None),
-        _ => error,
-    })?;
+    let job =
+        job(bound, &asked.query, nothing, Reach::Archive, Vec::new()).map_err(
+            |error| match &error.at {
+                Some(at) if at.source == "request.task.objective" => error.at("query", None),
+                _ => error,
+            },
+        )?;
     let ask = Ask {
         tokens: asked.tokens.unwrap_or(4_000),
         limit: asked.limit,
@@ -379,8 +390,9 @@ fn originals(
         return Ok((vec![original], 0));
     }
     let Some(session) = session else {
-        let error = Error::input("this server has no conversation to look into");
-        let error = error.at("query", None).expected("the id of a pointer");
+        let error = Error::input("this server has no conversation to look into")
+            .at("query", None)
+            .expected("the id of a pointer");
         return Err(error.hint("`search` looks into all that the store holds"));
     };
     let opened = sessions::open(&bound.app, &bound.caller, session, None);
@@ -390,14 +402,17 @@ fn originals(
         Wanted::Query { .. } => "query",
     };
     let found = session.rehydrate(wanted, tokenizer).in_field(field)?;
-    let original = |original: Original| OriginalForm {
-        id: original.id,
-        speaker: Some(original.speaker),
-        text: original.text,
-        next: None,
-        trust: original.trust,
-    };
-    let originals = found.originals.into_iter().map(original).collect();
+    let originals = found
+        .originals
+        .into_iter()
+        .map(|original| OriginalForm {
+            id: original.id,
+            speaker: Some(original.speaker),
+            text: original.text,
+            next: None,
+            trust: original.trust,
+        })
+        .collect();
     Ok((originals, found.left_out))
 }
 
@@ -439,8 +454,7 @@ fn change(
     operation: impl Fn(&[String]) -> Value,
 ) -> Result<Value, Refusal> {
     let registry = (&*bound.registry, or_create);
-    let done = change_own(&bound.app, &bound.caller, registry, operation);
-    let done = done.map_err(|refusal| {
+    let done = change_own(&bound.app, &bound.caller, registry, operation).map_err(|refusal| {
         let error = refusal.into_error();
         match (error.kind, &error.at) {
             (ErrorKind::NotFound, None) if !or_create => {
@@ -450,8 +464,8 @@ fn change(
                 let own = match at.source.rsplit('.').next() {
                     Some("operation") | None => "arguments",
                     Some(field) => field,
-                };
-                let own = own.to_owned();
+                }
+                .to_owned();
                 error.at(own, None)
             }
             _ => error,
@@ -612,11 +626,14 @@ fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
     // Not only operators propose by a tool: what they propose is for themselves alone.
     let written = form.run(&context)?;
     let tenant = context.tenant()?;
-    let object = written.objects.first();
-    let object = object.ok_or_else(|| Error::assertion("a proposal is an object"))?;
+    let object = written
+        .objects
+        .first()
+        .ok_or_else(|| Error::assertion("a proposal is an object"))?;
     let mut outcomes = tenant.outcomes(None)?.into_iter();
-    let found = outcomes.find(|one| one.object_id == object.object_id);
-    let state = found.map_or(OutcomeState::Proposed, |one| one.state);
+    let state = outcomes
+        .find(|one| one.object_id == object.object_id)
+        .map_or(OutcomeState::Proposed, |one| one.state);
     let is_repeat = state != OutcomeState::Proposed;
     // The correction that there is may be of somebody else.
     let is_shown = !(is_repeat && bound.is_one_of_many());

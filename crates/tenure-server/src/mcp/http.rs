@@ -62,13 +62,13 @@ impl Bound {
         let grant = Arc::clone(&caller.grant);
         let may_write = grant.operator || grant.user.is_some();
         let mut tools: Vec<McpTool> = match &named.tools {
-            None => {
-                let usual = McpTool::ALL.into_iter().filter(|tool| tool.is_usual());
-                usual.collect()
-            }
+            None => McpTool::ALL
+                .into_iter()
+                .filter(|tool| tool.is_usual())
+                .collect(),
             Some(names) => {
-                let tools = names.split(',').map(|name| name.trim().parse());
-                let tools: Result<_, Error> = tools.collect();
+                let tools: Result<_, Error> =
+                    names.split(',').map(|name| name.trim().parse()).collect();
                 tools.map_err(|error| Error {
                     kind: ErrorKind::Input,
                     ..error.at("tools", None)
@@ -77,8 +77,10 @@ impl Bound {
         };
         // Packages lie in a folder, which is of no tenant: they are for those who could read it all the same.
         let is_own = *caller.tenant == *app.settings.tenant;
-        let packages = app.settings.packages.as_ref();
-        let packages = packages
+        let packages = app
+            .settings
+            .packages
+            .as_ref()
             .filter(|_| grant.operator && is_own)
             .map(Arc::clone);
         // Without a user there is no working memory of one's own; that of others is for operators.
@@ -121,8 +123,11 @@ impl Bound {
 fn own_label(caller: &Caller, label: &str) -> String {
     let grant = &caller.grant;
     let whose = json!([grant.user, grant.project, label]).to_string();
-    let digest = Digest::of(whose.as_bytes()).to_string();
-    let digest: String = digest.chars().filter(char::is_ascii_hexdigit).collect();
+    let digest: String = Digest::of(whose.as_bytes())
+        .to_string()
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .collect();
     format!("agent-{}", &digest[..32.min(digest.len())])
 }
 
@@ -134,18 +139,27 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let bound = Arc::new(Bound::of_request(&app, caller, named)?);
-    let content_type = request.headers().get(header::CONTENT_TYPE);
-    let content_type = content_type.and_then(|value| value.to_str().ok());
-    let media_type = content_type.unwrap_or_default().split(';').next();
-    let media_type = media_type.unwrap_or_default().trim();
+    let content_type = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let media_type = content_type
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
         let what = "the message is not said to be JSON";
         let refusal = Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what);
         return Err(refusal.expected("`Content-Type: application/json`"));
     }
     let limits = &app.settings.limits;
-    let arriving = request.extensions().get::<Arriving>().cloned();
-    let arriving = arriving.unwrap_or_default();
+    let arriving = request
+        .extensions()
+        .get::<Arriving>()
+        .cloned()
+        .unwrap_or_default();
     arriving.note(true);
     let (parts, body) = request.into_parts();
     let most = limits.body.min(LONGEST);
@@ -184,14 +198,17 @@ fn no_message(body: &Bytes) -> Response {
 /// An answer of the SDK; its bare words in the form of every other error.
 async fn formed(response: Response) -> Result<Response, Refusal> {
     let status = response.status();
-    let is_json = response.headers().get(header::CONTENT_TYPE);
-    let is_json = is_json.is_some_and(|kind| kind == "application/json");
+    let is_json = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == "application/json");
     if is_json || !(status.is_client_error() || status.is_server_error()) {
         return Ok(response);
     }
-    let words = http_body_util::Limited::new(response.into_body(), LONGEST_ERROR);
-    let words = words.collect().await;
-    let words = words.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
+    let words = http_body_util::Limited::new(response.into_body(), LONGEST_ERROR)
+        .collect()
+        .await
+        .map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
     let words = String::from_utf8_lossy(&words);
     Err(Refusal::new(status, clip(&words)))
 }

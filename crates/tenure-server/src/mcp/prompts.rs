@@ -40,8 +40,11 @@ pub(super) fn text(bound: &Bound, asked: GetPromptRequestParams) -> Result<Strin
     }
     let arguments = arguments(asked.arguments.unwrap_or_default())?;
     let compiled = call(bound, McpTool::Compile, arguments)?;
-    let pages = compiled["payloads"].as_array().into_iter().flatten();
-    let pages = pages.filter_map(|page| page["payload"].as_str());
+    let pages = compiled["payloads"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|page| page["payload"].as_str());
     Ok(pages.collect::<Vec<_>>().join("\n"))
 }
 

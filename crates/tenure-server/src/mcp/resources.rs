@@ -46,8 +46,10 @@ impl Named {
         }
         let record = address.strip_prefix(RECORDS).and_then(text);
         record.map(Named::Record).or_else(|| {
-            let package = address.strip_prefix(PACKAGES).and_then(text);
-            package.map(Named::Package)
+            address
+                .strip_prefix(PACKAGES)
+                .and_then(text)
+                .map(Named::Package)
         })
     }
 }

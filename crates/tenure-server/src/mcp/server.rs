@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use tenure::{Error, ErrorKind};
 
 use super::calls::call;
-use super::resources::Entry;
 use super::stdio::Lines;
 use super::{Bound, McpTool, prompts, resources};
 use crate::error::Refusal;
@@ -44,8 +43,8 @@ pub(super) fn serve(bound: Bound) -> Result<(), Error> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| failed(&error))?;
+        .build()
+        .map_err(|error| failed(&error))?;
     let done = runtime.block_on(async {
         let (lines, writer) = Lines::new(tokio::io::stdin(), tokio::io::stdout(), GRACE);
         let handler = Handler(Arc::new(bound));
@@ -146,8 +145,7 @@ impl Handler {
             tenant: Arc::clone(&bound.caller.tenant),
             reads,
         };
-        let job = move || job(&*bound.at_call()?);
-        let work = WHOSE.scope(whose, crate::blocking(job));
+        let work = WHOSE.scope(whose, crate::blocking(move || job(&*bound.at_call()?)));
         let mut work = std::pin::pin!(work);
         let token = context.meta.get_progress_token();
         let started = tokio::time::Instant::now();
@@ -162,8 +160,8 @@ impl Handler {
                 _ = signs.tick(), if token.is_some() => {
                     let Some(token) = token.clone() else { continue };
                     let seconds = started.elapsed().as_secs_f64();
-                    let sign = ProgressNotificationParam::new(token, seconds);
-                    let sign = sign.with_message(format!("{seconds:.1} s"));
+                    let sign = ProgressNotificationParam::new(token, seconds)
+                        .with_message(format!("{seconds:.1} s"));
                     // A client that has left is found out by the token of the call.
                     let _ = context.peer.notify_progress(sign).await;
                 }
@@ -202,8 +200,10 @@ impl ServerHandler for Handler {
         asked: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.0.tool(&asked.name);
-        let tool = tool.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let tool = self
+            .0
+            .tool(&asked.name)
+            .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let arguments = asked.arguments.unwrap_or_default();
         let job = move |bound: &Bound| call(bound, tool, arguments);
         Ok(match self.work(tool.reads(), &context, job).await {
@@ -219,14 +219,18 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         one_page(asked)?;
-        let entries = self.work(true, &context, resources::list).await;
-        let entries = entries.map_err(|error| faulty(&error))?;
-        let resource = |entry: Entry| {
-            Resource::new(entry.address, entry.name)
-                .with_description(entry.description)
-                .with_mime_type(entry.mime)
-        };
-        let resources = entries.into_iter().map(resource).collect();
+        let entries = self
+            .work(true, &context, resources::list)
+            .await
+            .map_err(|error| faulty(&error))?;
+        let resources = entries
+            .into_iter()
+            .map(|entry| {
+                Resource::new(entry.address, entry.name)
+                    .with_description(entry.description)
+                    .with_mime_type(entry.mime)
+            })
+            .collect();
         // A package may be packed at any time.
         let mut list = ListResourcesResult::with_all_items(resources).with_ttl_ms(0);
         list.cache_scope = Some(CacheScope::Private);
@@ -239,14 +243,13 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(asked)?;
-        let template = |entry: Entry| {
+        let templates = resources::templates(&self.0).into_iter().map(|entry| {
             ResourceTemplate::new(entry.address, entry.name)
                 .with_description(entry.description)
                 .with_mime_type(entry.mime)
-        };
-        let templates = resources::templates(&self.0).into_iter().map(template);
-        let list = ListResourceTemplatesResult::with_all_items(templates.collect());
-        let mut list = list.with_ttl_ms(fresh());
+        });
+        let mut list =
+            ListResourceTemplatesResult::with_all_items(templates.collect()).with_ttl_ms(fresh());
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)
     }
@@ -259,14 +262,16 @@ impl ServerHandler for Handler {
         let address = asked.uri;
         let wanted = address.clone();
         let read = move |bound: &Bound| resources::read(bound, &wanted);
-        let read = self.work(true, &context, read).await;
-        let read = read.map_err(|error| match error.kind {
-            ErrorKind::NotFound => {
-                let data = json!({ "uri": address });
-                ErrorData::resource_not_found(error.to_string(), Some(data))
-            }
-            _ => faulty(&error),
-        })?;
+        let read = self
+            .work(true, &context, read)
+            .await
+            .map_err(|error| match error.kind {
+                ErrorKind::NotFound => {
+                    let data = json!({ "uri": address });
+                    ErrorData::resource_not_found(error.to_string(), Some(data))
+                }
+                _ => faulty(&error),
+            })?;
         let contents = ResourceContents::text(read.text, address).with_mime_type(read.mime);
         let result = ReadResourceResult::new(vec![contents]).with_ttl_ms(0);
         Ok(result.with_cache_scope(CacheScope::Private).into())
@@ -278,8 +283,8 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         one_page(asked)?;
-        let list = ListPromptsResult::with_all_items(prompts::list(&self.0));
-        let mut list = list.with_ttl_ms(fresh());
+        let mut list =
+            ListPromptsResult::with_all_items(prompts::list(&self.0)).with_ttl_ms(fresh());
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)
     }
@@ -290,8 +295,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let text = move |bound: &Bound| prompts::text(bound, asked);
-        let text = self.work(true, &context, text).await;
-        let text = text.map_err(|error| faulty(&error))?;
+        let text = self
+            .work(true, &context, text)
+            .await
+            .map_err(|error| faulty(&error))?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).into())
     }

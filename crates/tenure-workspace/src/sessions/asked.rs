@@ -14,23 +14,30 @@ impl Session {
     /// those of the side context: the user's last message, and the results of tools that follow the model's last one.
     pub(crate) fn asks_in(&self, trace: &Trace, beside: usize) -> bool {
         let own = trace.verdicts.len().saturating_sub(beside);
-        let stands = trace.verdicts[..own]
+        let stands: BTreeSet<&str> = trace.verdicts[..own]
             .iter()
-            .filter(|verdict| verdict.verdict == Ruling::Included);
-        let stands: BTreeSet<&str> = stands.map(|verdict| &*verdict.name).collect();
-        let request = self.request.iter();
-        let request = request.filter(|turn| !self.is_judged(turn.number));
+            .filter(|verdict| verdict.verdict == Ruling::Included)
+            .map(|verdict| &*verdict.name)
+            .collect();
+        let request = self
+            .request
+            .iter()
+            .filter(|turn| !self.is_judged(turn.number));
         let turns = || request.clone().chain(&self.turns).rev();
         let asked = turns().find(|turn| turn.is_request());
         let is_result =
             |object: &&ObjectDocument| object.object_type == Some(ObjectType::ToolResult);
         // A result in it may have left with its call, and the client's own instructions stand elsewhere.
-        let asked = asked.into_iter().flat_map(Turn::asks);
-        let asked = asked.filter(|object| !is_result(object));
-        let new = turns().take_while(|turn| !turn.is_by_model());
+        let asked = asked
+            .into_iter()
+            .flat_map(Turn::asks)
+            .filter(|object| !is_result(object));
         // Results of calls that were judged leave with these.
-        let new = new.filter(|turn| !self.unanswering.contains(&turn.number));
-        let results = new.flat_map(Turn::says).filter(is_result);
+        let results = turns()
+            .take_while(|turn| !turn.is_by_model())
+            .filter(|turn| !self.unanswering.contains(&turn.number))
+            .flat_map(Turn::says)
+            .filter(is_result);
         asked
             .chain(results)
             .all(|object| stands.contains(object.name.as_str()))
@@ -40,19 +47,22 @@ impl Session {
 impl Turn {
     /// The parts in which the user says more than instructions of the client.
     fn asks(&self) -> impl Iterator<Item = &ObjectDocument> {
-        let parts = (0u32..).zip(&self.entry.objects);
-        let says = parts.filter(|(_, object)| self.is_said(object));
-        let asks = says.filter(|(part, _)| {
-            let unread = !self.entry.opaque.is_empty();
-            unread || !self.without(*part, &|block| block.stands).trim().is_empty()
-        });
-        asks.map(|(_, object)| object)
+        (0u32..)
+            .zip(&self.entry.objects)
+            .filter(|(_, object)| self.is_said(object))
+            .filter(|(part, _)| {
+                let unread = !self.entry.opaque.is_empty();
+                unread || !self.without(*part, &|block| block.stands).trim().is_empty()
+            })
+            .map(|(_, object)| object)
     }
 
     /// The parts that say something.
     fn says(&self) -> impl Iterator<Item = &ObjectDocument> {
-        let objects = self.entry.objects.iter();
-        objects.filter(|object| self.is_said(object))
+        self.entry
+            .objects
+            .iter()
+            .filter(|object| self.is_said(object))
     }
 
     /// Returns whether a part has text: a body may leave out an empty part, and an erased one is gone.

@@ -74,8 +74,8 @@ pub fn read_messages(
         Some(Form::Aider) => transcribed(Form::Aider, transcripts::read_aider(text), None, earlier),
         Some(form) => {
             let items = Items::of(transcripts::values(text, EXPECTED)?, text);
-            let read = transcripts::read(form, &items)?;
-            let read = read.ok_or_else(|| Error::assertion("a transcript has a reader"))?;
+            let read = transcripts::read(form, &items)?
+                .ok_or_else(|| Error::assertion("a transcript has a reader"))?;
             transcribed(form, read, items.all.first(), earlier)
         }
         None => provided(text, format, own, earlier),
@@ -91,8 +91,10 @@ fn transcribed(
 ) -> Result<Brought, Error> {
     if read.messages.is_empty() {
         let name = form.name();
-        let sign = transcripts::FORMS.iter().find(|known| known.form == form);
-        let sign = sign.map_or("", |known| known.sign);
+        let sign = transcripts::FORMS
+            .iter()
+            .find(|known| known.form == form)
+            .map_or("", |known| known.sign);
         return Err(nothing(&format!("no message of {name} is in it"), first)
             .expected(format!("a transcript of {name}: {sign}")));
     }
@@ -295,8 +297,10 @@ fn answer_of(fields: &Fields<'_>) -> Option<Format> {
 /// takes.
 fn message(value: &RawValue, fields: &Fields<'_>) -> Result<String, Error> {
     let is = |key: &str, empty: &[&str]| {
-        let value = fields.get(key).map(|value| value.get());
-        value.is_some_and(|value| empty.contains(&value))
+        fields
+            .get(key)
+            .map(|value| value.get())
+            .is_some_and(|value| empty.contains(&value))
     };
     let is_padded = ["refusal", "function_call", "audio", "tool_calls"]
         .iter()

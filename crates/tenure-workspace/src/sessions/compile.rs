@@ -242,8 +242,8 @@ impl Workspace {
             None if session.is_once() => None,
             None => session.worth(&how, draft.tokens, marks.low),
             Some(_) => None,
-        };
-        let worth = worth.filter(Worth::pays);
+        }
+        .filter(Worth::pays);
         if worth.is_some() {
             let cheaper = Ending {
                 cause: EpochCause::Cheaper,
@@ -554,9 +554,11 @@ impl Session {
             return Ok(Vec::new());
         }
         let first = self.last + 1;
-        let numbered = (first..).zip(&draft.entries);
-        let made = numbered.filter(|(_, entry)| matches!(entry, Entry::Checkpoint(_)));
-        let made = made.map(|(number, _)| number).collect();
+        let made = (first..)
+            .zip(&draft.entries)
+            .filter(|(_, entry)| matches!(entry, Entry::Checkpoint(_)))
+            .map(|(number, _)| number)
+            .collect();
         self.push(draft.entries)?;
         Ok(made)
     }
@@ -566,9 +568,12 @@ impl Session {
     fn worth(&self, how: &DraftInputs<'_>, history: u64, low: u64) -> Option<Worth> {
         // What was served behind the last message is this request, asked again.
         let answered = self.last_turn();
-        let before = self.served.iter().filter(|(at, _)| *at < answered);
-        let before = before.map(|(_, served)| served.tokens);
-        let sent: Vec<u32> = before.collect();
+        let sent: Vec<u32> = self
+            .served
+            .iter()
+            .filter(|(at, _)| *at < answered)
+            .map(|(_, served)| served.tokens)
+            .collect();
         let last = sent.last().filter(|_| how.policy.ends_when_cheaper)?;
         // What leaves is summarised at a share of what it cost.
         let leaves = history.checked_sub(low)?;
@@ -597,16 +602,24 @@ impl Session {
             let notice = notice(self).seal()?.revision().id();
             said.retain(|revision| *revision != notice);
         }
-        let again = draft.objects.iter().filter(|object| {
-            object.name().ends_with(AGAIN) && said.contains(&object.revision().id())
-        });
-        let again: Vec<&str> = again.map(|object| object.name()).collect();
-        let stands = |turn: &&u64| {
-            let of_it = format!("t{turn}.");
-            again.iter().any(|name| name.starts_with(&of_it))
-        };
-        let carried = self.carried.iter().map(|(turn, _)| turn);
-        let carried = carried.filter(stands).copied().collect();
+        let again: Vec<&str> = draft
+            .objects
+            .iter()
+            .filter(|object| {
+                object.name().ends_with(AGAIN) && said.contains(&object.revision().id())
+            })
+            .map(|object| object.name())
+            .collect();
+        let carried = self
+            .carried
+            .iter()
+            .map(|(turn, _)| turn)
+            .filter(|turn| {
+                let of_it = format!("t{turn}.");
+                again.iter().any(|name| name.starts_with(&of_it))
+            })
+            .copied()
+            .collect();
         let served = Served {
             at: now,
             known: request.as_of.known,
@@ -687,8 +700,8 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
     let tail = envelope
         .sections
         .iter()
-        .filter(|section| section.zone == Zone::Tail);
-    let tail = tail.flat_map(|section| &section.items);
+        .filter(|section| section.zone == Zone::Tail)
+        .flat_map(|section| &section.items);
     let all = || envelope.sections.iter().flat_map(|section| &section.items);
     for item in all().filter(|item| item.late) {
         late_said.extend(item.revision);
@@ -748,8 +761,11 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
 /// The texts of the tail that a chat template wrote: what stands together is one message. Nothing where it
 /// is not known where all of them stand.
 fn said_through(envelope: &Envelope, spans: &[Option<Span>]) -> Vec<String> {
-    let text = envelope.payload.as_ref().map(Payload::bytes);
-    let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let text = envelope
+        .payload
+        .as_ref()
+        .map(Payload::bytes)
+        .and_then(|bytes| std::str::from_utf8(bytes).ok());
     let known: Option<Vec<Span>> = spans.iter().copied().collect();
     let (Some(text), Some(mut known)) = (text, known) else {
         return Vec::new();

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use tenure::condense::turns::Speaker;
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectType, Protection, Provenance, RevisionId, Role, ToolCall};
+use tenure::object::{Authority, ObjectType, Protection, Provenance, Role, ToolCall};
 use tenure::request::ServedLedger;
 use tenure::session::{
     Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
@@ -159,8 +159,10 @@ impl Session {
             start = self.leaving(how, &shortened, (low, reasons_from));
         }
         // What stands before the window stands there until the epoch ends, whatever the user says since.
-        let request = self.request.as_ref();
-        let mut request = request.filter(|turn| !self.is_judged(turn.number));
+        let mut request = self
+            .request
+            .as_ref()
+            .filter(|turn| !self.is_judged(turn.number));
         let asked = self.turns.iter().rposition(Turn::is_request);
         if let Some(last) = asked.filter(|_| ending.is_some()) {
             request = self.turns[..start].get(last);
@@ -219,8 +221,6 @@ impl Session {
             }
             let before = stands.into_iter().filter(|one| one.place.turn < from);
             let before = standing.insert(before.collect::<Vec<Instruction>>());
-            let is_kept =
-                |turn: u64| turn >= from || request.is_some_and(|kept| kept.number == turn);
             entries.push(Entry::Epoch(Box::new(Mark {
                 cause: ending.cause,
                 rewritten: self
@@ -241,7 +241,9 @@ impl Session {
                 words: Some(words.clone()),
                 shortened: shortened
                     .iter()
-                    .filter(|((turn, _), _)| is_kept(*turn))
+                    .filter(|((turn, _), _)| {
+                        *turn >= from || request.is_some_and(|kept| kept.number == *turn)
+                    })
                     .map(|((turn, part), text)| (*turn, *part, text.clone()))
                     .collect(),
                 compiler: tenure::COMPILER,
@@ -249,10 +251,12 @@ impl Session {
                 judged: self.judged_turns(),
             })));
         }
-        let standing = standing.as_ref().unwrap_or(&self.standing).iter();
         // What stands in the request stands there.
-        let standing =
-            standing.filter(|one| request.is_none_or(|kept| kept.number != one.place.turn));
+        let standing = standing
+            .as_ref()
+            .unwrap_or(&self.standing)
+            .iter()
+            .filter(|one| request.is_none_or(|kept| kept.number != one.place.turn));
         let (mut late, early): (Vec<&Instruction>, Vec<&Instruction>) =
             standing.partition(|one| one.is_systems() && how.takes_system_between());
         self.stand_before(how, &mut draft)?;
@@ -314,11 +318,15 @@ impl Session {
     /// The results that no longer say how things are, by message and part, each with the later message and
     /// whether that changed what had been read.
     pub(super) fn superseded(&self) -> Vec<((u64, u32), u64, bool)> {
-        let parts = self.turns.iter().flat_map(|turn| {
-            let objects = (0u32..).zip(&turn.entry.objects);
-            objects.map(|(part, object)| ((turn.number, part), object))
-        });
-        let parts: Vec<((u64, u32), &ObjectDocument)> = parts.collect();
+        let parts: Vec<((u64, u32), &ObjectDocument)> = self
+            .turns
+            .iter()
+            .flat_map(|turn| {
+                (0u32..)
+                    .zip(&turn.entry.objects)
+                    .map(|(part, object)| ((turn.number, part), object))
+            })
+            .collect();
         let steps = parts.iter().map(|(_, object)| {
             let result = object.object_type == Some(ObjectType::ToolResult);
             Step {
@@ -327,19 +335,23 @@ impl Session {
             }
         });
         let found = superseded(steps);
-        let found = parts.iter().zip(found);
-        let found = found.filter_map(|((place, _), superseded)| {
-            let Superseded { by, changed } = superseded?;
-            let ((later, _), _) = parts.get(by)?;
-            Some((*place, *later, changed))
-        });
-        found.collect()
+        parts
+            .iter()
+            .zip(found)
+            .filter_map(|((place, _), superseded)| {
+                let Superseded { by, changed } = superseded?;
+                let ((later, _), _) = parts.get(by)?;
+                Some((*place, *later, changed))
+            })
+            .collect()
     }
 
     fn content(&self, turn: u64, part: u32) -> &str {
-        let found = self.turns.iter().find(|found| found.number == turn);
-        let object = found.and_then(|turn| turn.entry.objects.get(part as usize));
-        object.map_or("", |object| &object.content)
+        self.turns
+            .iter()
+            .find(|found| found.number == turn)
+            .and_then(|turn| turn.entry.objects.get(part as usize))
+            .map_or("", |object| &object.content)
     }
 
     /// The first message whose reasoning stands. A model that binds its reasoning takes none that it gave before
@@ -383,8 +395,11 @@ impl Session {
         }
         let first = ranges.get(leaving(&groups, low));
         // What the model waits for stays with its calls, whatever the system said behind it.
-        let calls = self.turns.iter().rposition(Turn::is_by_model);
-        let calls = calls.filter(|at| self.turns[*at..].iter().any(Turn::has_results));
+        let calls = self
+            .turns
+            .iter()
+            .rposition(Turn::is_by_model)
+            .filter(|at| self.turns[*at..].iter().any(Turn::has_results));
         let waits = ranges
             .iter()
             .find(|range| calls.is_some_and(|at| range.contains(&at)));
@@ -401,9 +416,13 @@ impl Session {
         frontier: &mut Frontier,
         keep: &mut Keep<'_>,
     ) {
-        let calls = self.turns.iter().flat_map(|turn| &turn.entry.objects);
-        let calls = calls.flat_map(|object| &object.tool_calls);
-        let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
+        let calls: BTreeMap<&str, &ToolCall> = self
+            .turns
+            .iter()
+            .flat_map(|turn| &turn.entry.objects)
+            .flat_map(|object| &object.tool_calls)
+            .map(|call| (call.id.as_str(), call))
+            .collect();
         let groups = wire::groups(self.turns[..start].iter().map(|turn| &turn.entry));
         let mut until = 0;
         for block in groups.chunks(how.policy.checkpoint_every as usize) {
@@ -448,16 +467,15 @@ impl Session {
                 .map(|turn| turn.number)
                 .find(|next| *next > at)
         };
-        let answered = self
-            .served
+        self.served
             .iter()
             .enumerate()
             .filter(move |(place, (at, _))| {
                 let next = next_of(*at);
                 let superseded = self.served.get(place + 1).map(|(at, _)| next_of(*at));
                 next.is_some() && superseded != Some(next)
-            });
-        answered.map(|(_, (at, served))| (*at, served))
+            })
+            .map(|(_, (at, served))| (*at, served))
     }
 
     /// The ledger of what the model has been sent, for the next request.
@@ -481,14 +499,13 @@ impl Session {
                 for (at, served) in followed {
                     let stands = !self.late(at, served).is_empty();
                     let has_tail = !served.tail.is_empty();
-                    let is_said = |revision: &&RevisionId| {
+                    ledger.said.extend(served.said.iter().filter(|revision| {
                         if served.late_said.contains(revision) {
                             stands
                         } else {
                             has_tail
                         }
-                    };
-                    ledger.said.extend(served.said.iter().filter(is_said));
+                    }));
                     (ledger.chosen_for, ledger.known) = (Some(served.task), served.known);
                     if has_tail {
                         ledger.task = Some(served.task);
@@ -502,26 +519,27 @@ impl Session {
 
     /// The cost of its tools, at most, by this vocabulary.
     pub(crate) fn tools_cost(&self, world: &World) -> u64 {
-        let count = || {
+        self.tools_cost.by(world, || {
             let each = self.opening.tools.iter().map(|tool| {
                 let schema = tool.input_schema.as_ref().map(ToString::to_string);
-                let texts = [&tool.name, &tool.content, &schema.unwrap_or_default()];
-                let texts: u64 = texts.iter().map(|text| u64::from(world.price(text))).sum();
+                let texts: u64 = [&tool.name, &tool.content, &schema.unwrap_or_default()]
+                    .iter()
+                    .map(|text| u64::from(world.price(text)))
+                    .sum();
                 texts + 2 * AROUND
             });
             each.sum()
-        };
-        self.tools_cost.by(world, count)
+        })
     }
 
     /// The cost of the instructions that stand before the messages, about.
     pub(super) fn instructions_cost(&self, world: &World) -> u64 {
-        let count = || {
+        self.instructions_cost.by(world, || {
             let texts = self.opening.instructions.iter();
-            let each = texts.map(|object| u64::from(world.price(&object.content)) + AROUND);
-            each.sum()
-        };
-        self.instructions_cost.by(world, count)
+            texts
+                .map(|object| u64::from(world.price(&object.content)) + AROUND)
+                .sum()
+        })
     }
 
     /// Adds to the draft what stands before the history.
@@ -530,8 +548,11 @@ impl Session {
         how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
-        let instructions = self.opening.instructions.iter();
-        let instructions = instructions.filter(|_| how.instructions);
+        let instructions = self
+            .opening
+            .instructions
+            .iter()
+            .filter(|_| how.instructions);
         for document in instructions.chain(&self.opening.tools) {
             let mut document = document.clone();
             // Pointers to originals name it, so it is offered.
@@ -548,8 +569,13 @@ impl Session {
         if how.target != Target::AnthropicMessages {
             return Ok(());
         }
-        let offered = self.opening.tools.iter().map(|tool| tool.name.as_str());
-        let offered: BTreeSet<&str> = offered.chain(how.offered.iter().copied()).collect();
+        let offered: BTreeSet<&str> = self
+            .opening
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .chain(how.offered.iter().copied())
+            .collect();
         let objects = self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = objects.flat_map(|object| &object.tool_calls);
         let made = draft
@@ -557,13 +583,15 @@ impl Session {
             .iter()
             .flat_map(|object| object.revision().tool_calls());
         let called: BTreeSet<&str> = calls.chain(made).map(|call| call.name.as_str()).collect();
-        let gone = called.difference(&offered).map(|name| {
-            let mut document = ObjectDocument::named(*name, GONE);
-            document.object_type = Some(ObjectType::ToolSchema);
-            self.own(&mut document);
-            document.seal()
-        });
-        let gone = gone.collect::<Result<Vec<_>, Error>>()?;
+        let gone = called
+            .difference(&offered)
+            .map(|name| {
+                let mut document = ObjectDocument::named(*name, GONE);
+                document.object_type = Some(ObjectType::ToolSchema);
+                self.own(&mut document);
+                document.seal()
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
         draft.objects.extend(gone);
         Ok(())
     }
@@ -647,11 +675,13 @@ impl Session {
     /// system leads to one of the model, or ends the messages (Anthropic): an unanswered one is sent once more.
     pub(super) fn late<'s>(&self, at: u64, served: &'s Served) -> &'s [String] {
         let next = self.turns.iter().find(|turn| turn.number > at);
-        let answers = |turn: &Turn| {
-            let by_model = |object: &ObjectDocument| object.role == Some(Role::Assistant);
-            turn.entry.objects.iter().any(by_model)
-        };
-        let stays = served.target != Target::AnthropicMessages || next.is_some_and(answers);
+        let stays = served.target != Target::AnthropicMessages
+            || next.is_some_and(|turn| {
+                turn.entry
+                    .objects
+                    .iter()
+                    .any(|object| object.role == Some(Role::Assistant))
+            });
         if stays { &served.late } else { &[] }
     }
 

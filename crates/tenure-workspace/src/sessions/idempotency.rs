@@ -45,8 +45,8 @@ impl IdempotencyKey {
         let digest = match &self.by {
             Some(by) => Digest::of_parts([by.as_bytes(), self.key.as_bytes()]),
             None => Digest::of(self.key.as_bytes()),
-        };
-        let digest = digest.to_string();
+        }
+        .to_string();
         let hex = digest.trim_start_matches("sha256:");
         format!("ses-{}", hex.get(..16).unwrap_or(hex))
     }

@@ -118,22 +118,23 @@ impl Instruction {
 /// step).
 fn is_token_count(line: &str) -> bool {
     let (open, close) = TOKEN_COUNTER;
-    let count = line
-        .strip_prefix(open)
-        .and_then(|rest| rest.strip_suffix(close));
-    count.is_some_and(|count| !count.contains('<'))
+    line.strip_prefix(open)
+        .and_then(|rest| rest.strip_suffix(close))
+        .is_some_and(|count| !count.contains('<'))
 }
 
 /// The lines of a text of the system, without the marks of a reminder.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let bare = text.lines().map(|line| {
-        let line = line.trim();
-        let line = line.strip_prefix("<system-reminder>").unwrap_or(line);
-        line.strip_suffix("</system-reminder>")
-            .unwrap_or(line)
-            .trim()
-    });
-    bare.filter(|line| !line.is_empty())
+    text.lines()
+        .map(|line| {
+            let said = line.trim();
+            let opened = said.strip_prefix("<system-reminder>").unwrap_or(said);
+            opened
+                .strip_suffix("</system-reminder>")
+                .unwrap_or(opened)
+                .trim()
+        })
+        .filter(|line| !line.is_empty())
 }
 
 /// Of these instructions, in order, those whose place no newer one takes.
@@ -145,8 +146,11 @@ pub(super) fn newest(all: Vec<Instruction>) -> Vec<Instruction> {
         let same = newer
             .entry((systems, kind.to_owned(), source.to_owned()))
             .or_default();
-        let compared = same.iter().rev().take(COMPARED);
-        let mut compared = compared.filter_map(|at| kept.get(*at));
+        let mut compared = same
+            .iter()
+            .rev()
+            .take(COMPARED)
+            .filter_map(|at| kept.get(*at));
         if !compared.any(|newer| one.is_replaced_by(newer)) {
             same.push(kept.len());
             kept.push(one);
@@ -171,8 +175,12 @@ impl Session {
         let mut all = self.standing.clone();
         all.retain(|one| !self.is_judged(one.place.turn));
         // What is judged no more stands again.
-        let returned = self.mark.judged.iter().map(|one| one.turn);
-        let returned = returned.filter(|turn| *turn < self.mark.from && !self.is_judged(*turn));
+        let returned = self
+            .mark
+            .judged
+            .iter()
+            .map(|one| one.turn)
+            .filter(|turn| *turn < self.mark.from && !self.is_judged(*turn));
         for turn in returned {
             all.extend(Turn::new(turn, self.message(turn)?).instructions());
         }
@@ -224,13 +232,15 @@ impl Turn {
     /// The blocks that a client put into it, each with its part.
     pub(super) fn blocks(&self) -> &[(u32, ClientBlock)] {
         self.blocks.get_or_init(|| {
-            let objects = (0u32..).zip(&self.entry.objects);
-            let users = objects.filter(|(_, object)| is_users(object));
-            let blocks = users.flat_map(|(part, object)| {
-                let blocks = client_blocks(&object.content).into_iter();
-                blocks.map(move |block| (part, block))
-            });
-            blocks.collect()
+            (0u32..)
+                .zip(&self.entry.objects)
+                .filter(|(_, object)| is_users(object))
+                .flat_map(|(part, object)| {
+                    client_blocks(&object.content)
+                        .into_iter()
+                        .map(move |block| (part, block))
+                })
+                .collect()
         })
     }
 
@@ -253,8 +263,10 @@ impl Turn {
                     block: None,
                 });
             }
-            let blocks = self.blocks().iter();
-            let blocks = blocks.filter(|(of, block)| *of == part && block.stands);
+            let blocks = self
+                .blocks()
+                .iter()
+                .filter(|(of, block)| *of == part && block.stands);
             for (_, block) in blocks {
                 let bytes = (block.bytes.start, block.bytes.end);
                 if let Some(text) = object.content.get(block.bytes.clone()) {
@@ -271,20 +283,24 @@ impl Turn {
 
     /// The length of the instructions in it, in bytes.
     fn instructions_size(&self) -> usize {
-        let systems = self
+        let systems: usize = self
             .entry
             .objects
             .iter()
-            .filter(|object| is_systems(object));
-        let systems: usize = systems.map(|object| object.content.len()).sum();
+            .filter(|object| is_systems(object))
+            .map(|object| object.content.len())
+            .sum();
         let blocks = self.blocks().iter().filter(|(_, block)| block.stands);
         systems + blocks.map(|(_, block)| block.bytes.len()).sum::<usize>()
     }
 
     /// The user's own words in a part of it: the text without the blocks for which `is_out` holds.
     pub(super) fn without(&self, part: u32, is_out: &dyn Fn(&ClientBlock) -> bool) -> String {
-        let text = self.entry.objects.get(part as usize);
-        let text = text.map_or("", |object| object.content.as_str());
+        let text = self
+            .entry
+            .objects
+            .get(part as usize)
+            .map_or("", |object| object.content.as_str());
         let mut words = String::with_capacity(text.len());
         let mut at = 0;
         for (_, block) in self
@@ -345,8 +361,10 @@ mod tests {
             "The task tools haven't been used recently.\nPump 5 takes at most 40 kPa.",
             "<system-reminder>\nThe task tools haven't been used recently.\n</system-reminder>",
         ];
-        let all = (1..).zip(texts);
-        let all = all.map(|(turn, text)| instruction(turn, text)).collect();
+        let all = (1..)
+            .zip(texts)
+            .map(|(turn, text)| instruction(turn, text))
+            .collect();
         let stand: Vec<u64> = newest(all).iter().map(|one| one.place.turn).collect();
         assert_eq!(stand, [2, 4, 5, 6, 8, 9, 10]);
     }

@@ -362,12 +362,13 @@ impl Session {
             return Standing::out(why, says);
         }
         if self.unanswering.contains(&number) {
-            let results = turn
+            let gone: u64 = turn
                 .entry
                 .objects
                 .iter()
-                .filter(|object| object.object_type == Some(ObjectType::ToolResult));
-            let gone: u64 = results.map(|object| seen.price(&object.content)).sum();
+                .filter(|object| object.object_type == Some(ObjectType::ToolResult))
+                .map(|object| seen.price(&object.content))
+                .sum();
             return Standing {
                 form: ItemForm::Condensed,
                 why: "answers_judged",
@@ -520,9 +521,12 @@ impl Session {
     /// The messages as they came, in order; none where not all of them are held, or one is not kept so.
     pub(crate) fn as_they_came(&self) -> Option<Vec<String>> {
         let all = self.turns.len() as u64 == self.messages && self.aside.is_empty();
-        let turns = self.turns.iter().filter(|_| all);
-        let messages = turns.map(|turn| as_it_came(&turn.entry.objects).map(str::to_owned));
-        messages.collect::<Option<Vec<String>>>().filter(|_| all)
+        self.turns
+            .iter()
+            .filter(|_| all)
+            .map(|turn| as_it_came(&turn.entry.objects).map(str::to_owned))
+            .collect::<Option<Vec<String>>>()
+            .filter(|_| all)
     }
 
     /// Returns whether any of its messages says this, in any case.

@@ -122,11 +122,13 @@ impl Session {
             self.refuse_request(&all, &named)?;
         }
         let status_of = |turn: &u64| {
-            let known = self.judged.get(turn);
-            known.map_or(MessageStatus::Clean, |(_, status)| *status)
+            self.judged
+                .get(turn)
+                .map_or(MessageStatus::Clean, |(_, status)| *status)
         };
-        let changed = all.iter().copied();
-        let changed: Vec<u64> = changed
+        let changed: Vec<u64> = all
+            .iter()
+            .copied()
             .filter(|turn| status_of(turn) != judging.status)
             .collect();
         let mut judged = JudgedMessages {
@@ -219,8 +221,10 @@ impl Session {
     /// Refuses a judgement by which the user's last request would be in no request any more.
     fn refuse_request(&self, all: &BTreeSet<u64>, named: &BTreeSet<u64>) -> Result<(), Error> {
         let turns = self.request.iter().chain(&self.turns);
-        let asked = turns.filter(|turn| turn.is_request());
-        let asked = asked.map(|turn| turn.number).max();
+        let asked = turns
+            .filter(|turn| turn.is_request())
+            .map(|turn| turn.number)
+            .max();
         let Some(asked) = asked.filter(|asked| all.contains(asked)) else {
             return Ok(());
         };
@@ -260,11 +264,17 @@ impl Session {
 
     /// The messages of the window behind this one, judged or not, in order.
     pub(super) fn turns_after(&self, after: u64) -> Vec<&Turn> {
-        let aside = self.aside.iter();
         // What stands without its results is there, too.
-        let aside = aside.filter(|turn| !self.unanswering.contains(&turn.number));
-        let turns = self.turns.iter().chain(aside);
-        let mut turns: Vec<&Turn> = turns.filter(|turn| turn.number > after).collect();
+        let aside = self
+            .aside
+            .iter()
+            .filter(|turn| !self.unanswering.contains(&turn.number));
+        let mut turns: Vec<&Turn> = self
+            .turns
+            .iter()
+            .chain(aside)
+            .filter(|turn| turn.number > after)
+            .collect();
         turns.sort_by_key(|turn| turn.number);
         turns
     }
@@ -328,11 +338,16 @@ impl Session {
             return false;
         }
         let sent = self.served.last().map_or(0, |(at, _)| *at);
-        let changed = self.judged_before.symmetric_difference(&now);
-        let changed: BTreeSet<u64> = changed.copied().collect();
-        let is_known = |turn: &u64| *turn < self.mark.from || *turn < sent;
+        let changed: BTreeSet<u64> = self
+            .judged_before
+            .symmetric_difference(&now)
+            .copied()
+            .collect();
         let mut summaries = self.frontier.checkpoints().iter();
-        changed.iter().any(is_known) || summaries.any(|(_, summary)| summary.speaks_of(&changed))
+        changed
+            .iter()
+            .any(|turn| *turn < self.mark.from || *turn < sent)
+            || summaries.any(|(_, summary)| summary.speaks_of(&changed))
     }
 
     /// Extends what a summary stands for to the judged messages beside its own, between the summary before it and what
@@ -348,21 +363,29 @@ impl Session {
 
     /// The first message that no summary replaces where so many of the window leave.
     pub(super) fn first_from(&self, start: usize) -> u64 {
-        let first = self.turns.get(start).map(|turn| turn.number);
-        let first = first.unwrap_or(self.last + 1);
-        let aside = self.aside.first().filter(|_| start == 0);
-        aside.map_or(first, |aside| aside.number.min(first))
+        let first = self
+            .turns
+            .get(start)
+            .map(|turn| turn.number)
+            .unwrap_or(self.last + 1);
+        self.aside
+            .first()
+            .filter(|_| start == 0)
+            .map_or(first, |aside| aside.number.min(first))
     }
 
     /// The shorter forms of results. Where an epoch ends, none points to a message that is judged.
     pub(super) fn forms(&self, ending: Option<Ending>) -> Shortened {
         let mut forms = self.shortened.clone();
         if ending.is_some() {
-            let in_window = |turn: u64| self.turns.iter().any(|known| known.number == turn);
             forms.retain(|(turn, _), text| {
-                let is_pointer = |judged: &u64| text.starts_with(&format!("[omitted: t{judged} "));
-                let is_left_out = text.is_empty() && in_window(*turn);
-                !is_left_out && !self.judged.keys().any(is_pointer)
+                let is_left_out =
+                    text.is_empty() && self.turns.iter().any(|known| known.number == *turn);
+                !is_left_out
+                    && !self
+                        .judged
+                        .keys()
+                        .any(|judged| text.starts_with(&format!("[omitted: t{judged} ")))
             });
         }
         let left = self.turns.iter();
@@ -374,28 +397,31 @@ impl Session {
 
     /// The judgements for the mark of an epoch.
     pub(super) fn judged_turns(&self) -> Vec<JudgedTurn> {
-        let judged = self.judged.iter();
-        let judged = judged.map(|(turn, (entry, status))| JudgedTurn {
-            turn: *turn,
-            entry: *entry,
-            status: *status,
-        });
-        judged.collect()
+        self.judged
+            .iter()
+            .map(|(turn, (entry, status))| JudgedTurn {
+                turn: *turn,
+                entry: *entry,
+                status: *status,
+            })
+            .collect()
     }
 
     /// The messages of the window that no request has, for its trace.
     pub(super) fn unsent_turns(&self) -> Vec<Unfetched> {
-        let aside = self.aside.iter().map(|turn| {
-            let number = turn.number;
-            let known = self.judged.get(&number).map(|(_, status)| status.term());
-            let why = known.unwrap_or("the call that it answers was judged");
-            if self.unanswering.contains(&number) {
-                Unfetched::new(format!("the results in message t{number}"), why)
-            } else {
-                Unfetched::new(format!("message t{number}"), why)
-            }
-        });
-        aside.collect()
+        self.aside
+            .iter()
+            .map(|turn| {
+                let number = turn.number;
+                let known = self.judged.get(&number).map(|(_, status)| status.term());
+                let why = known.unwrap_or("the call that it answers was judged");
+                if self.unanswering.contains(&number) {
+                    Unfetched::new(format!("the results in message t{number}"), why)
+                } else {
+                    Unfetched::new(format!("message t{number}"), why)
+                }
+            })
+            .collect()
     }
 
     /// Says of a message that it is judged: nothing is answered with it.

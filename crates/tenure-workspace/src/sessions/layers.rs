@@ -22,19 +22,22 @@ impl Layers {
     /// again only so often as its layer has grown to a size of its own.
     pub(super) fn over(&mut self, objects: &[Arc<ContextObject>]) -> Vec<Arc<Candidates>> {
         let mut rest = objects;
-        let stands = self.0.iter().take_while(|layer| {
-            let same = rest.len() >= layer.len()
-                && layer
-                    .objects()
-                    .iter()
-                    .zip(rest)
-                    .all(|(old, new)| same(old, new));
-            if same {
-                rest = &rest[layer.len()..];
-            }
-            same
-        });
-        let stands = stands.count();
+        let stands = self
+            .0
+            .iter()
+            .take_while(|layer| {
+                let same = rest.len() >= layer.len()
+                    && layer
+                        .objects()
+                        .iter()
+                        .zip(rest)
+                        .all(|(old, new)| same(old, new));
+                if same {
+                    rest = &rest[layer.len()..];
+                }
+                same
+            })
+            .count();
         self.0.truncate(stands);
         if !rest.is_empty() {
             self.0.push(Arc::new(Candidates::new(rest.to_vec()).said()));
@@ -71,14 +74,16 @@ mod tests {
     use tenure::ObjectDocument;
 
     fn names(layers: &[Arc<Candidates>]) -> Vec<Vec<String>> {
-        let of = |layer: &Arc<Candidates>| {
-            let names = layer
-                .objects()
-                .iter()
-                .map(|object| object.name().to_owned());
-            names.collect()
-        };
-        layers.iter().map(of).collect()
+        layers
+            .iter()
+            .map(|layer| {
+                layer
+                    .objects()
+                    .iter()
+                    .map(|object| object.name().to_owned())
+                    .collect()
+            })
+            .collect()
     }
 
     #[test]

@@ -100,8 +100,10 @@ impl Session {
         let mut served = self.served.iter().map(|(at, _)| *at).peekable();
         let mut sent = Vec::new();
         for (place, name) in names.enumerate() {
-            let turn = name.strip_prefix('t').and_then(|name| name.split_once('.'));
-            let turn = turn.and_then(|(turn, _)| turn.parse::<u64>().ok());
+            let turn = name
+                .strip_prefix('t')
+                .and_then(|name| name.split_once('.'))
+                .and_then(|(turn, _)| turn.parse::<u64>().ok());
             while served
                 .next_if(|at| turn.is_some_and(|turn| *at < turn))
                 .is_some()
@@ -114,13 +116,11 @@ impl Session {
 
     /// The instant of the message that an object stands for.
     fn said_at(&self, name: &str) -> Instant {
-        let holds = |object: &ObjectDocument| object.name == name;
-        let turn = self
-            .turns
+        self.turns
             .iter()
-            .find(|turn| turn.entry.objects.iter().any(holds));
-        let message = turn.and_then(|turn| self.message(turn.number).ok());
-        message.map_or(Instant::from_micros(0), |message| message.at)
+            .find(|turn| turn.entry.objects.iter().any(|object| object.name == name))
+            .and_then(|turn| self.message(turn.number).ok())
+            .map_or(Instant::from_micros(0), |message| message.at)
     }
 }
 

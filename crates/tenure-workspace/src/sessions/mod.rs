@@ -375,11 +375,13 @@ impl Session {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn list(tenant: &Tenant) -> Result<Vec<SessionSummary>, Error> {
         let logs = tenant.logs()?;
-        let of = |(log, entries): (String, u64)| {
-            let id = log.strip_prefix(PREFIX)?.to_owned();
-            Some(SessionSummary { id, entries })
-        };
-        Ok(logs.into_iter().filter_map(of).collect())
+        Ok(logs
+            .into_iter()
+            .filter_map(|(log, entries)| {
+                let id = log.strip_prefix(PREFIX)?.to_owned();
+                Some(SessionSummary { id, entries })
+            })
+            .collect())
     }
 
     /// Reads back from the end to where the last epoch began, and makes that the state.
@@ -518,8 +520,9 @@ impl Session {
     /// As [`Session::rehydrate`].
     pub fn objects_of(&self, id: &str) -> Result<Vec<ObjectId>, Error> {
         let found = self.said_as(id)?;
-        let objects = found.into_iter().flat_map(|(_, message)| message.objects);
-        objects
+        found
+            .into_iter()
+            .flat_map(|(_, message)| message.objects)
             .map(|object| Ok(object.seal_stored()?.revision().object_id()))
             .collect()
     }
@@ -856,19 +859,21 @@ impl Session {
 
     /// The user's last words, if any.
     pub fn last_request(&self) -> Option<String> {
-        let request = self.request.iter();
-        let request = request.filter(|turn| !self.is_judged(turn.number));
+        let request = self
+            .request
+            .iter()
+            .filter(|turn| !self.is_judged(turn.number));
         let mut said = request.chain(&self.turns).flat_map(Turn::spoken);
-        let is_users = |(_, speaker, text): &(u64, Speaker, String)| {
-            *speaker == Speaker::User && !text.trim().is_empty()
-        };
-        said.rfind(is_users).map(|(_, _, text)| text)
+        said.rfind(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty())
+            .map(|(_, _, text)| text)
     }
 
     /// The objects of the last messages, for a reader of what follows them.
     pub fn recent(&self) -> Vec<&ObjectDocument> {
-        let turns = self.turns_after(0).into_iter();
-        turns.flat_map(|turn| &turn.entry.objects).collect()
+        self.turns_after(0)
+            .into_iter()
+            .flat_map(|turn| &turn.entry.objects)
+            .collect()
     }
 
     /// Notes a provider's error. Where it names the window, the next compile keeps to it; returns the window.

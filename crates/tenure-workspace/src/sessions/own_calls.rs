@@ -17,8 +17,10 @@ pub(super) struct OwnCalls(BTreeSet<String>);
 impl OwnCalls {
     /// Notes those that objects of a message make.
     pub(super) fn see(&mut self, objects: &[ObjectDocument]) {
-        let calls = objects.iter().flat_map(|object| &object.tool_calls);
-        let own = calls.filter(|call| is_own(&call.name));
+        let own = objects
+            .iter()
+            .flat_map(|object| &object.tool_calls)
+            .filter(|call| is_own(&call.name));
         self.0.extend(own.map(|call| call.id.clone()));
     }
 

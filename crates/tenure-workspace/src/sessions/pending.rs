@@ -181,8 +181,9 @@ impl Session {
 
     /// Returns whether writes are pending.
     pub(crate) fn has_pending(&self) -> bool {
-        let pending = self.pending.as_ref();
-        pending.is_some_and(|pending| !pending.is_empty())
+        self.pending
+            .as_ref()
+            .is_some_and(|pending| !pending.is_empty())
     }
 
     /// Makes it a copy that is thrown away: nothing of what happens to it is written from now on.
@@ -218,19 +219,33 @@ impl Session {
             .messages
             .iter()
             .chain(&self.opening.server_tools);
-        let words = self.mark.words.iter().flat_map(|words| &words.stand);
-        let words = words.map(|words| &words.text);
-        let shorter = self.shortened.values().chain(before).chain(words);
-        let shorter = shorter.map(String::len);
+        let words = self
+            .mark
+            .words
+            .iter()
+            .flat_map(|words| &words.stand)
+            .map(|words| &words.text);
+        let shorter = self
+            .shortened
+            .values()
+            .chain(before)
+            .chain(words)
+            .map(String::len);
         let served = self.served.iter().map(|(_, served)| {
-            let tail = served.tail.iter().chain(&served.late);
-            let tail: usize = tail.map(String::len).sum();
+            let tail: usize = served
+                .tail
+                .iter()
+                .chain(&served.late)
+                .map(String::len)
+                .sum();
             let ids = served.ledger.floor.len() + served.ledger.said.len() + served.said.len();
             tail + 32 * ids + OBJECT
         });
         let made: usize = self.made.lock().map_or(0, |made| {
-            let each = made.values().map(|made| made.object.revision().content());
-            each.map(|text| OBJECT + text.len()).sum()
+            made.values()
+                .map(|made| made.object.revision().content())
+                .map(|text| OBJECT + text.len())
+                .sum()
         });
         let pending: usize = self.pending.iter().map(Pending::size).sum();
         let checkpoints = self.frontier.checkpoints().len();
@@ -243,8 +258,11 @@ impl Session {
 }
 
 fn size_of(object: &ObjectDocument) -> usize {
-    let wire = object.wire.as_ref().and_then(|wire| wire.message.as_ref());
-    let wire = wire.map_or(0, String::len);
+    let wire = object
+        .wire
+        .as_ref()
+        .and_then(|wire| wire.message.as_ref())
+        .map_or(0, String::len);
     // What a call says stands in its message, too.
     OBJECT + (object.content.len() + wire) * COPIES
 }

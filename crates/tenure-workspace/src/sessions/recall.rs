@@ -201,8 +201,12 @@ impl Session {
         } else {
             format!("{}\n{asked}", how.task)
         };
-        let last = self.turns.iter().rev().find(|turn| turn.is_request());
-        let last = last.map_or(u64::MAX, |turn| turn.number);
+        let last = self
+            .turns
+            .iter()
+            .rev()
+            .find(|turn| turn.is_request())
+            .map_or(u64::MAX, |turn| turn.number);
         // What a later call changed is no answer.
         let mut passed_over: BTreeSet<(u64, u32)> = self
             .superseded()
@@ -212,8 +216,9 @@ impl Session {
         let mut own = OwnCalls::default();
         for turn in &self.turns {
             own.see(&turn.entry.objects);
-            let parts = (0u32..).zip(&turn.entry.objects);
-            let answers = parts.filter(|(_, object)| own.answers(object));
+            let answers = (0u32..)
+                .zip(&turn.entry.objects)
+                .filter(|(_, object)| own.answers(object));
             passed_over.extend(answers.map(|(part, _)| (turn.number, part)));
         }
         let whole = self.said_whole(how)?;
@@ -249,9 +254,12 @@ impl Session {
                 continue;
             }
             let ranges = pages.narrowed(&passage, asked[passage.question]);
-            let price = |range: &Range<usize>| u64::from(how.world.price(&text[range.clone()])) + 2;
             let frame = if known.is_none() { FRAME } else { 0 };
-            let cost = ranges.iter().map(price).sum::<u64>() + frame;
+            let cost = ranges
+                .iter()
+                .map(|range| u64::from(how.world.price(&text[range.clone()])) + 2)
+                .sum::<u64>()
+                + frame;
             if spent + cost > tokens {
                 misses += 1;
                 continue;
@@ -273,8 +281,11 @@ impl Session {
         let began = self.served.first().map_or(u64::MAX, |(at, _)| *at);
         let asked = self.turns.iter().rev().find(|turn| turn.is_request());
         if asked.is_none_or(|asked| asked.number < began) {
-            let recalled = self.mark.recalled.iter();
-            let recalled = recalled.filter(|recalled| !self.is_judged(recalled.turn));
+            let recalled = self
+                .mark
+                .recalled
+                .iter()
+                .filter(|recalled| !self.is_judged(recalled.turn));
             return Ok(recalled.filter_map(Recalled::said).collect());
         }
         let first = self.turns.first().map_or(0, |turn| turn.number);
@@ -447,8 +458,9 @@ fn records(text: &str) -> Option<Vec<&str>> {
         b'{' => {
             let fields: BTreeMap<String, &RawValue> = serde_json::from_str(start).ok()?;
             // The fields next to the list would be lost.
-            let lists = fields.values().map(|raw| raw.get());
-            let longest = lists
+            let longest = fields
+                .values()
+                .map(|raw| raw.get())
                 .max_by_key(|raw| raw.len())
                 .filter(|raw| raw.starts_with('['))?;
             (longest.len() * 10 >= start.len() * 9).then_some(longest)?

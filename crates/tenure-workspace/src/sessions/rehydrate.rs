@@ -218,8 +218,7 @@ pub(super) fn original(number: u64, message: Message) -> Original {
         None => String::new(),
     };
     let texts = message.objects.iter().map(|object| {
-        let calls = object.tool_calls.iter();
-        let calls = calls.map(called);
+        let calls = object.tool_calls.iter().map(called);
         let said = (!object.content.is_empty()).then(|| object.content.clone());
         said.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
     });

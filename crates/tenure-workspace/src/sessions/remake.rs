@@ -37,8 +37,10 @@ impl Session {
         request: Option<&Turn>,
         (shortened, words): (&Shortened, &UserWords),
     ) -> Shown {
-        let stays = request.into_iter().chain(&self.turns[start..]);
-        let stays = stays.flat_map(|turn| turn.stands_as(shortened));
+        let stays = request
+            .into_iter()
+            .chain(&self.turns[start..])
+            .flat_map(|turn| turn.stands_as(shortened));
         let quoted = words.stand.iter().map(|words| words.text.as_str());
         Shown::of(stays.chain(quoted))
     }
@@ -61,11 +63,10 @@ impl Session {
             shown,
         };
         let base = self.last;
-        let mut keep = |checkpoint: &Checkpoint| {
+        make(&summarizing, &mut |checkpoint| {
             entries.push(Entry::Checkpoint(checkpoint.clone()));
             base + entries.len() as u64
-        };
-        make(&summarizing, &mut keep)
+        })
     }
 
     /// A summary of turns; none where they say nothing. What the system says stands on as it was said.
@@ -114,12 +115,14 @@ impl Session {
 
     /// The corrections of the user that stand: in summaries and in the window.
     fn corrections(&self, frontier: &Frontier) -> Vec<Correction> {
-        let summaries = frontier.checkpoints().iter();
-        let kept = summaries.flat_map(|(_, summary)| &summary.kept);
-        let kept = kept.filter(|said| {
-            let is_correction = said.standing == Standing::Correction;
-            is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
-        });
+        let kept = frontier
+            .checkpoints()
+            .iter()
+            .flat_map(|(_, summary)| &summary.kept)
+            .filter(|said| {
+                let is_correction = said.standing == Standing::Correction;
+                is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
+            });
         let mut found: Vec<Correction> = kept.map(|said| (said.turn, said.text.clone())).collect();
         for (turn, speaker, text) in self.turns.iter().flat_map(Turn::spoken) {
             if speaker == Speaker::User {
@@ -187,8 +190,7 @@ impl Remaking<'_> {
         });
         (made.first, made.last, made.level) = (old.first, old.last, old.level);
         made.replaces = Some(number);
-        let before = old.kept.iter().chain(&old.said);
-        let before = before.filter_map(|said| {
+        let before = old.kept.iter().chain(&old.said).filter_map(|said| {
             let turn = said.corrected_in?;
             let stands = !self.session.is_judged(turn);
             stands.then_some(((said.turn, said.text.as_str()), turn))
@@ -206,8 +208,9 @@ impl Remaking<'_> {
         let turns = session.turns_in(old.first, old.last)?;
         let mut out: BTreeSet<u64> = session.judged.keys().copied().collect();
         let unanswering = with_exchanges(&turns, &mut out);
-        let stand = turns.into_iter().filter(|turn| !out.contains(&turn.number));
-        let turns: Vec<Turn> = stand
+        let turns: Vec<Turn> = turns
+            .into_iter()
+            .filter(|turn| !out.contains(&turn.number))
             .map(|turn| {
                 if unanswering.contains(&turn.number) {
                     turn.without_answers()
@@ -216,9 +219,12 @@ impl Remaking<'_> {
                 }
             })
             .collect();
-        let calls = turns.iter().flat_map(|turn| &turn.entry.objects);
-        let calls = calls.flat_map(|object| &object.tool_calls);
-        let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
+        let calls: BTreeMap<&str, &ToolCall> = turns
+            .iter()
+            .flat_map(|turn| &turn.entry.objects)
+            .flat_map(|object| &object.tool_calls)
+            .map(|call| (call.id.as_str(), call))
+            .collect();
         Ok(session.summary_of(&turns, &calls, self.how, self.summarizing))
     }
 

@@ -144,11 +144,10 @@ impl Question {
 
 /// The beginnings of the words of a text that may say something: of four bytes or more, or with a digit.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let says = |word: &&str| {
-        word.len() > 3 || word.bytes().any(|byte| byte.is_ascii_digit()) || !word.is_ascii()
-    };
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(says)
+        .filter(|word| {
+            word.len() > 3 || word.bytes().any(|byte| byte.is_ascii_digit()) || !word.is_ascii()
+        })
         .map(|word| {
             let word = word.to_lowercase();
             // A number is one only whole.
@@ -171,13 +170,15 @@ fn exact(question: &str) -> Vec<String> {
             rest = behind;
         }
     }
-    let bare = |word: &str| {
-        word.trim_matches(|c: char| !c.is_alphanumeric())
-            .to_lowercase()
-    };
-    let words = question.split_whitespace().map(bare).filter(|word| {
-        word.chars().any(char::is_numeric) || word.contains(['_', '/', '.', ':', '@'])
-    });
+    let words = question
+        .split_whitespace()
+        .map(|word| {
+            word.trim_matches(|c: char| !c.is_alphanumeric())
+                .to_lowercase()
+        })
+        .filter(|word| {
+            word.chars().any(char::is_numeric) || word.contains(['_', '/', '.', ':', '@'])
+        });
     found.extend(words);
     found.retain(|exact| !exact.is_empty());
     found

@@ -59,8 +59,9 @@ pub(super) struct Priced(OnceLock<(String, u64)>);
 impl Priced {
     /// The cost by the vocabulary of this world.
     pub(super) fn by(&self, world: &World, count: impl Fn() -> u64) -> u64 {
-        let kept = || (world.model_name().to_owned(), count());
-        let (model, tokens) = self.0.get_or_init(kept);
+        let (model, tokens) = self
+            .0
+            .get_or_init(|| (world.model_name().to_owned(), count()));
         if model == world.model_name() {
             *tokens
         } else {
@@ -102,10 +103,13 @@ impl Turn {
     /// The number of pictures, documents and recordings in it.
     pub(super) fn media(&self) -> u64 {
         *self.media.get_or_init(|| {
-            let objects = self.entry.objects.iter();
-            let wires = objects.filter_map(|object| object.wire.as_ref());
-            let wires = wires.filter(|_| !self.entry.opaque.is_empty());
-            wires.map(|wire| u64::from(wire.media())).sum()
+            self.entry
+                .objects
+                .iter()
+                .filter_map(|object| object.wire.as_ref())
+                .filter(|_| !self.entry.opaque.is_empty())
+                .map(|wire| u64::from(wire.media()))
+                .sum()
         })
     }
 
@@ -152,9 +156,8 @@ impl Turn {
         objects.any(|(part, object)| {
             let is_users = object.object_type == Some(ObjectType::Turn)
                 && object.role.unwrap_or(Role::User) == Role::User;
-            let is_added = |(of, _): &(u32, ClientBlock)| *of == part;
             is_users
-                && (!self.blocks().iter().any(is_added)
+                && (!self.blocks().iter().any(|(of, _)| *of == part)
                     || !self.without(part, &|_| true).trim().is_empty())
         })
     }
@@ -163,8 +166,10 @@ impl Turn {
 impl Sealed {
     /// Returns whether these are the shorter forms.
     fn are<'s>(&self, forms: impl Iterator<Item = (&'s (u64, u32), &'s String)>) -> bool {
-        let own = self.forms.iter().map(|(part, text)| (*part, text));
-        own.eq(forms.map(|((_, part), text)| (*part, text)))
+        self.forms
+            .iter()
+            .map(|(part, text)| (*part, text))
+            .eq(forms.map(|((_, part), text)| (*part, text)))
     }
 }
 
@@ -226,8 +231,7 @@ impl Turn {
                     .as_ref()
                     .filter(|_| !self.entry.opaque.is_empty());
                 let besides = wire.map_or(0, |wire| world.price_besides(wire));
-                let calls = object.tool_calls.iter();
-                let calls = calls.map(|call| {
+                let calls = object.tool_calls.iter().map(|call| {
                     u64::from(world.price(&call.name))
                         + u64::from(world.price(&call.arguments.to_string()))
                         + AROUND
@@ -248,8 +252,13 @@ impl Turn {
         if forms.peek().is_none() {
             return self.cost(world);
         }
-        let texts = self.entry.objects.iter().map(|object| &object.content);
-        let mut texts: Vec<&str> = texts.map(String::as_str).collect();
+        let mut texts: Vec<&str> = self
+            .entry
+            .objects
+            .iter()
+            .map(|object| &object.content)
+            .map(String::as_str)
+            .collect();
         for ((_, part), form) in forms {
             if let Some(text) = texts.get_mut(*part as usize) {
                 *text = form;
@@ -278,15 +287,14 @@ impl Turn {
             return;
         }
         for (part, object) in (0u32..).zip(&self.entry.objects) {
-            let is_replaced = |block: &ClientBlock| {
+            let text = self.without(part, &|block| {
                 let bytes = Some((block.bytes.start, block.bytes.end));
-                let is_it = |one: &Instruction| {
-                    let place = (one.place.turn, one.place.part, one.place.bytes);
-                    place == (self.number, part, bytes)
-                };
-                block.stands && !stands.iter().any(is_it)
-            };
-            let text = self.without(part, &is_replaced);
+                block.stands
+                    && !stands.iter().any(|one| {
+                        let place = (one.place.turn, one.place.part, one.place.bytes);
+                        place == (self.number, part, bytes)
+                    })
+            });
             if text.len() < object.content.len() {
                 shortened.insert((self.number, part), text.trim().to_owned());
             }
@@ -302,8 +310,10 @@ impl Turn {
     /// The message as if its results said nothing: they leave with the calls that they answer, which are judged.
     pub(super) fn without_answers(&self) -> Turn {
         let mut entry = self.entry.clone();
-        let results = entry.objects.iter_mut();
-        let results = results.filter(|object| object.object_type == Some(ObjectType::ToolResult));
+        let results = entry
+            .objects
+            .iter_mut()
+            .filter(|object| object.object_type == Some(ObjectType::ToolResult));
         results.for_each(|object| object.content.clear());
         Turn::of(self.number, self.reply, entry)
     }
@@ -381,9 +391,11 @@ impl Turn {
                 .iter()
                 .any(|(of, text)| *of == part && text.is_empty())
         };
-        let documents = (0u32..).zip(documents);
-        let kept = documents.filter(|(part, _)| !is_left_out(*part));
-        kept.map(|(_, document)| document).collect()
+        (0u32..)
+            .zip(documents)
+            .filter(|(part, _)| !is_left_out(*part))
+            .map(|(_, document)| document)
+            .collect()
     }
 
     /// Its texts for a summary. A call stands with its result.
@@ -395,8 +407,10 @@ impl Turn {
         let objects = (0u32..).zip(&self.entry.objects);
         objects.map(move |(part, object)| {
             let speaker = speaker(object);
-            let answers = object.tool_call_id.as_deref();
-            let answers = answers.filter(|_| speaker == Speaker::Tool);
+            let answers = object
+                .tool_call_id
+                .as_deref()
+                .filter(|_| speaker == Speaker::Tool);
             Statement {
                 turn: self.number,
                 speaker,
@@ -416,35 +430,39 @@ impl Turn {
         &'t self,
         shortened: &'t Shortened,
     ) -> impl Iterator<Item = &'t str> {
-        let objects = (0u32..).zip(&self.entry.objects);
-        objects.map(move |(part, object)| {
-            let form = shortened.get(&(self.number, part));
-            form.map_or(object.content.as_str(), String::as_str)
-        })
+        (0u32..)
+            .zip(&self.entry.objects)
+            .map(move |(part, object)| {
+                shortened
+                    .get(&(self.number, part))
+                    .map_or(object.content.as_str(), String::as_str)
+            })
     }
 
     /// The words in it, by whom, part by part. Calls are left out, and short words that only announce them: their
     /// results say more.
     pub(super) fn words(&self) -> Vec<(u64, Speaker, String)> {
-        let objects = (0u32..).zip(&self.entry.objects);
-        let each = objects.map(|(part, object)| {
-            let mut text = self.without(part, &|_| true);
-            if !object.tool_calls.is_empty() && text.len() < ANNOUNCES {
-                text.clear();
-            }
-            (self.number, speaker(object), text)
-        });
-        each.collect()
+        (0u32..)
+            .zip(&self.entry.objects)
+            .map(|(part, object)| {
+                let mut text = self.without(part, &|_| true);
+                if !object.tool_calls.is_empty() && text.len() < ANNOUNCES {
+                    text.clear();
+                }
+                (self.number, speaker(object), text)
+            })
+            .collect()
     }
 
     /// Its texts, each with its speaker. Text that a client put into a message of the user is not the user's.
     pub(super) fn spoken(&self) -> Vec<(u64, Speaker, String)> {
-        let objects = (0u32..).zip(&self.entry.objects);
-        let each = objects.map(|(part, object)| {
-            let text = self.said_and_called(part, object);
-            (self.number, speaker(object), text)
-        });
-        each.collect()
+        (0u32..)
+            .zip(&self.entry.objects)
+            .map(|(part, object)| {
+                let text = self.said_and_called(part, object);
+                (self.number, speaker(object), text)
+            })
+            .collect()
     }
 
     fn said_and_called(&self, part: u32, object: &ObjectDocument) -> String {
@@ -459,12 +477,14 @@ impl Turn {
     pub(super) fn too_long(&self, how: &DraftInputs<'_>) -> Vec<u32> {
         let objects = (0u32..).zip(&self.entry.objects);
         // A byte makes at most one token.
-        let long = objects.filter(|(_, object)| {
-            object.object_type == Some(ObjectType::ToolResult)
-                && object.content.len() > how.most as usize
-                && how.world.price(&object.content) > how.most
-        });
-        long.map(|(part, _)| part).collect()
+        objects
+            .filter(|(_, object)| {
+                object.object_type == Some(ObjectType::ToolResult)
+                    && object.content.len() > how.most as usize
+                    && how.world.price(&object.content) > how.most
+            })
+            .map(|(part, _)| part)
+            .collect()
     }
 
     /// A shorter form of a result, which ends with where its original is.

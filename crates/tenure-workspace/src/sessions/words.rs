@@ -1,4 +1,4 @@
-//! What the user said in messages that left: it stands on, whole within its share, whatever else is cut.
+//! The user's words in messages that left: they stand on, whole within its share, whatever else is cut.
 //!
 //! A person's words are the text of the user's role, less what a tool returned and less the blocks that a client put
 //! there. Who names a thing decides its trust, so nothing that a tool returns or the model says becomes one of them.
@@ -33,20 +33,19 @@ impl Session {
         let known: BTreeSet<u64> = words.stand.iter().map(|words| words.turn).collect();
         let leave = leave.filter(|turn| !known.contains(&turn.number));
         words.stand.extend(leave.filter_map(Turn::typed));
-        let stands = |words: &Words| request.is_none_or(|kept| kept.number != words.turn);
-        words
-            .stand
-            .retain(|words| stands(words) && !self.is_judged(words.turn));
+        words.stand.retain(|words| {
+            request.is_none_or(|kept| kept.number != words.turn) && !self.is_judged(words.turn)
+        });
         words.stand.sort_by_key(|words| words.turn);
         Ok(words.within(how.words, &|text| u64::from(how.world.price(text))))
     }
 
-    /// What the user said before this epoch's window.
+    /// The user's words before this epoch's window.
     fn words_before(&self) -> Result<UserWords, Error> {
         let known = self.mark.words.as_ref();
-        let is_as_it_was =
-            |words: &&UserWords| !words.stand.iter().any(is_gone) && self.rejudged().is_empty();
-        if let Some(words) = known.filter(is_as_it_was) {
+        if let Some(words) =
+            known.filter(|words| !words.stand.iter().any(is_gone) && self.rejudged().is_empty())
+        {
             return Ok(words.clone());
         }
         // Epochs that began before words stood on, and words of which some were erased or judged: they are in the log.
@@ -89,8 +88,9 @@ impl Session {
         (reads, how): (Option<&str>, &DraftInputs<'_>),
         draft: &mut Draft,
     ) -> Result<(), Error> {
-        let stand = words.stand.iter();
-        let stand: Vec<&Words> = stand
+        let stand: Vec<&Words> = words
+            .stand
+            .iter()
             .filter(|words| !self.is_judged(words.turn) && !is_gone(words))
             .collect();
         let whole: BTreeSet<u64> = stand
@@ -99,8 +99,10 @@ impl Session {
             .map(|words| words.turn)
             .collect();
         let shown = Shown::of(stand.iter().map(|words| words.text.as_str()));
-        let demands = frontier.checkpoints().iter();
-        let demands = demands.flat_map(|(_, summary)| summary.demands());
+        let demands = frontier
+            .checkpoints()
+            .iter()
+            .flat_map(|(_, summary)| summary.demands());
         let mut lines: Vec<(u64, String)> = Vec::new();
         let mut corrected: BTreeMap<u64, u64> = BTreeMap::new();
         for statement in demands {
@@ -162,15 +164,16 @@ fn line(words: &Words, corrected: Option<&u64>, reads: Option<&str>) -> String {
     line.push_str("] ");
     line.push_str(before);
     if let Some(cut) = words.cut {
-        let found = reads.map(|tool| format!("; {tool} with t{}", words.turn));
-        let found = found.unwrap_or_default();
+        let found = reads
+            .map(|tool| format!("; {tool} with t{}", words.turn))
+            .unwrap_or_default();
         line.push_str(&format!("\n[omitted: {} tokens{found}]\n", cut.tokens));
         line.push_str(behind.trim_start());
     }
     line
 }
 
-/// What the user said that stands whole.
+/// The user's words that stand whole.
 #[derive(Default)]
 pub(super) struct SaidWhole {
     turns: BTreeSet<u64>,
@@ -186,12 +189,13 @@ impl SaidWhole {
 }
 
 impl Turn {
-    /// What a person typed in it; none where that is nothing.
+    /// The text that a person typed in it; none where that is nothing.
     fn typed(&self) -> Option<Words> {
-        let parts = (0u32..).zip(&self.entry.objects);
-        let users = parts.filter(|(_, object)| is_users(object) && !is_erased(object));
-        let texts = users.map(|(part, _)| self.without(part, &|_| true));
-        let texts: Vec<String> = texts
+        let users = (0u32..)
+            .zip(&self.entry.objects)
+            .filter(|(_, object)| is_users(object) && !is_erased(object));
+        let texts: Vec<String> = users
+            .map(|(part, _)| self.without(part, &|_| true))
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty())
             .collect();

@@ -11,13 +11,15 @@ const SHOWN: [&str; 3] = ["source-url", "source-document", "source"];
 
 /// Returns whether an item is such a message.
 pub(super) fn is_message(item: &Object<'_>) -> bool {
-    let typed = |parts: Vec<&RawValue>| {
+    let shown = item.list("parts").is_some_and(|parts| {
         let mut parts = parts.into_iter().filter_map(Object::of);
         parts.any(|part| part.has("type"))
-    };
-    let shown = item.list("parts").is_some_and(typed);
-    let sent = item.list("content").unwrap_or_default().into_iter();
-    let mut sent = sent.filter_map(Object::of);
+    });
+    let mut sent = item
+        .list("content")
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(Object::of);
     item.has("role")
         && (shown
             || item
@@ -118,8 +120,8 @@ impl Step {
                 let Some(part) = part else { return };
                 let own = part
                     .object("providerMetadata")
-                    .or(part.object("providerOptions"));
-                let own = own.and_then(|own| own.object("anthropic"));
+                    .or(part.object("providerOptions"))
+                    .and_then(|own| own.object("anthropic"));
                 let signature = part
                     .text("signature")
                     .or(own.and_then(|own| own.text("signature")));
@@ -193,8 +195,9 @@ impl Step {
 /// A file: a URL, or bytes in base64.
 fn media(part: &Object<'_>) -> Option<Block> {
     let is_image = part.is("type", &["image"]);
-    let mime = part.text_of(&["mediaType", "mimeType"]);
-    let mime = mime.or_else(|| is_image.then(|| "image/png".to_owned()));
+    let mime = part
+        .text_of(&["mediaType", "mimeType"])
+        .or_else(|| is_image.then(|| "image/png".to_owned()));
     let data = part.text_of(&["url", "data", "image"])?;
     let is_url = data.starts_with("data:") || data.contains("://");
     let media = if is_url {

@@ -6,9 +6,9 @@ use super::turns::{Turns, said};
 use super::{Read, Remarks};
 
 const STARTED: &str = "# aider chat started at ";
-/// What begins a line of the user's.
+/// The mark that begins a line of the user's.
 const USERS: &str = "#### ";
-/// What begins a line of aider's own.
+/// The mark that begins a line of aider's own.
 const OWN: &str = "> ";
 
 /// Returns whether a text is such a history.

@@ -42,11 +42,10 @@ const OWN: [&str; 24] = [
 
 /// Returns whether an item is such a line, with a message in it.
 pub(super) fn is_line(item: &Object<'_>) -> bool {
-    let message = || {
-        item.object("message")
+    item.is("type", &["user", "assistant"])
+        && item
+            .object("message")
             .is_some_and(|message| message.has("role"))
-    };
-    item.is("type", &["user", "assistant"]) && message()
 }
 
 /// Reads the lines.
@@ -121,16 +120,18 @@ struct Blob<'a> {
 /// The messages of requests that the client kept beside its lines, by the digests by which its requests name them: those
 /// that are not what a line holds.
 fn blobs<'a>(lines: &[Line<'a>]) -> BTreeMap<String, Blob<'a>> {
-    let kept = lines.iter().filter(|line| line.kind == "api-request-blob");
-    kept.filter_map(|line| {
-        let message = line.message()?;
-        let blob = Blob {
-            role: message.text("role")?,
-            content: message.get("content")?,
-        };
-        Some((line.fields.text("hash")?, blob))
-    })
-    .collect()
+    lines
+        .iter()
+        .filter(|line| line.kind == "api-request-blob")
+        .filter_map(|line| {
+            let message = line.message()?;
+            let blob = Blob {
+                role: message.text("role")?,
+                content: message.get("content")?,
+            };
+            Some((line.fields.text("hash")?, blob))
+        })
+        .collect()
 }
 
 /// A line, as far as it is looked at.
@@ -171,8 +172,9 @@ impl<'a> Line<'a> {
 
     /// The calls that it answers.
     fn answers(&self) -> BTreeSet<String> {
-        let blocks = self.message().and_then(|message| message.list("content"));
-        let blocks = blocks
+        let blocks = self
+            .message()
+            .and_then(|message| message.list("content"))
             .unwrap_or_default()
             .into_iter()
             .filter_map(Object::of);
@@ -221,11 +223,13 @@ fn abandoned(lines: &[Line<'_>]) -> BTreeSet<usize> {
         .filter(|at| stands.contains(at) || beside(at))
         .flat_map(|at| calls(&lines[*at]))
         .collect();
-    let belongs =
-        |at: &usize| stands.contains(at) || beside(at) || !lines[*at].answers().is_disjoint(&calls);
     nodes
         .into_iter()
-        .filter(|at| *at < last && is_said(&at) && !belongs(at))
+        .filter(|at| {
+            *at < last
+                && is_said(&at)
+                && !(stands.contains(at) || beside(at) || !lines[*at].answers().is_disjoint(&calls))
+        })
         .collect()
 }
 
@@ -236,13 +240,16 @@ fn answer_id(line: &Line<'_>) -> Option<String> {
 }
 
 fn calls(line: &Line<'_>) -> Vec<String> {
-    let blocks = line.message().and_then(|message| message.list("content"));
-    let blocks = blocks
+    let blocks = line
+        .message()
+        .and_then(|message| message.list("content"))
         .unwrap_or_default()
         .into_iter()
         .filter_map(Object::of);
-    let calls = blocks.filter(|block| block.is("type", &["tool_use"]));
-    calls.filter_map(|block| block.text("id")).collect()
+    blocks
+        .filter(|block| block.is("type", &["tool_use"]))
+        .filter_map(|block| block.text("id"))
+        .collect()
 }
 
 /// One message in the making.
@@ -255,7 +262,7 @@ enum Said<'a> {
     User {
         line: usize,
         results: Vec<&'a RawValue>,
-        /// What the client says beside it.
+        /// The client's words beside it.
         beside: Vec<String>,
         said: Vec<&'a RawValue>,
     },
@@ -268,7 +275,7 @@ struct Talk<'a> {
     model: Option<&'a RawValue>,
     /// The number of the model's answers so far.
     answers: usize,
-    /// What was sent behind the answers of the model, by their number: the roles and the contents.
+    /// The messages that were sent behind the answers of the model, by their number: the roles and the contents.
     sent: BTreeMap<usize, Vec<(String, &'a RawValue)>>,
 }
 
@@ -307,11 +314,10 @@ impl<'a> Talk<'a> {
         if line.fields.is_true("isCompactSummary") {
             remarks.add(line.number, "summary", Finding::Compacted);
         }
-        let is_result = |block: &&RawValue| {
-            Object::of(block).is_some_and(|block| block.is("type", &["tool_result"]))
-        };
         let blocks = list(content).unwrap_or_else(|| vec![content]);
-        let (new, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(is_result);
+        let (new, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| {
+            Object::of(block).is_some_and(|block| block.is("type", &["tool_result"]))
+        });
         let answer = self
             .said
             .iter()
@@ -347,11 +353,13 @@ impl<'a> Talk<'a> {
     /// Takes what the client says beside the user's words: its text as the model saw it, or the words that the user typed
     /// meanwhile.
     fn attachment(&mut self, line: &Line<'a>, attachment: &Object<'a>) {
-        let rendered = line.fields.list("rendered").unwrap_or_default();
-        let rendered = rendered
+        let mut texts: Vec<String> = line
+            .fields
+            .list("rendered")
+            .unwrap_or_default()
             .into_iter()
-            .filter_map(|one| Object::of(one)?.text("content"));
-        let mut texts: Vec<String> = rendered.collect();
+            .filter_map(|one| Object::of(one)?.text("content"))
+            .collect();
         if texts.is_empty() && attachment.is("type", &["queued_command"]) {
             texts.extend(attachment.text("prompt"));
             let parts = attachment.list("prompt").unwrap_or_default();
@@ -379,11 +387,14 @@ impl<'a> Talk<'a> {
     /// Takes what a request says behind the last answer, where its client kept that.
     fn sent(&mut self, request: &Object<'a>, blobs: &BTreeMap<String, Blob<'a>>) {
         let tail = request.list("tail").unwrap_or_default();
-        let known = tail.into_iter().rev().map_while(|hash| {
-            let blob = blobs.get(&text(hash)?)?;
-            (blob.role != "assistant").then(|| (blob.role.clone(), blob.content))
-        });
-        let mut known: Vec<(String, &RawValue)> = known.collect();
+        let mut known: Vec<(String, &RawValue)> = tail
+            .into_iter()
+            .rev()
+            .map_while(|hash| {
+                let blob = blobs.get(&text(hash)?)?;
+                (blob.role != "assistant").then(|| (blob.role.clone(), blob.content))
+            })
+            .collect();
         known.reverse();
         if !known.is_empty() {
             self.sent.insert(self.answers, known);
@@ -412,7 +423,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What the user says between two answers, in the messages that the client sent of it. None where these leave out a word
+/// The user's words between two answers, in the messages that the client sent of it. None where these leave out a word
 /// of the user's, or have words of another branch.
 fn as_sent(run: &[Said<'_>], sent: &[(String, &RawValue)]) -> Option<Vec<(usize, String)>> {
     let mut found = Words::default();
@@ -451,24 +462,25 @@ fn as_sent(run: &[Said<'_>], sent: &[(String, &RawValue)]) -> Option<Vec<(usize,
     if sent.iter().all(|(role, _)| role == "system") {
         return Some(users.into_iter().chain(said).collect());
     }
-    let is_there = |text: &String| found.texts.iter().any(|there| there.contains(text.trim()));
-    let is_known = |text: &String| {
-        let text = text.trim();
-        text.starts_with(REMINDER)
-            || clients.contains(&text)
-            || own.texts.iter().any(|own| own.trim() == text)
-    };
     let is_whole = found.results == own.results
         && found.others == own.others
-        && own.texts.iter().all(is_there)
-        && found.texts.iter().all(is_known);
+        && own
+            .texts
+            .iter()
+            .all(|text| found.texts.iter().any(|there| there.contains(text.trim())))
+        && found.texts.iter().all(|text| {
+            let text = text.trim();
+            text.starts_with(REMINDER)
+                || clients.contains(&text)
+                || own.texts.iter().any(|own| own.trim() == text)
+        });
     is_whole.then(|| said.collect())
 }
 
 /// The beginning of what the client says in the user's name.
 const REMINDER: &str = "<system-reminder>";
 
-/// What blocks of the user hold.
+/// The words in blocks of the user.
 #[derive(Default)]
 struct Words {
     texts: Vec<String>,

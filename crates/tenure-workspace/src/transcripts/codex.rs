@@ -74,8 +74,9 @@ pub(super) fn read(items: &Items<'_>) -> Read {
             }
             ("session_meta", Some(meta)) => {
                 let base = meta.object("base_instructions");
-                let text = base.and_then(|base| base.text("text"));
-                let text = text.or_else(|| meta.text_of(&["instructions", "base_instructions"]));
+                let text = base
+                    .and_then(|base| base.text("text"))
+                    .or_else(|| meta.text_of(&["instructions", "base_instructions"]));
                 if let Some(text) = text.filter(|_| fields.is_empty()) {
                     fields.push(("instructions", Value::from(text).to_string()));
                 }
@@ -143,21 +144,21 @@ fn roll_back(messages: &mut Vec<(usize, String)>, turns: usize) {
 
 /// Returns whether a message is what a user typed.
 fn is_users(message: &str) -> bool {
-    let item: Option<&RawValue> = serde_json::from_str(message).ok();
-    let item = item
+    let item = serde_json::from_str::<&RawValue>(message)
+        .ok()
         .and_then(Object::of)
         .filter(|item| item.is("role", &["user"]));
     let parts = item
         .and_then(|item| item.list("content"))
         .unwrap_or_default();
-    let texts = parts
+    let texts: Vec<String> = parts
         .into_iter()
-        .filter_map(|part| Object::of(part)?.text("text"));
-    let texts: Vec<String> = texts.collect();
-    let is_clients = |text: &String| {
-        CLIENT_SAYS
-            .iter()
-            .any(|begin| text.trim_start().starts_with(begin))
-    };
-    !texts.is_empty() && !texts.iter().all(is_clients)
+        .filter_map(|part| Object::of(part)?.text("text"))
+        .collect();
+    !texts.is_empty()
+        && !texts.iter().all(|text| {
+            CLIENT_SAYS
+                .iter()
+                .any(|begin| text.trim_start().starts_with(begin))
+        })
 }

@@ -1,4 +1,4 @@
-//! Where agents keep the transcripts of a project.
+//! The places in which agents keep the transcripts of a project.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -40,10 +40,10 @@ impl Found {
             Form::ClaudeCode => {
                 let folder = places.folder(Client::ClaudeCode).join("projects");
                 let names = named(&project);
-                let found = names
+                let found: Vec<PathBuf> = names
                     .iter()
-                    .flat_map(|name| claude_code(&folder.join(name)));
-                let found: Vec<PathBuf> = found.collect();
+                    .flat_map(|name| claude_code(&folder.join(name)))
+                    .collect();
                 (folder, found)
             }
             Form::Codex => {
@@ -100,14 +100,16 @@ fn named(project: &Path) -> Vec<String> {
 
 /// The transcripts in a folder of Claude Code; those of agents that it started have names of their own.
 fn claude_code(folder: &Path) -> Vec<PathBuf> {
-    let files = entries(folder).into_iter().filter(|file| {
-        let name = file
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        name.ends_with(".jsonl") && !name.starts_with("agent-") && file.is_file()
-    });
-    files.collect()
+    entries(folder)
+        .into_iter()
+        .filter(|file| {
+            let name = file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            name.ends_with(".jsonl") && !name.starts_with("agent-") && file.is_file()
+        })
+        .collect()
 }
 
 /// The files `rollout-*.jsonl` in the folders of years, months and days.
@@ -118,8 +120,8 @@ fn rollouts(sessions: &Path) -> Vec<PathBuf> {
         for path in entries(&folder) {
             let name = path
                 .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
-            let name = name.unwrap_or_default();
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
             // A link may lead in a circle.
             let Ok(kind) = path.symlink_metadata() else {
                 continue;
@@ -139,8 +141,10 @@ fn rollouts(sessions: &Path) -> Vec<PathBuf> {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().take(MOST);
-    entries
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .take(MOST)
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect()
 }
@@ -164,8 +168,8 @@ fn is_of(file: &Path, project: &Path) -> bool {
         .object("source")
         .is_some_and(|source| source.has("subagent"));
     let folder = meta.text("cwd").map(PathBuf::from);
-    let is_same = |folder: PathBuf| {
-        folder == project || folder.canonicalize().is_ok_and(|folder| folder == project)
-    };
-    !is_started && folder.is_some_and(is_same)
+    !is_started
+        && folder.is_some_and(|folder| {
+            folder == project || folder.canonicalize().is_ok_and(|folder| folder == project)
+        })
 }

@@ -78,8 +78,8 @@ impl<'a> Standing<'a> {
 fn standing<'a>(records: &[Placed<'a>], remarks: &mut Remarks) -> Vec<Placed<'a>> {
     let mut standing = Standing::default();
     for (line, value) in records {
-        let record = Object::of(value);
-        let record = record.as_ref();
+        let whole = Object::of(value);
+        let record = whole.as_ref();
         let has = |key: &str| record.is_some_and(|record| record.has(key));
         if let Some(to) = record.and_then(|record| record.text("$rewindTo")) {
             standing.rewind(&to, remarks);
@@ -93,8 +93,10 @@ fn standing<'a>(records: &[Placed<'a>], remarks: &mut Remarks) -> Vec<Placed<'a>
                     .for_each(|message| standing.put(*line, message));
             }
         } else if has("sessionId") && has("projectHash") {
-            let messages = record.and_then(|record| record.list("messages"));
-            let messages = messages.unwrap_or_default().into_iter();
+            let messages = record
+                .and_then(|record| record.list("messages"))
+                .unwrap_or_default()
+                .into_iter();
             messages.for_each(|message| standing.put(*line, message));
         } else {
             standing.put(*line, value);
@@ -131,14 +133,19 @@ fn is_of_call(value: &RawValue) -> bool {
 }
 
 fn model(message: &Object<'_>, line: usize, turns: &mut Turns, remarks: &mut Remarks) {
-    let thoughts = message.list("thoughts").unwrap_or_default();
-    let thoughts = thoughts.into_iter().filter_map(|thought| {
-        let thought = Object::of(thought)?;
-        let texts = [thought.text("subject"), thought.text("description")];
-        let texts: Vec<String> = texts.into_iter().flatten().collect();
-        let (text, signature) = (texts.join("\n"), None);
-        Some(Block::Thinking { text, signature })
-    });
+    let thoughts = message
+        .list("thoughts")
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|thought| {
+            let thought = Object::of(thought)?;
+            let texts: Vec<String> = [thought.text("subject"), thought.text("description")]
+                .into_iter()
+                .flatten()
+                .collect();
+            let (text, signature) = (texts.join("\n"), None);
+            Some(Block::Thinking { text, signature })
+        });
     let mut said: Vec<Block> = thoughts.collect();
     said.extend(content(message, line, remarks));
     let mut results = Vec::new();

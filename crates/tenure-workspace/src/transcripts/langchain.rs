@@ -22,8 +22,9 @@ fn message<'a>(item: &Object<'a>) -> Option<(String, Option<Object<'a>>)> {
     if item.has("lc")
         && let Some(kwargs) = item.object("kwargs")
     {
-        let class = item.list("id").unwrap_or_default();
-        let class = class
+        let class = item
+            .list("id")
+            .unwrap_or_default()
             .last()
             .and_then(|class| super::values::text(class))
             .unwrap_or_default();
@@ -41,10 +42,10 @@ fn message<'a>(item: &Object<'a>) -> Option<(String, Option<Object<'a>>)> {
 
 /// The type that a name means: `ai` for `AIMessageChunk`.
 fn class_of(name: &str) -> Option<String> {
-    let short = name.strip_suffix("Chunk").unwrap_or(name);
-    let short = short
+    let whole = name.strip_suffix("Chunk").unwrap_or(name);
+    let short = whole
         .strip_suffix("Message")
-        .unwrap_or(short)
+        .unwrap_or(whole)
         .to_lowercase();
     TYPES.contains(&short.as_str()).then_some(short)
 }
@@ -132,14 +133,15 @@ fn content(fields: &Object<'_>, line: usize, remarks: &mut Remarks) -> Vec<Block
 /// What the model said: its content, and its calls, which stand there, too, with some providers.
 fn model(fields: &Object<'_>, line: usize, remarks: &mut Remarks) -> Vec<Block> {
     let more = fields.object("additional_kwargs");
-    let thought = more
+    let mut blocks: Vec<Block> = more
         .as_ref()
-        .and_then(|more| more.text("reasoning_content"));
-    let thought = thought.map(|text| Block::Thinking {
-        text,
-        signature: None,
-    });
-    let mut blocks: Vec<Block> = thought.into_iter().collect();
+        .and_then(|more| more.text("reasoning_content"))
+        .map(|text| Block::Thinking {
+            text,
+            signature: None,
+        })
+        .into_iter()
+        .collect();
     blocks.extend(content(fields, line, remarks));
     let calls = |key: &str| fields.list(key).unwrap_or_default();
     let mut read: Vec<Block> = calls("tool_calls")

@@ -37,7 +37,7 @@ use tenure::{Error, ErrorKind};
 pub use find::Found;
 pub(crate) use values::{Object, Placed, Values, list, values};
 
-/// What a conversation is read from.
+/// The source of a conversation.
 pub(crate) const EXPECTED: &str = "a request, a message, a list of messages, a provider's answer, JSON Lines of these, or \
     the transcript of an agent or library that `tenure session import --help` lists";
 
@@ -77,7 +77,7 @@ pub struct KnownForm {
     pub form: Form,
     /// The name of the agent or library.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The place that it comes from.
     pub from: &'static str,
     /// The signs by which it is known.
     pub sign: &'static str,
@@ -166,8 +166,10 @@ impl Form {
 
     /// Returns the name of the agent or library.
     pub fn name(self) -> &'static str {
-        let known = FORMS.iter().find(|known| known.form == self);
-        known.map_or("", |known| known.name)
+        FORMS
+            .iter()
+            .find(|known| known.form == self)
+            .map_or("", |known| known.name)
     }
 
     /// Returns whether its transcripts of a project can be found.
@@ -268,9 +270,9 @@ pub struct Remark {
     pub line: usize,
     /// The kind of what is there.
     pub kind: String,
-    /// What became of it.
+    /// The fate of it.
     pub what: Finding,
-    /// How many there are of this kind.
+    /// The number of this kind.
     pub count: usize,
 }
 
@@ -320,7 +322,7 @@ impl Remarks {
     }
 }
 
-/// What a reader makes of a transcript: the request of a provider.
+/// The result of reading a transcript: the request of a provider.
 pub(crate) struct Read {
     pub(crate) format: Format,
     /// Its fields besides the messages, as JSON.
@@ -338,12 +340,16 @@ impl Read {
             Format::Gemini => "contents",
             _ => "messages",
         };
-        let fields = self.fields.iter();
-        let fields: String = fields
+        let fields: String = self
+            .fields
+            .iter()
             .map(|(name, json)| format!("\"{name}\":{json},"))
             .collect();
-        let messages = self.messages.iter().map(|(_, message)| message.as_str());
-        let messages: Vec<&str> = messages.collect();
+        let messages: Vec<&str> = self
+            .messages
+            .iter()
+            .map(|(_, message)| message.as_str())
+            .collect();
         format!("{{{fields}\"{key}\":[{}]}}", messages.join(","))
     }
 }
@@ -445,8 +451,10 @@ fn form_of_item(value: &RawValue) -> Option<Form> {
         (Form::Sharegpt, sharegpt::is_turn),
         (Form::GeminiCli, gemini_cli::is_message),
     ];
-    let found = signs.into_iter().find(|(_, is_of)| is_of(&item));
-    found.map(|(form, _)| form)
+    signs
+        .into_iter()
+        .find(|(_, is_of)| is_of(&item))
+        .map(|(form, _)| form)
 }
 
 /// Reads a transcript of this form; none where the form is a provider's own.

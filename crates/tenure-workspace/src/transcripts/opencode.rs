@@ -35,8 +35,10 @@ pub(super) fn read(items: &Items<'_>) -> Read {
 }
 
 fn user(line: usize, parts: &[&RawValue], turns: &mut Turns, remarks: &mut Remarks) {
-    let blocks = parts.iter().filter_map(|value| plain(line, value, remarks));
-    let blocks = blocks.collect();
+    let blocks = parts
+        .iter()
+        .filter_map(|value| plain(line, value, remarks))
+        .collect();
     turns.add(line, Role::User, blocks);
 }
 
@@ -121,14 +123,17 @@ fn tool(part: &Object<'_>) -> (Block, Option<Block>) {
             return None;
         }
         let mut content = output(given);
-        let pictures = state.list("attachments").unwrap_or_default();
-        let pictures = pictures.into_iter().filter_map(|picture| {
-            let picture = Object::of(picture)?;
-            Some(Block::Media(Media::of_url(
-                picture.text("url")?,
-                picture.text("mime"),
-            )))
-        });
+        let pictures = state
+            .list("attachments")
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|picture| {
+                let picture = Object::of(picture)?;
+                Some(Block::Media(Media::of_url(
+                    picture.text("url")?,
+                    picture.text("mime"),
+                )))
+            });
         content.extend(pictures);
         Some(Block::Result {
             id,

@@ -29,12 +29,15 @@ pub(super) fn read(items: &Items<'_>) -> Result<Read, Error> {
     for line in &items.broken {
         remarks.add(*line, "line", Finding::Broken);
     }
-    let held = |item: &Object<'_>| item.has("conversations") || item.has("conversation");
-    let several = items
+    let several: Vec<&Placed<'_>> = items
         .all
         .iter()
-        .filter(|(_, value)| Object::of(value).as_ref().is_some_and(held));
-    let several: Vec<&Placed<'_>> = several.collect();
+        .filter(|(_, value)| {
+            Object::of(value)
+                .as_ref()
+                .is_some_and(|item| item.has("conversations") || item.has("conversation"))
+        })
+        .collect();
     let (around, all) = match several.as_slice() {
         [] => (None, items.all.clone()),
         [(line, only)] => {
@@ -117,17 +120,18 @@ impl Calls {
             return Vec::new();
         };
         let all = list(value).unwrap_or_else(|| vec![value]);
-        let calls = all.into_iter().filter_map(|value| {
-            let call = Object::of(value)?;
-            let name = call.text("name")?;
-            self.count += 1;
-            Some(Block::Call {
-                id: format!("call_{}", self.count),
-                name,
-                arguments: arguments(call.get("arguments").or(call.get("parameters"))),
+        all.into_iter()
+            .filter_map(|value| {
+                let call = Object::of(value)?;
+                let name = call.text("name")?;
+                self.count += 1;
+                Some(Block::Call {
+                    id: format!("call_{}", self.count),
+                    name,
+                    arguments: arguments(call.get("arguments").or(call.get("parameters"))),
+                })
             })
-        });
-        calls.collect()
+            .collect()
     }
 
     fn answered(&mut self, words: String) -> Block {

@@ -48,8 +48,9 @@ pub(super) enum Source {
 impl Media {
     /// Media under a URL, which may hold them itself.
     pub(super) fn of_url(url: String, mime: Option<String>) -> Media {
-        let held = url.strip_prefix("data:");
-        let held = held.and_then(|rest| rest.split_once(";base64,"));
+        let held = url
+            .strip_prefix("data:")
+            .and_then(|rest| rest.split_once(";base64,"));
         match held {
             Some((own, data)) => Media::of_base64(data.to_owned(), Some(own.to_owned())),
             None => Media {
@@ -139,8 +140,10 @@ impl Media {
 
     /// The line in the place of media that cannot stand somewhere.
     fn line(&self) -> String {
-        let more = [self.name.as_deref(), self.mime.as_deref()];
-        let more: Vec<&str> = more.into_iter().flatten().collect();
+        let more: Vec<&str> = [self.name.as_deref(), self.mime.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect();
         let colon = if more.is_empty() { "" } else { ": " };
         format!("[{} left out{colon}{}]", self.kind(), more.join(", "))
     }
@@ -394,13 +397,16 @@ pub(super) fn arguments(value: Option<&RawValue>) -> String {
 /// JSON without the white space between its values, which is the file's. Numbers keep their digits.
 fn compact(value: &RawValue) -> String {
     let (mut in_text, mut escaped) = (false, false);
-    let keeps = |c: &char| {
-        let keep = in_text || !c.is_ascii_whitespace();
-        in_text ^= *c == '"' && !escaped;
-        escaped = in_text && *c == '\\' && !escaped;
-        keep
-    };
-    value.get().chars().filter(keeps).collect()
+    value
+        .get()
+        .chars()
+        .filter(|c| {
+            let keep = in_text || !c.is_ascii_whitespace();
+            in_text ^= *c == '"' && !escaped;
+            escaped = in_text && *c == '\\' && !escaped;
+            keep
+        })
+        .collect()
 }
 
 /// A part of a message as the APIs of OpenAI, Anthropic and Google have it, and libraries after them: a text, thinking, or
@@ -429,8 +435,9 @@ pub(super) fn part(value: &RawValue) -> Option<Block> {
             })
         }
         "image_url" => {
-            let url = part.text("image_url");
-            let url = url.or_else(|| part.object("image_url")?.text("url"))?;
+            let url = part
+                .text("image_url")
+                .or_else(|| part.object("image_url")?.text("url"))?;
             Some(Block::Media(Media::of_url(url, None)))
         }
         "input_image" => Some(Block::Media(Media::of_url(part.text("image_url")?, None))),

@@ -75,8 +75,10 @@ impl<'a> Object<'a> {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        let value = self.0.get(key).copied();
-        value.filter(|value| value.get() != "null")
+        self.0
+            .get(key)
+            .copied()
+            .filter(|value| value.get() != "null")
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {

@@ -62,8 +62,9 @@ impl<'a> Fields<'a> {
 
     /// The object again, in its order, without these fields.
     pub(crate) fn without(&self, left_out: fn(&str, &RawValue) -> bool) -> String {
-        let stays = self.iter().filter(|(key, value)| !left_out(key, value));
-        let stays: Vec<String> = stays
+        let stays: Vec<String> = self
+            .iter()
+            .filter(|(key, value)| !left_out(key, value))
             .map(|(key, value)| format!("{}:{}", Value::from(key), value.get()))
             .collect();
         format!("{{{}}}", stays.join(","))
