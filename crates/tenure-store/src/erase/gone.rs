@@ -11,10 +11,10 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use super::fields::id_of;
 use super::fields::{Field, json_of};
-use crate::buried::blob_buried_as;
-use crate::buried::buried_as;
-use crate::buried::entity_buried_as;
-use crate::stored::unwritable;
+use crate::rows::stored::unwritable;
+use crate::rows::tombstones::blob_buried_as;
+use crate::rows::tombstones::buried_as;
+use crate::rows::tombstones::entity_buried_as;
 
 /// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
 const SHORTEST_TEXT: usize = 12;

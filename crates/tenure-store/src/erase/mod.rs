@@ -15,17 +15,17 @@ use tenure::{Digest, Error, ObjectDocument};
 use self::gone::{Gone, TextSearch, texts};
 use self::logged::Logged;
 use self::person::{about, nobody, person, texts_only_in};
-use crate::beside::{MadeFrom, Proposed, only_proposed_from};
-use crate::buried::{buried_as, entity_buried_as, log_buried_as};
-use crate::claims::settle_claims;
-use crate::engine::{Change, Read, RecordRow, Write};
-use crate::falls::{fallen, leaning_on, lower};
-use crate::index::index;
-use crate::judge::{rejudge_all, touched};
-use crate::lineage::with_descendants;
-use crate::resolution::{entries, forget, of_person};
-use crate::tenant::Tenant;
-use crate::written::{Outcome, Writing, Written, WrittenObject};
+use crate::belief::claims::settle_claims;
+use crate::belief::judge::{rejudge_all, touched};
+use crate::belief::support::{fallen, leaning_on, lower};
+use crate::entity::resolution::{entries, forget, of_person};
+use crate::rows::engine::{Change, Read, RecordRow, Write};
+use crate::rows::tombstones::{buried_as, entity_buried_as, log_buried_as};
+use crate::tenant::alongside::{MadeFrom, Proposed, only_proposed_from};
+use crate::tenant::handle::Tenant;
+use crate::tenant::index::index;
+use crate::tenant::lineage::with_descendants;
+use crate::tenant::writing::{Outcome, Writing, Written, WrittenObject};
 
 pub use self::gone::ERASED;
 pub use self::person::{
@@ -182,8 +182,8 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         }
     }
     for (id, object) in logged.documents(rows, &ids)? {
-        let body =
-            serde_json::to_string(&*object).map_err(|error| crate::stored::unwritable(&error))?;
+        let body = serde_json::to_string(&*object)
+            .map_err(|error| crate::rows::stored::unwritable(&error))?;
         tombstones.push(gone.add(id, object.revision().id(), &body, sought(&id)));
     }
     for (id, revisions) in &proposed {
