@@ -1,32 +1,40 @@
-//! Writing objects: sealed, lowered to what their parents allow, settled over what is believed.
+//! The path of a write, from documents to rows, whole, in one file.
+//!
+//! ```text
+//! draft ──► inherit ──► judge ──► gate ──► settle ──► store ──► index ──► compare ──► resolve ──► note
+//! (outside) └──── object by object, in order ────┘   └────────── of all objects at once ───────────┘
+//! ```
+//!
+//! Each step takes the type that the one before it gives, so that leaving one out does not compile. Documents are drafted before
+//! the transaction begins, so that sealing holds up no other writer; all that follows is one transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use tenure::error::ErrorKind;
 use tenure::object::{
-    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, RevisionId, Sealer, Usage,
-    clip, inherit,
+    Authority, ContradictionStatus, Lifecycle, ObjectId, ObjectType, Sealer, Usage, clip,
+    inherit as lower_to_parents,
 };
 use tenure::time::Instant;
-use tenure::{ContextObject, Digest, Error};
+use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::belief::claims::settle_written;
 use crate::belief::evidence::why_waits;
-use crate::belief::judgement::{Judged, refuse_cycle};
+use crate::belief::judgement::{Judgement, refuse_cycle};
 use crate::belief::user_stated::is_inferred;
-use crate::entity::resolution::resolve_written;
+use crate::entity::resolution::{KnownEntities, resolve_written};
 use crate::rows::blobs::Blobs;
-use crate::rows::engine::{BeliefRow, Change, IndexRow, RevisionRow, Standing, Write};
-use crate::rows::notes::{Withheld, note_mentions, note_on, note_ring};
-use crate::rows::settle::{apply, settle};
+use crate::rows::engine::{BeliefRow, Change, IndexRow, RevisionRow, Stamp, Standing, Write};
+use crate::rows::notes::{Withheld, WriteNote, note_mentions, note_on, note_ring};
+use crate::rows::settle::{apply, settle as settle_over};
 use crate::rows::stored::{read_revision, revision_row};
 use crate::rows::tombstones::buried;
 use crate::tenant::alongside::any_believed;
 use crate::tenant::current::Fresh;
 use crate::tenant::cycles::made_from_themselves;
 use crate::tenant::handle::Tenant;
-use crate::tenant::index::{Wording, digests, index};
+use crate::tenant::index::{Wording, digests, index as index_again};
 use crate::tenant::writing::{Expect, Outcome, Put, Writing, Written, WrittenObject, check};
 
 /// The most objects of one write.
@@ -63,149 +71,125 @@ impl Tenant {
                     .expected(format!("at most {MAX_BATCH}")),
             );
         }
-        let (drafts, wordings) = self.drafts(puts)?;
-        let asked = texts.asked_with(asked(&drafts));
+        let drafts = self.draft(puts)?;
+        let asked = texts.asked_with(drafts.digest());
         let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "put", asked, move |rows| {
             texts.keep(rows)?;
-            let (mut written, stored) = put(rows, &tenant, &drafts, &wordings)?;
-            // As it is stored: what is made from others has no more trust and no wider circle than they.
-            let changed: Vec<&ContextObject> = stored
-                .iter()
-                .zip(&written)
-                .filter(|(_, one)| one.outcome != Outcome::Unchanged)
-                // The names in what waits beside what is believed are bound when it is confirmed.
-                .filter(|(stored, _)| !stored.beside)
-                .map(|(stored, _)| &*stored.object)
-                .collect();
-            let mut notes = resolve_written(rows, &tenant, &known, &changed)?;
-            for one in &mut written {
-                if let Some(found) = notes.remove(&one.object_id) {
-                    note_mentions(&mut one.note, found);
-                }
-            }
-            Ok(written)
+            let compared = write(rows, &tenant, &drafts)?;
+            let mentions = resolve(rows, &tenant, &known, &compared)?;
+            Ok(note(compared, mentions))
         })
     }
 
-    /// Seals what needs no parents, outside of the transaction, and on all processors where it is much.
-    pub(crate) fn drafts(&self, puts: Vec<Put>) -> Result<(Vec<Draft>, Vec<Wording>), Error> {
+    /// Drafts objects: seals what needs no parents, on all processors where it is much.
+    pub(crate) fn draft(&self, puts: Vec<Put>) -> Result<Drafts, Error> {
+        let drafts = self.seal_all(puts)?;
+        drafts.refuse_twice()?;
+        Ok(drafts)
+    }
+
+    fn seal_all(&self, puts: Vec<Put>) -> Result<Drafts, Error> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = processors.min(puts.len() / EACH_WORKER).max(1);
         let each = puts.len().div_ceil(workers);
-        let mut puts = puts.into_iter();
-        let mut parts = (0..workers).map(|_| puts.by_ref().take(each).collect::<Vec<Put>>());
+        let mut left = puts.into_iter();
+        let mut parts = (0..workers).map(|_| left.by_ref().take(each).collect::<Vec<Put>>());
         let own = parts.next().unwrap_or_default();
         let rest: Vec<Vec<Put>> = parts.collect();
-        let drafts = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let workers: Vec<_> = rest
                 .into_iter()
                 .zip(1..)
-                .map(|(part, number)| scope.spawn(move || self.sealed(part, (number, each))))
+                .map(|(part, number)| scope.spawn(move || self.seal_part(part, number, each)))
                 .collect();
-            let (mut drafts, wording) = self.sealed(own, (0, each))?;
-            let mut wordings = vec![wording];
+            let mut drafts = self.seal_part(own, 0, each)?;
             for worker in workers {
-                let sealed = worker.join();
-                let (more, wording) =
-                    sealed.map_err(|_| Error::assertion("sealing panics at nothing"))??;
-                drafts.extend(more);
-                wordings.push(wording);
+                let sealed = worker
+                    .join()
+                    .map_err(|_| Error::assertion("sealing panics at nothing"))??;
+                drafts.each.extend(sealed.each);
+                drafts.wordings.extend(sealed.wordings);
             }
-            Ok::<_, Error>((drafts, wordings))
-        })?;
-        let (drafts, wordings) = drafts;
-        let mut taken = HashSet::with_capacity(drafts.len());
-        for draft in &drafts {
-            if !taken.insert(draft.object.revision().object_id()) {
-                return Err(Error::input(format!(
-                    "the object `{}` appears twice in one write",
-                    clip(draft.object.name())
-                ))
-                .expected("each object once")
-                .hint("write its revisions one after another"));
-            }
-        }
-        Ok((drafts, wordings))
+            Ok(drafts)
+        })
     }
 
-    /// Seals these, a part of all: its number, and how many there are in each before it.
-    fn sealed(
-        &self,
-        puts: Vec<Put>,
-        (number, each): (usize, usize),
-    ) -> Result<(Vec<Draft>, Wording), Error> {
+    /// Seals a part of all: the part's number, and how many there are in each before it.
+    fn seal_part(&self, puts: Vec<Put>, number: usize, each: usize) -> Result<Drafts, Error> {
         let mut sealer = Sealer::default();
         let mut wording = Wording::default();
-        let mut seal = |(put, at): (Put, usize)| {
+        let mut drafts = Vec::with_capacity(puts.len());
+        for (put, at) in puts.into_iter().zip(number * each..) {
             let Put {
                 mut document,
                 expect,
             } = put;
-            match &document.tenant_id {
-                Some(tenant) if **tenant != *self.name => {
-                    return Err(Error::new(
-                        ErrorKind::Policy,
-                        format!("`{}` belongs to another tenant", clip(&document.name)),
-                    )
-                    .expected(format!("`{}`, or leave `tenant_id` out", clip(&self.name))));
-                }
-                _ => document.tenant_id = Some(self.name.to_string()),
-            }
-            let judged = Judged {
+            self.adopt(&mut document)?;
+            let judgement = Judgement {
                 contradiction: document.contradiction_status,
                 superseded_by: document.supersession_link,
             };
-            // A rule without a word on its authority asks to command, too.
-            let commands = matches!(
-                document.object_type,
-                Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
-            );
-            let declared = document
-                .authority_level
-                .or_else(|| commands.then_some(Authority::Developer));
+            let declared = declared_authority(&document);
             document.distrust(Authority::Platform);
             let object = document
                 .complete()
                 .and_then(|()| document.check_provenance())
                 .and_then(|()| sealer.seal(document))
                 .map_err(|error| error.or_at(format!("objects[{at}]"), None))?;
-            let own = object.revision().derived_from().is_empty();
-            Ok(Draft {
-                judged,
+            let is_original = object.revision().derived_from().is_empty();
+            drafts.push(Draft {
+                judgement,
                 declared,
                 said: wording.of(&object),
                 wording: number,
-                row: own.then(|| revision_row(&object)).transpose()?,
+                row: is_original.then(|| revision_row(&object)).transpose()?,
                 object,
                 expect,
                 lifecycle: Lifecycle::Active,
-            })
-        };
-        let drafts = puts
-            .into_iter()
-            .zip(number * each..)
-            .map(&mut seal)
-            .collect::<Result<_, _>>()?;
-        Ok((drafts, wording))
+            });
+        }
+        Ok(Drafts {
+            each: drafts,
+            wordings: vec![wording],
+        })
+    }
+
+    /// Makes a document the tenant's own, where it is nobody else's.
+    fn adopt(&self, document: &mut ObjectDocument) -> Result<(), Error> {
+        match &document.tenant_id {
+            Some(tenant) if **tenant != *self.name => Err(Error::new(
+                ErrorKind::Policy,
+                format!("`{}` belongs to another tenant", clip(&document.name)),
+            )
+            .expected(format!("`{}`, or leave `tenant_id` out", clip(&self.name)))),
+            _ => {
+                document.tenant_id = Some(self.name.to_string());
+                Ok(())
+            }
+        }
     }
 }
 
-/// An object as it was written.
-pub(crate) struct Stored {
-    object: Arc<ContextObject>,
-    /// True if it waits for a person, and something else is believed of it.
-    beside: bool,
+/// The authority that a document asks for. A rule without a word on its authority asks to command, too.
+fn declared_authority(document: &ObjectDocument) -> Option<Authority> {
+    let commands = matches!(
+        document.object_type,
+        Some(ObjectType::PolicyRule | ObjectType::ActionableConstraint | ObjectType::Rule)
+    );
+    document
+        .authority_level
+        .or_else(|| commands.then_some(Authority::Developer))
 }
 
-/// An object to write, sealed.
+/// An object to write, sealed: what its document says, before anything is read of the store.
 pub(crate) struct Draft {
     pub(crate) object: Arc<ContextObject>,
     /// The row of its revision, where that does not depend on parents.
     row: Option<RevisionRow>,
     expect: Expect,
     pub(crate) lifecycle: Lifecycle,
-    judged: Judged,
+    judgement: Judgement,
     /// The authority that it asks for.
     declared: Option<Authority>,
     /// The terms that it is found by, and whose numbers these are.
@@ -213,42 +197,118 @@ pub(crate) struct Draft {
     wording: usize,
 }
 
-/// The digest of what is asked for.
-fn asked(drafts: &[Draft]) -> Digest {
-    let mut leaves = Vec::new();
-    for Draft { object, expect, .. } in drafts {
-        leaves.extend_from_slice(object.revision().id().bytes());
-        let status = object.status();
-        leaves.push(status.contradiction as u8);
-        leaves.extend_from_slice(&status.superseded_by.map_or(0, ObjectId::bits).to_be_bytes());
-        if let Some(usage) = told(object) {
-            for at in [usage.last_used, usage.last_confirmed] {
-                leaves.extend_from_slice(&at.map_or(i64::MIN, Instant::micros).to_be_bytes());
-            }
-        }
-        match expect {
-            Expect::Any => leaves.push(0),
-            Expect::Absent => leaves.push(1),
-            Expect::Revision(revision) => {
-                leaves.push(2);
-                leaves.extend_from_slice(revision.bytes());
-            }
-            Expect::Since(since) => {
-                leaves.push(3);
-                leaves.extend_from_slice(&since.micros().to_be_bytes());
-            }
-            Expect::Waiting => leaves.push(4),
-            Expect::Proposed(revision) => {
-                leaves.push(5);
-                leaves.extend_from_slice(revision.bytes());
-            }
+impl Draft {
+    fn id(&self) -> ObjectId {
+        self.object.revision().object_id()
+    }
+
+    /// The object that replaces it, as its document says.
+    fn replaced_by(&self) -> Option<ObjectId> {
+        self.judgement.superseded_by.filter(|by| *by != self.id())
+    }
+
+    fn makes_claim(&self) -> bool {
+        self.object.revision().normalized_claim().is_some()
+    }
+
+    fn is_inferred(&self) -> bool {
+        is_inferred(&self.object)
+    }
+
+    /// Returns whether it speaks for what is inferred by the same write; what was inferred itself speaks once it has come
+    /// through the gate.
+    fn speaks(&self) -> bool {
+        let judged = self
+            .judgement
+            .contradiction
+            .unwrap_or(ContradictionStatus::Clean);
+        !self.is_inferred()
+            && self.lifecycle == Lifecycle::Active
+            && judged == ContradictionStatus::Clean
+    }
+}
+
+/// The objects of one write, each once, with the terms of their texts.
+pub(crate) struct Drafts {
+    pub(crate) each: Vec<Draft>,
+    /// One of each part that was sealed by itself.
+    wordings: Vec<Wording>,
+}
+
+impl Drafts {
+    fn ids(&self) -> Vec<ObjectId> {
+        self.each.iter().map(Draft::id).collect()
+    }
+
+    fn refuse_twice(&self) -> Result<(), Error> {
+        let mut taken = HashSet::with_capacity(self.each.len());
+        match self.each.iter().find(|draft| !taken.insert(draft.id())) {
+            None => Ok(()),
+            Some(draft) => Err(Error::input(format!(
+                "the object `{}` appears twice in one write",
+                clip(draft.object.name())
+            ))
+            .expected("each object once")
+            .hint("write its revisions one after another")),
         }
     }
-    Digest::of(&leaves)
+
+    /// The digest of what is asked for.
+    fn digest(&self) -> Digest {
+        let mut leaves = Vec::new();
+        for Draft { object, expect, .. } in &self.each {
+            leaves.extend_from_slice(object.revision().id().bytes());
+            let status = object.status();
+            leaves.push(status.contradiction as u8);
+            leaves.extend_from_slice(&status.superseded_by.map_or(0, ObjectId::bits).to_be_bytes());
+            if let Some(usage) = told_usage(object) {
+                for at in [usage.last_used, usage.last_confirmed] {
+                    leaves.extend_from_slice(&at.map_or(i64::MIN, Instant::micros).to_be_bytes());
+                }
+            }
+            match expect {
+                Expect::Any => leaves.push(0),
+                Expect::Absent => leaves.push(1),
+                Expect::Revision(revision) => {
+                    leaves.push(2);
+                    leaves.extend_from_slice(revision.bytes());
+                }
+                Expect::Since(since) => {
+                    leaves.push(3);
+                    leaves.extend_from_slice(&since.micros().to_be_bytes());
+                }
+                Expect::Waiting => leaves.push(4),
+                Expect::Proposed(revision) => {
+                    leaves.push(5);
+                    leaves.extend_from_slice(revision.bytes());
+                }
+            }
+        }
+        Digest::of(&leaves)
+    }
+
+    /// The objects that these say are replaced, each with the one that replaces it.
+    fn replacements(&self) -> BTreeMap<ObjectId, ObjectId> {
+        self.each
+            .iter()
+            .filter_map(|draft| Some((draft.id(), draft.replaced_by()?)))
+            .collect()
+    }
+
+    /// The objects that speak for what is inferred beside them, in whatever order they stand.
+    fn speaking(&self) -> Fresh {
+        let mut fresh = Fresh::default();
+        if self.each.iter().any(Draft::is_inferred) {
+            for draft in self.each.iter().filter(|draft| draft.speaks()) {
+                fresh.insert(draft.id(), Arc::clone(&draft.object));
+            }
+        }
+        fresh
+    }
 }
 
 /// Returns what a document says of its use, where it says anything. How often it was used only a store counts.
-fn told(object: &ContextObject) -> Option<Usage> {
+fn told_usage(object: &ContextObject) -> Option<Usage> {
     let usage = Usage {
         access_count: 0,
         ..*object.usage()
@@ -256,227 +316,430 @@ fn told(object: &ContextObject) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-pub(crate) fn put(
+/// Writes drafts, in a transaction: all steps from `inherit` to `compare`.
+pub(crate) fn write(
     rows: &mut dyn Write,
     tenant: &str,
-    drafts: &[Draft],
-    wordings: &[Wording],
-) -> Result<(Vec<WrittenObject>, Vec<Stored>), Error> {
-    let stamp = rows.stamp()?;
-    let key = rows.key()?.unwrap_or_default();
-    let mut stored = Vec::with_capacity(drafts.len());
-    let keyed: Vec<Vec<i64>> = wordings.iter().map(|wording| wording.keyed(&key)).collect();
-    let mut indexed = Vec::with_capacity(drafts.len());
-    let mut mixed = Vec::new();
-    let ids: Vec<ObjectId> = drafts
-        .iter()
-        .map(|draft| draft.object.revision().object_id())
-        .collect();
-    let standing = rows.standing(&ids)?;
-    let buried = buried(rows, &ids)?;
-    let new = ids.iter().filter(|id| !standing.contains_key(id)).count() as u64;
-    let mut place = if new > 0 { rows.take_places(new)? } else { 0 };
-    let mut change = Change::default();
-    let mut written = Vec::with_capacity(drafts.len());
-    let (mut known, mut unconfirmed) = parents(rows, drafts)?;
-    let derives = drafts.iter().any(|draft| draft.row.is_none());
-    let mut sealer = Sealer::default();
-    let links = drafts.iter().filter_map(|draft| {
-        let id = draft.object.revision().object_id();
-        let by = draft.judged.superseded_by.filter(|by| *by != id)?;
-        Some((id, by))
-    });
-    let replaced: BTreeMap<ObjectId, ObjectId> = links.collect();
-    let mut fresh = spoken(drafts);
-    for draft in drafts {
-        let object = derived(tenant, draft, &known, &mut sealer)?;
-        let revision = object.revision();
-        let id = revision.object_id();
-        let before = standing.get(&id);
-        check(&draft.expect, object.name(), before)?;
-        if buried.contains(&id) {
-            return Err(Error::new(
-                ErrorKind::Policy,
-                format!("the object `{}` was erased", clip(object.name())),
-            )
-            .hint("write it under another name or id"));
-        }
-        let row = match &draft.row {
-            Some(row) => row.clone(),
-            None => revision_row(&object)?,
-        };
-        let (contradiction, superseded_by) =
-            draft.judged.over(rows, id, revision.valid(), before)?;
-        if let Some(by) = draft.judged.superseded_by.filter(|by| *by != id) {
-            refuse_cycle(rows, id, by, &replaced)?;
-        }
-        let withheld = withheld(rows, draft, &object, before, (&fresh, &unconfirmed))?;
-        let waits = withheld.is_some();
-        let belief = BeliefRow {
-            object: id,
-            opened: stamp,
-            part: 0,
-            closed: None,
-            revision: revision.id(),
-            valid: revision.valid(),
-            contradiction,
-            superseded_by,
-            lifecycle: if waits {
-                Lifecycle::AwaitingConfirmation
-            } else {
-                draft.lifecycle
-            },
-            labels: Arc::clone(&row.labels),
-        };
-        let beside = belief.waits() && before.is_some_and(|one| any_believed(&one.beliefs));
-        let outcome = match before {
-            None => Outcome::Created,
-            Some(before) if holds(before, &belief) => Outcome::Unchanged,
-            Some(_) => Outcome::Revised,
-        };
-        if outcome != Outcome::Unchanged {
-            let own = before.map(|before| before.place).unwrap_or_else(|| {
-                place += 1;
-                place - 1
-            });
-            // What only waits beside it names nothing.
-            let (name, head) = match before.filter(|_| beside) {
-                Some(before) => (before.name.clone(), before.head),
-                None => (object.name().to_owned(), revision.id()),
-            };
-            change.objects.push((id, own, name, head));
-            change.revisions.push(row);
-            let current = before.map_or(&[][..], |before| &before.beliefs);
-            let settlement = settle(current, belief);
-            if settlement.leaves_only(revision.id(), current) {
-                indexed.push(IndexRow {
-                    object: id,
-                    place: own,
-                    terms: digests(draft.said.iter().copied(), &keyed[draft.wording]),
-                });
-            } else {
-                mixed.push(id);
+    drafts: &Drafts,
+) -> Result<Compared, Error> {
+    let before = Before::read(rows, drafts)?;
+    let mut settling = Settling::begin(rows, drafts, &before)?;
+    let mut said = Said::begin(rows, drafts)?;
+    for draft in &drafts.each {
+        // What do its parents allow, and may it be written at all?
+        let inherited = inherit(draft, tenant, &before, &mut said)?;
+        // What contradicts it, and what replaces it?
+        let judged = judge(rows, inherited, &before)?;
+        // Does it wait for a person?
+        let gated = gate(rows, judged, &before, &said)?;
+        // What does it change in what is believed?
+        settle(gated, &mut settling, &mut said);
+    }
+    // The rows that change.
+    let stored = store(rows, settling, &said, drafts)?;
+    // By which words is it found?
+    let indexed = index(rows, stored)?;
+    // Which claims cannot hold beside it?
+    compare(rows, indexed, drafts)
+}
+
+/// State of the objects in the store as their write begins.
+struct Before {
+    stamp: Stamp,
+    standing: BTreeMap<ObjectId, Standing>,
+    buried: BTreeSet<ObjectId>,
+    /// The objects that the write says are replaced, each with the one that replaces it.
+    replaced: BTreeMap<ObjectId, ObjectId>,
+    /// The digests of the terms of each wording.
+    keyed: Vec<Vec<i64>>,
+}
+
+impl Before {
+    fn read(rows: &mut dyn Write, drafts: &Drafts) -> Result<Before, Error> {
+        let stamp = rows.stamp()?;
+        let key = rows.key()?.unwrap_or_default();
+        let ids = drafts.ids();
+        Ok(Before {
+            stamp,
+            standing: rows.standing(&ids)?,
+            buried: buried(rows, &ids)?,
+            replaced: drafts.replacements(),
+            keyed: drafts.wordings.iter().map(|one| one.keyed(&key)).collect(),
+        })
+    }
+}
+
+/// Objects by their ids.
+type Known = BTreeMap<ObjectId, Arc<ContextObject>>;
+
+/// The objects that others of the write are made from, or inferred from; each object adds to them.
+struct Said {
+    /// Parents, as they are believed or wait.
+    parents: Known,
+    /// Those of them that only wait for a person.
+    unconfirmed: BTreeSet<ObjectId>,
+    /// The objects of the write that speak for or against what is inferred.
+    fresh: Fresh,
+    /// True if any object of the write is made from others.
+    derives: bool,
+    sealer: Sealer,
+}
+
+impl Said {
+    fn begin(rows: &mut dyn Write, drafts: &Drafts) -> Result<Said, Error> {
+        let (parents, unconfirmed) = parents(rows, drafts)?;
+        Ok(Said {
+            parents,
+            unconfirmed,
+            fresh: drafts.speaking(),
+            derives: drafts.each.iter().any(|draft| draft.row.is_none()),
+            sealer: Sealer::default(),
+        })
+    }
+
+    /// Adds an object that is settled.
+    fn add(&mut self, settled: &Settled) {
+        let id = settled.id();
+        if settled.withheld.is_some() {
+            self.fresh.remove(&id);
+            if !settled.is_alongside {
+                self.unconfirmed.insert(id);
             }
-            apply(&mut change, current, settlement);
-            let parents = revision.derived_from().iter();
-            change.links.extend(parents.map(|parent| (id, *parent)));
-            let subjects = revision.subjects().iter();
-            change
-                .subjects
-                .extend(subjects.map(|subject| (id, subject.clone())));
+        } else if is_inferred(&settled.object) {
+            self.fresh.insert(id, Arc::clone(&settled.object));
         }
-        written.push(WrittenObject {
-            object_id: id,
-            name: Some(object.name().to_owned()),
-            revision: Some(revision.id()),
-            outcome,
-            note: note_on(&object, withheld, draft.declared),
-        });
-        if waits {
-            fresh.remove(&id);
-            if !beside {
-                unconfirmed.insert(id);
-            }
-        } else if is_inferred(&object) {
-            fresh.insert(id, Arc::clone(&object));
-        }
-        stored.push(Stored {
-            object: Arc::clone(&object),
-            beside,
-        });
         // What is made from it is made from what is believed of it.
-        if derives && !beside {
-            known.insert(id, object);
+        if self.derives && !settled.is_alongside {
+            self.parents.insert(id, Arc::clone(&settled.object));
         }
     }
-    let new: Vec<&ContextObject> = stored
-        .iter()
-        .zip(&written)
-        .filter(|(_, one)| one.outcome != Outcome::Unchanged)
-        .map(|(stored, _)| &*stored.object)
-        .collect();
-    let rings = made_from_themselves(rows, &new, &known)?;
-    let in_rings = written.iter_mut();
-    for one in in_rings.filter(|one| rings.contains(&one.object_id)) {
-        note_ring(&mut one.note);
-    }
-    rows.change(&change)?;
-    let told: Vec<(ObjectId, Usage)> = drafts
-        .iter()
-        .filter_map(|draft| Some((draft.object.revision().object_id(), told(&draft.object)?)))
-        .collect();
-    if !told.is_empty() {
-        rows.count(&told)?;
-    }
-    rows.index(&indexed)?;
-    index(rows, &mixed)?;
-    let revised: Vec<ObjectId> = written
-        .iter()
-        .filter(|one| one.outcome == Outcome::Revised)
-        .map(|one| one.object_id)
-        .collect();
-    let mut claiming = rows.claiming(&revised)?;
-    let said = drafts
-        .iter()
-        .filter(|draft| draft.object.revision().normalized_claim().is_some());
-    claiming.extend(said.map(|draft| draft.object.revision().object_id()));
-    let changed: Vec<ObjectId> = written
-        .iter()
-        .filter(|one| one.outcome != Outcome::Unchanged)
-        .map(|one| one.object_id)
-        .filter(|id| claiming.contains(id))
-        .collect();
-    let at_hand = stored
-        .iter()
-        .map(|one| &one.object)
-        .filter(|object| object.revision().normalized_claim().is_some())
-        .map(|object| (object.revision().id(), Arc::clone(object)));
-    settle_written(rows, &changed, &at_hand.collect())?;
-    Ok((written, stored))
 }
 
-/// The objects of these drafts that speak for what is inferred beside them, in whatever order they stand; what was
-/// inferred itself speaks once it has come through the gate.
-fn spoken(drafts: &[Draft]) -> Fresh {
-    let inferred = |draft: &Draft| is_inferred(&draft.object);
-    if !drafts.iter().any(inferred) {
-        return Fresh::default();
+/// The parents of these drafts that are believed now, or wait for a person; and those of them that only wait.
+fn parents(rows: &mut dyn Write, drafts: &Drafts) -> Result<(Known, BTreeSet<ObjectId>), Error> {
+    let named: BTreeSet<ObjectId> = drafts
+        .each
+        .iter()
+        .flat_map(|draft| draft.object.revision().derived_from())
+        .copied()
+        .collect();
+    if named.is_empty() {
+        return Ok(Default::default());
     }
-    let stands = |draft: &&Draft| {
-        let judged = draft.judged.contradiction;
-        !inferred(draft)
-            && draft.lifecycle == Lifecycle::Active
-            && judged.unwrap_or(ContradictionStatus::Clean) == ContradictionStatus::Clean
+    let mut held = rows.standing(&named.into_iter().collect::<Vec<_>>())?;
+    held.retain(|_, standing| !standing.beliefs.is_empty());
+    let ids: Vec<ObjectId> = held.keys().copied().collect();
+    let bodies = rows.heads(&ids)?;
+    let mut sealer = Sealer::default();
+    let mut known = Known::new();
+    for (id, standing) in &held {
+        let body = bodies.get(id).map_or("", String::as_str);
+        known.insert(*id, read_revision(&mut sealer, standing.head, body)?);
+    }
+    held.retain(|_, standing| !any_believed(&standing.beliefs));
+    Ok((known, held.into_keys().collect()))
+}
+
+/// An object as it is written: lowered to what its parents allow, and in the state that its writer expects.
+struct Inherited<'w> {
+    draft: &'w Draft,
+    /// The beliefs about it so far.
+    before: Option<&'w Standing>,
+    object: Arc<ContextObject>,
+    row: RevisionRow,
+}
+
+impl Inherited<'_> {
+    fn id(&self) -> ObjectId {
+        self.object.revision().object_id()
+    }
+}
+
+/// Lowers an object to what its parents allow; refuses it where something else is there than its writer expects, or where it
+/// was erased.
+fn inherit<'w>(
+    draft: &'w Draft,
+    tenant: &str,
+    before: &'w Before,
+    said: &mut Said,
+) -> Result<Inherited<'w>, Error> {
+    let object = derived(draft, tenant, said)?;
+    let id = object.revision().object_id();
+    let standing = before.standing.get(&id);
+    check(&draft.expect, object.name(), standing)?;
+    if before.buried.contains(&id) {
+        return Err(Error::new(
+            ErrorKind::Policy,
+            format!("the object `{}` was erased", clip(object.name())),
+        )
+        .hint("write it under another name or id"));
+    }
+    let row = match &draft.row {
+        Some(row) => row.clone(),
+        None => revision_row(&object)?,
     };
-    let mut fresh = Fresh::default();
-    for draft in drafts.iter().filter(stands) {
-        let object = &draft.object;
-        fresh.insert(object.revision().object_id(), Arc::clone(object));
-    }
-    fresh
+    Ok(Inherited {
+        draft,
+        before: standing,
+        object,
+        row,
+    })
 }
 
-/// The reason for which something waits for a person, where there is one: it was inferred and does not come through the gate, or was
-/// made from something `unconfirmed`. What a person confirmed, or was let through before, in the same revision, does not wait again.
+/// The object of a draft, lowered to what its parents allow.
+fn derived(draft: &Draft, tenant: &str, said: &mut Said) -> Result<Arc<ContextObject>, Error> {
+    let object = &draft.object;
+    let parents = object.revision().derived_from();
+    if parents.is_empty() {
+        return Ok(Arc::clone(object));
+    }
+    let mut found: Vec<&ContextObject> = Vec::with_capacity(parents.len());
+    for id in parents {
+        let parent = said.parents.get(id).ok_or_else(|| {
+            Error::input(format!(
+                "`{}` is derived from `{id}`, which `{}` does not have",
+                clip(object.name()),
+                clip(tenant)
+            ))
+            .expected("parents that exist, or precede it in the same write")
+        })?;
+        found.push(parent);
+    }
+    let mut document = object.to_document()?;
+    lower_to_parents(&mut document, &found)?;
+    // Without an id of its own, the object's id follows from the scope; it is the draft's.
+    document.object_id = Some(draft.id());
+    said.sealer.seal(document)
+}
+
+/// An object with the judgement on it.
+struct Judged<'w> {
+    inherited: Inherited<'w>,
+    contradiction: ContradictionStatus,
+    superseded_by: Option<ObjectId>,
+}
+
+/// Judges an object: as its writer does, or else as it was judged before.
+fn judge<'w>(
+    rows: &mut dyn Write,
+    inherited: Inherited<'w>,
+    before: &Before,
+) -> Result<Judged<'w>, Error> {
+    let id = inherited.id();
+    let draft = inherited.draft;
+    let valid = inherited.object.revision().valid();
+    let (contradiction, superseded_by) = draft.judgement.over(rows, id, valid, inherited.before)?;
+    if let Some(by) = draft.replaced_by() {
+        refuse_cycle(rows, id, by, &before.replaced)?;
+    }
+    Ok(Judged {
+        inherited,
+        contradiction,
+        superseded_by,
+    })
+}
+
+/// An object with the belief that its write begins.
+struct Gated<'w> {
+    inherited: Inherited<'w>,
+    belief: BeliefRow,
+    /// The reason for which it waits for a person.
+    withheld: Option<Withheld>,
+    /// True if it waits, and something else is believed of it.
+    is_alongside: bool,
+}
+
+/// Lets an object through, or has it wait for a person.
+fn gate<'w>(
+    rows: &mut dyn Write,
+    judged: Judged<'w>,
+    before: &Before,
+    said: &Said,
+) -> Result<Gated<'w>, Error> {
+    let Judged {
+        inherited,
+        contradiction,
+        superseded_by,
+    } = judged;
+    let withheld = withheld(rows, &inherited, said, before.stamp.at)?;
+    let revision = inherited.object.revision();
+    let belief = BeliefRow {
+        object: inherited.id(),
+        opened: before.stamp,
+        part: 0,
+        closed: None,
+        revision: revision.id(),
+        valid: revision.valid(),
+        contradiction,
+        superseded_by,
+        lifecycle: match withheld {
+            Some(_) => Lifecycle::AwaitingConfirmation,
+            None => inherited.draft.lifecycle,
+        },
+        labels: Arc::clone(&inherited.row.labels),
+    };
+    let is_believed = inherited
+        .before
+        .is_some_and(|standing| any_believed(&standing.beliefs));
+    Ok(Gated {
+        is_alongside: belief.waits() && is_believed,
+        inherited,
+        belief,
+        withheld,
+    })
+}
+
+/// The reason for which something waits for a person, where there is one: it was inferred and does not come through the gate, or
+/// was made from something that waits. What a person confirmed, or was let through before, in the same revision, does not wait
+/// again.
 fn withheld(
     rows: &mut dyn Write,
-    draft: &Draft,
-    object: &ContextObject,
-    before: Option<&Standing>,
-    (fresh, unconfirmed): (&Fresh, &BTreeSet<ObjectId>),
+    inherited: &Inherited<'_>,
+    said: &Said,
+    at: Instant,
 ) -> Result<Option<Withheld>, Error> {
-    let mut made_from = object.revision().derived_from().iter();
-    let is_unverified = made_from.any(|parent| unconfirmed.contains(parent));
-    if draft.lifecycle != Lifecycle::Active {
+    if inherited.draft.lifecycle != Lifecycle::Active {
         return Ok(None);
     }
-    let mut held = before.into_iter().flat_map(|before| &before.beliefs);
-    let revision = object.revision().id();
-    if held.any(|row| row.revision == revision && row.lifecycle == Lifecycle::Active) {
+    let object = &inherited.object;
+    let revision = object.revision();
+    let mut held = inherited.before.into_iter().flat_map(|one| &one.beliefs);
+    if held.any(|row| row.revision == revision.id() && row.lifecycle == Lifecycle::Active) {
         return Ok(None);
     }
-    let at = rows.stamp()?.at;
-    why_waits(rows, object, is_unverified, fresh, at)
+    let mut made_from = revision.derived_from().iter();
+    let is_unverified = made_from.any(|parent| said.unconfirmed.contains(parent));
+    why_waits(rows, object, is_unverified, &said.fresh, at)
+}
+
+/// An object, and what its write does to it.
+struct Settled {
+    object: Arc<ContextObject>,
+    outcome: Outcome,
+    is_alongside: bool,
+    withheld: Option<Withheld>,
+    /// The authority that it asked for.
+    declared: Option<Authority>,
+}
+
+impl Settled {
+    fn id(&self) -> ObjectId {
+        self.object.revision().object_id()
+    }
+
+    fn is_changed(&self) -> bool {
+        self.outcome != Outcome::Unchanged
+    }
+}
+
+/// Changes of a write, as far as its objects are settled.
+struct Settling<'w> {
+    before: &'w Before,
+    objects: Vec<Settled>,
+    change: Change,
+    /// The place of the next object that is new.
+    place: u64,
+    /// The terms of objects of which the write says all that is believed.
+    terms: Vec<IndexRow>,
+    /// The objects of which more is believed than the write says.
+    mixed: Vec<ObjectId>,
+}
+
+impl<'w> Settling<'w> {
+    fn begin(
+        rows: &mut dyn Write,
+        drafts: &Drafts,
+        before: &'w Before,
+    ) -> Result<Settling<'w>, Error> {
+        let is_new = |draft: &&Draft| !before.standing.contains_key(&draft.id());
+        let place = match drafts.each.iter().filter(is_new).count() {
+            0 => 0,
+            new => rows.take_places(new as u64)?,
+        };
+        Ok(Settling {
+            before,
+            objects: Vec::with_capacity(drafts.each.len()),
+            change: Change::default(),
+            place,
+            terms: Vec::with_capacity(drafts.each.len()),
+            mixed: Vec::new(),
+        })
+    }
+
+    /// Adds the rows of an object that changes.
+    fn change(&mut self, gated: Gated<'_>) {
+        let Gated {
+            inherited:
+                Inherited {
+                    draft,
+                    before,
+                    object,
+                    row,
+                },
+            belief,
+            is_alongside,
+            ..
+        } = gated;
+        let id = belief.object;
+        let revision = object.revision();
+        let place = match before {
+            Some(before) => before.place,
+            None => {
+                self.place += 1;
+                self.place - 1
+            }
+        };
+        // What only waits alongside something believed names nothing.
+        let (name, head) = match before.filter(|_| is_alongside) {
+            Some(before) => (before.name.clone(), before.head),
+            None => (object.name().to_owned(), revision.id()),
+        };
+        self.change.objects.push((id, place, name, head));
+        self.change.revisions.push(row);
+        let current = before.map_or(&[][..], |before| &before.beliefs);
+        let settlement = settle_over(current, belief);
+        if settlement.leaves_only(revision.id(), current) {
+            self.terms.push(IndexRow {
+                object: id,
+                place,
+                terms: digests(
+                    draft.said.iter().copied(),
+                    &self.before.keyed[draft.wording],
+                ),
+            });
+        } else {
+            self.mixed.push(id);
+        }
+        apply(&mut self.change, current, settlement);
+        let parents = revision.derived_from().iter();
+        self.change
+            .links
+            .extend(parents.map(|parent| (id, *parent)));
+        let subjects = revision.subjects().iter();
+        self.change
+            .subjects
+            .extend(subjects.map(|subject| (id, subject.clone())));
+    }
+}
+
+/// Settles an object over what is believed of it, and adds it to what the next objects are made from and inferred from.
+fn settle(mut gated: Gated<'_>, settling: &mut Settling<'_>, said: &mut Said) {
+    let settled = Settled {
+        object: Arc::clone(&gated.inherited.object),
+        outcome: match gated.inherited.before {
+            None => Outcome::Created,
+            Some(before) if holds(before, &gated.belief) => Outcome::Unchanged,
+            Some(_) => Outcome::Revised,
+        },
+        is_alongside: gated.is_alongside,
+        withheld: gated.withheld.take(),
+        declared: gated.inherited.draft.declared,
+    };
+    if settled.is_changed() {
+        settling.change(gated);
+    }
+    said.add(&settled);
+    settling.objects.push(settled);
 }
 
 /// Returns whether a belief holds already: alone in its time, with the same revision and judgement.
@@ -493,67 +756,144 @@ fn holds(before: &Standing, belief: &BeliefRow) -> bool {
     })
 }
 
-/// Objects by their ids.
-type Known = BTreeMap<ObjectId, Arc<ContextObject>>;
-
-/// The parents of these drafts that are believed now, or wait for a person; and those of them that only wait.
-fn parents(rows: &mut dyn Write, drafts: &[Draft]) -> Result<(Known, BTreeSet<ObjectId>), Error> {
-    let ids: BTreeSet<ObjectId> = drafts
-        .iter()
-        .flat_map(|draft| draft.object.revision().derived_from())
-        .copied()
-        .collect();
-    if ids.is_empty() {
-        return Ok(Default::default());
-    }
-    let standing = rows.standing(&ids.into_iter().collect::<Vec<_>>())?;
-    let held = standing
-        .iter()
-        .filter(|(_, standing)| !standing.beliefs.is_empty());
-    let unconfirmed = held
-        .clone()
-        .filter(|(_, standing)| !any_believed(&standing.beliefs))
-        .map(|(id, _)| *id)
-        .collect();
-    let heads: Vec<(ObjectId, RevisionId)> =
-        held.map(|(id, standing)| (*id, standing.head)).collect();
-    let ids: Vec<ObjectId> = heads.iter().map(|(id, _)| *id).collect();
-    let bodies = rows.heads(&ids)?;
-    let mut sealer = Sealer::default();
-    let known = heads.into_iter().map(|(id, head)| {
-        let body = bodies.get(&id).map_or("", String::as_str);
-        Ok((id, read_revision(&mut sealer, head, body)?))
-    });
-    Ok((known.collect::<Result<_, Error>>()?, unconfirmed))
+/// Objects whose rows are written.
+struct Stored {
+    objects: Vec<Settled>,
+    /// Those that are made from themselves.
+    cyclic: BTreeSet<ObjectId>,
+    terms: Vec<IndexRow>,
+    mixed: Vec<ObjectId>,
 }
 
-/// The object of a draft, lowered to what its parents allow.
-fn derived(
+/// Writes the rows that change, and what the documents say of their use.
+fn store(
+    rows: &mut dyn Write,
+    settling: Settling<'_>,
+    said: &Said,
+    drafts: &Drafts,
+) -> Result<Stored, Error> {
+    let Settling {
+        objects,
+        change,
+        terms,
+        mixed,
+        ..
+    } = settling;
+    let changed: Vec<&ContextObject> = objects
+        .iter()
+        .filter(|one| one.is_changed())
+        .map(|one| &*one.object)
+        .collect();
+    let cyclic = made_from_themselves(rows, &changed, &said.parents)?;
+    rows.change(&change)?;
+    let told: Vec<(ObjectId, Usage)> = drafts
+        .each
+        .iter()
+        .filter_map(|draft| Some((draft.id(), told_usage(&draft.object)?)))
+        .collect();
+    if !told.is_empty() {
+        rows.count(&told)?;
+    }
+    Ok(Stored {
+        objects,
+        cyclic,
+        terms,
+        mixed,
+    })
+}
+
+/// Objects that are found by their words.
+struct Indexed {
+    objects: Vec<Settled>,
+    cyclic: BTreeSet<ObjectId>,
+}
+
+/// Indexes what changed.
+fn index(rows: &mut dyn Write, stored: Stored) -> Result<Indexed, Error> {
+    let Stored {
+        objects,
+        cyclic,
+        terms,
+        mixed,
+    } = stored;
+    rows.index(&terms)?;
+    index_again(rows, &mixed)?;
+    Ok(Indexed { objects, cyclic })
+}
+
+/// Objects whose claims are judged against all others on their slots: nothing is left but the names in them.
+pub(crate) struct Compared {
+    objects: Vec<Settled>,
+    cyclic: BTreeSet<ObjectId>,
+}
+
+/// Judges the claims of what changed against the others on their slots.
+fn compare(rows: &mut dyn Write, indexed: Indexed, drafts: &Drafts) -> Result<Compared, Error> {
+    let Indexed { objects, cyclic } = indexed;
+    let revised: Vec<ObjectId> = objects
+        .iter()
+        .filter(|one| one.outcome == Outcome::Revised)
+        .map(Settled::id)
+        .collect();
+    // An object makes a claim, or made one.
+    let mut claiming = rows.claiming(&revised)?;
+    let making = drafts.each.iter().filter(|draft| draft.makes_claim());
+    claiming.extend(making.map(Draft::id));
+    let changed: Vec<ObjectId> = objects
+        .iter()
+        .filter(|one| one.is_changed())
+        .map(Settled::id)
+        .filter(|id| claiming.contains(id))
+        .collect();
+    let at_hand = objects
+        .iter()
+        .map(|one| &one.object)
+        .filter(|object| object.revision().normalized_claim().is_some())
+        .map(|object| (object.revision().id(), Arc::clone(object)));
+    settle_written(rows, &changed, &at_hand.collect())?;
+    Ok(Compared { objects, cyclic })
+}
+
+/// Notes on objects with names that wait for a person, by object.
+type MentionNotes = BTreeMap<ObjectId, WriteNote>;
+
+/// Binds the names in what changed to entities: as it is stored, since what is made from others has no more trust and no wider
+/// circle than they. The names in what waits alongside something believed are bound when it is confirmed.
+fn resolve(
+    rows: &mut dyn Write,
     tenant: &str,
-    draft: &Draft,
-    known: &Known,
-    sealer: &mut Sealer,
-) -> Result<Arc<ContextObject>, Error> {
-    let object = &draft.object;
-    let parents = object.revision().derived_from();
-    if parents.is_empty() {
-        return Ok(Arc::clone(object));
-    }
-    let mut found: Vec<&ContextObject> = Vec::with_capacity(parents.len());
-    for id in parents {
-        let parent = known.get(id).ok_or_else(|| {
-            Error::input(format!(
-                "`{}` is derived from `{id}`, which `{}` does not have",
-                clip(object.name()),
-                clip(tenant)
-            ))
-            .expected("parents that exist, or precede it in the same write")
-        })?;
-        found.push(parent);
-    }
-    let mut document = object.to_document()?;
-    inherit(&mut document, &found)?;
-    // Without an id of its own, the object's id follows from the scope; it is the draft's.
-    document.object_id = Some(object.revision().object_id());
-    sealer.seal(document)
+    known: &KnownEntities,
+    compared: &Compared,
+) -> Result<MentionNotes, Error> {
+    let changed: Vec<&ContextObject> = compared
+        .objects
+        .iter()
+        .filter(|one| one.is_changed() && !one.is_alongside)
+        .map(|one| &*one.object)
+        .collect();
+    resolve_written(rows, tenant, known, &changed)
+}
+
+/// Says what became of each object, with the note that its writer is to read.
+pub(crate) fn note(compared: Compared, mut mentions: MentionNotes) -> Vec<WrittenObject> {
+    let Compared { objects, cyclic } = compared;
+    let noted = objects.into_iter().map(|settled| {
+        let object_id = settled.id();
+        let revision = settled.object.revision().id();
+        let mut note = note_on(&settled.object, settled.withheld, settled.declared);
+        if cyclic.contains(&object_id) {
+            note_ring(&mut note);
+        }
+        if let Some(found) = mentions.remove(&object_id) {
+            note_mentions(&mut note, found);
+        }
+        WrittenObject {
+            object_id,
+            name: Some(settled.object.name().to_owned()),
+            revision: Some(revision),
+            outcome: settled.outcome,
+            note,
+        }
+    });
+    noted.collect()
 }

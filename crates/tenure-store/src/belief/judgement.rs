@@ -12,12 +12,12 @@ use crate::rows::settle::overlap;
 use crate::tenant::alongside::any_believed;
 
 /// A writer's judgement of an object, as far as the writer gives one.
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     pub(crate) contradiction: Option<ContradictionStatus>,
     pub(crate) superseded_by: Option<ObjectId>,
 }
 
-impl Judged {
+impl Judgement {
     /// The judgement on what is written: what the writer says, or else what was judged before of that time. Only who
     /// says so makes clean what was not.
     pub(crate) fn over(

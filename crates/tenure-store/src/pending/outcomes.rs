@@ -22,7 +22,7 @@ use crate::rows::stored::{each_of, unwritable};
 use crate::tenant::alongside::any_believed;
 use crate::tenant::handle::Tenant;
 use crate::tenant::writing::{Put, Writing, Written, WrittenObject};
-use crate::write::put;
+use crate::write::{note, write};
 
 /// The log of what is done with outcomes.
 pub(crate) const LOG: &str = "outcomes";
@@ -386,16 +386,14 @@ impl Tenant {
                 .at("mistake", None)
                 .expected("the kind `correction` beside it"));
         }
-        let (mut drafts, wordings) = self.drafts(vec![Put::new(document)])?;
-        for draft in &mut drafts {
+        let mut drafts = self.draft(vec![Put::new(document)])?;
+        for draft in &mut drafts.each {
             draft.lifecycle = Lifecycle::AwaitingConfirmation;
         }
-        let id = drafts[0].object.revision().object_id();
+        let outcome = drafts.each[0].object.revision();
+        let id = outcome.object_id();
         let about = format!("{kind:?} {record:?} {mistake:?}");
-        let asked = Digest::of_parts([
-            drafts[0].object.revision().id().bytes().as_slice(),
-            about.as_bytes(),
-        ]);
+        let asked = Digest::of_parts([outcome.id().bytes().as_slice(), about.as_bytes()]);
         let (tenant, author) = (self.name.clone(), writing.author.clone());
         self.once(writing, "propose", asked, move |rows| {
             known_record(rows, record.as_deref())?;
@@ -443,9 +441,10 @@ impl Tenant {
                         .hint("an accepted outcome is withdrawn first"));
                 }
             }
-            let (written, _) = put(rows, &tenant, &drafts, &wordings)?;
+            let compared = write(rows, &tenant, &drafts)?;
             append(rows, &[entry(id, Does::Propose)])?;
-            Ok(written)
+            // A proposal binds no names.
+            Ok(note(compared, BTreeMap::new()))
         })
     }
 
