@@ -26,10 +26,10 @@ use crate::belief::user_stated::is_inferred;
 use crate::entity::resolution::{KnownEntities, resolve_written};
 use crate::rows::blobs::Blobs;
 use crate::rows::engine::{BeliefRow, Change, IndexRow, RevisionRow, Stamp, Standing, Write};
-use crate::rows::notes::{Withheld, WriteNote, note_mentions, note_on, note_ring};
+use crate::rows::notes::{Withheld, WriteNote, note_cycle, note_mentions, note_on};
 use crate::rows::settle::{apply, settle as settle_over};
 use crate::rows::stored::{read_revision, revision_row};
-use crate::rows::tombstones::buried;
+use crate::rows::tombstones::with_tombstones;
 use crate::tenant::alongside::any_believed;
 use crate::tenant::current::Fresh;
 use crate::tenant::cycles::made_from_themselves;
@@ -347,7 +347,7 @@ pub(crate) fn write(
 struct Before {
     stamp: Stamp,
     standing: BTreeMap<ObjectId, Standing>,
-    buried: BTreeSet<ObjectId>,
+    erased: BTreeSet<ObjectId>,
     /// The objects that the write says are replaced, each with the one that replaces it.
     replaced: BTreeMap<ObjectId, ObjectId>,
     /// The digests of the terms of each wording.
@@ -362,7 +362,7 @@ impl Before {
         Ok(Before {
             stamp,
             standing: rows.standing(&ids)?,
-            buried: buried(rows, &ids)?,
+            erased: with_tombstones(rows, &ids)?,
             replaced: drafts.replacements(),
             keyed: drafts.wordings.iter().map(|one| one.keyed(&key)).collect(),
         })
@@ -467,7 +467,7 @@ fn inherit<'w>(
     let id = object.revision().object_id();
     let standing = before.standing.get(&id);
     check(&draft.expect, object.name(), standing)?;
-    if before.buried.contains(&id) {
+    if before.erased.contains(&id) {
         return Err(Error::new(
             ErrorKind::Policy,
             format!("the object `{}` was erased", clip(object.name())),
@@ -651,10 +651,14 @@ impl<'w> Settling<'w> {
         drafts: &Drafts,
         before: &'w Before,
     ) -> Result<Settling<'w>, Error> {
-        let is_new = |draft: &&Draft| !before.standing.contains_key(&draft.id());
-        let place = match drafts.each.iter().filter(is_new).count() {
+        let new = drafts
+            .each
+            .iter()
+            .filter(|draft| !before.standing.contains_key(&draft.id()))
+            .count();
+        let place = match new {
             0 => 0,
-            new => rows.take_places(new as u64)?,
+            count => rows.take_places(count as u64)?,
         };
         Ok(Settling {
             before,
@@ -882,7 +886,7 @@ pub(crate) fn note(compared: Compared, mut mentions: MentionNotes) -> Vec<Writte
         let revision = settled.object.revision().id();
         let mut note = note_on(&settled.object, settled.withheld, settled.declared);
         if cyclic.contains(&object_id) {
-            note_ring(&mut note);
+            note_cycle(&mut note);
         }
         if let Some(found) = mentions.remove(&object_id) {
             note_mentions(&mut note, found);

@@ -20,7 +20,7 @@ use crate::rows::labels::Sees;
 use crate::rows::notes::{FlaggedText, WriteNote, note_mentions};
 use crate::rows::settle::{apply, confirmed};
 use crate::tenant::alongside::unbound;
-use crate::tenant::current::{held, waiting};
+use crate::tenant::current::{current, pending};
 use crate::tenant::handle::Tenant;
 use crate::tenant::index::index;
 use crate::tenant::writing::{Outcome, Writing, Written, WrittenObject};
@@ -165,10 +165,10 @@ fn of_both(
     at: Instant,
     sees: Option<&Sees<'_>>,
 ) -> Result<Arc<ContextObject>, Error> {
-    let Some(believed) = held(rows, &[id])?.remove(&id) else {
-        return waiting(rows, id)?.ok_or_else(|| no_belief(id));
+    let Some(believed) = current(rows, &[id])?.remove(&id) else {
+        return pending(rows, id)?.ok_or_else(|| no_belief(id));
     };
-    let proposed = waiting(rows, id)?.filter(|own| {
+    let proposed = pending(rows, id)?.filter(|own| {
         let is_seen = sees.is_none_or(|sees| sees(std::slice::from_ref(own)) == [true]);
         is_seen && is_inferred(own) && SlotClaim::of(own).is_some()
     });
@@ -193,9 +193,9 @@ fn as_weighed(
 ) -> Result<Option<Arc<ContextObject>>, Error> {
     let id = belief.object_id;
     let is_own = |own: &Arc<ContextObject>| own.revision().id() == belief.revision;
-    match held(rows, &[id])?.remove(&id).filter(is_own) {
+    match current(rows, &[id])?.remove(&id).filter(is_own) {
         Some(own) => Ok(Some(own)),
-        None => Ok(waiting(rows, id)?.filter(is_own)),
+        None => Ok(pending(rows, id)?.filter(is_own)),
     }
 }
 

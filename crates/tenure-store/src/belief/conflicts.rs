@@ -11,7 +11,7 @@ use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error};
 
 use crate::belief::claims::{Claims, Kept, by_object, claiming_seen, kept};
-use crate::belief::merges::{Merges, of};
+use crate::belief::merges::{Merges, pair_on_slot};
 use crate::rows::engine::{PairRow, PairRun, Read};
 use crate::rows::labels::{Sees, open_objects};
 use crate::rows::stored::unwritable;
@@ -337,7 +337,7 @@ fn made(
     let most = most.saturating_add(1);
     merges.pairs(rows, tenant, (query.known, query.sees), most, &|row| {
         query.after.is_none_or(|after| after < pair(row))
-            && !decided.contains(&of(row))
+            && !decided.contains(&pair_on_slot(row))
             && kept(row).is_ok_and(|kept| query.wants(Some(merges), &kept))
     })
 }

@@ -12,7 +12,7 @@ use tenure::{Digest, Error, ErrorKind};
 
 use crate::belief::claims::{Kept, kept, loser, pair_row, swapped};
 use crate::belief::conflicts::told_of;
-use crate::belief::empty_slots::{OnSlot, is_bare, nothing_would_stand};
+use crate::belief::empty_slots::{OnSlot, is_empty_slot, nothing_would_stand};
 use crate::belief::judge::{left_alone, touched};
 use crate::belief::merges::Merges;
 use crate::entity::resolution::LOG;
@@ -429,7 +429,7 @@ fn left_bare(
         let held = on_slot.at(at);
         let lost = on_slot.defeats(&held, at, &after);
         let before = || on_slot.defeats(&held, at, &on_slot.decisions);
-        if !is_bare(held.len(), &lost) || is_bare(held.len(), &before()) {
+        if !is_empty_slot(held.len(), &lost) || is_empty_slot(held.len(), &before()) {
             continue;
         }
         // From the one that wins, by what somebody decided, to the first that falls to something else; else what it falls to itself.

@@ -132,7 +132,7 @@ impl OnSlot {
 }
 
 /// Returns whether of `held` claims none stands and none waits for a decision.
-pub(crate) fn is_bare(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
+pub(crate) fn is_empty_slot(held: usize, lost: &BTreeMap<usize, Defeat>) -> bool {
     lost.len() == held
         && !lost.values().any(|defeat| {
             defeat.judgement.loser == Loser::Both && defeat.judgement.ground != Ground::Person

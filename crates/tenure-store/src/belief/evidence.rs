@@ -18,12 +18,14 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
 use crate::belief::claims::slots_of;
-use crate::belief::user_stated::{in_place_of, is_inferred, is_over_stated, stated_otherwise};
+use crate::belief::user_stated::{
+    in_place_of, is_inferred, is_over_user_stated, user_stated_otherwise,
+};
 use crate::rows::engine::Read;
 use crate::rows::labels::{Sees, open_objects};
 use crate::rows::notes::{FlaggedText, Withheld};
 use crate::rows::stored::read_revision;
-use crate::tenant::current::{Fresh, MOST_EVIDENCE, held, held_or_waiting};
+use crate::tenant::current::{Fresh, MOST_EVIDENCE, current, current_or_pending};
 use crate::tenant::lineage::with_descendants;
 
 /// The number of independent origins that something inferred needs.
@@ -132,7 +134,7 @@ pub(crate) fn weigh(
     at: Instant,
     view: View<'_>,
 ) -> Result<BeliefWithEvidence, Error> {
-    let own = held_or_waiting(rows, id)?.ok_or_else(|| no_belief(id))?;
+    let own = current_or_pending(rows, id)?.ok_or_else(|| no_belief(id))?;
     weigh_own(rows, own, without, at, view)
 }
 
@@ -180,7 +182,7 @@ pub(crate) fn weigh_with(
     // As the gate asks of a write: a preference needs no evidence.
     let is_belief = own.revision().object_type() == ObjectType::InferredBelief;
     let refused = match refusal(&own, &found, MOST_NEEDED).filter(|_| is_belief) {
-        None if is_over_stated(rows, &own)?
+        None if is_over_user_stated(rows, &own)?
             || in_place_of(rows, &own, at)?.iter().any(|one| one.stands) =>
         {
             Some(GateRefusal::StatedOtherwise)
@@ -271,8 +273,8 @@ pub(crate) fn why_waits(
     {
         return Ok(Some(withheld));
     }
-    let stated = stated_otherwise(rows, own, fresh, at)?;
-    let stands = stated.iter().any(|one| one.stands) || is_over_stated(rows, own)?;
+    let stated = user_stated_otherwise(rows, own, fresh, at)?;
+    let stands = stated.iter().any(|one| one.stands) || is_over_user_stated(rows, own)?;
     Ok(stands.then(|| because(GateRefusal::StatedOtherwise)))
 }
 
@@ -463,7 +465,7 @@ fn gather(rows: &mut dyn Read, own: &ContextObject, asked: &Asked<'_>) -> Result
     if let View::Caller(tenant, sees) = asked.view {
         others = open_objects(rows, tenant, others, Some(sees))?;
     }
-    let mut found = held(rows, &others)?;
+    let mut found = current(rows, &others)?;
     for other in &others {
         if let Some(object) = asked.fresh.get(other) {
             found.insert(*other, Arc::clone(object));

@@ -20,7 +20,7 @@ use crate::belief::evidence::{Gathered, Link, Weakening, confidence_of, gather_f
 use crate::belief::support::{ever_confirmed, lower_to};
 use crate::rows::engine::{BeliefRow, Read, Write};
 use crate::tenant::alongside::only_proposed_from;
-use crate::tenant::current::{Fresh, held_whole};
+use crate::tenant::current::{Fresh, current_whole};
 use crate::tenant::handle::Tenant;
 use crate::tenant::index::index;
 use crate::tenant::writing::{Writing, WrittenObject};
@@ -132,7 +132,7 @@ fn evidence_near(
     let mut near = BTreeSet::from([id]);
     let mut open = vec![id];
     while let Some(id) = open.pop() {
-        let Some(own) = held_whole(rows, &[id])?.remove(&id) else {
+        let Some(own) = current_whole(rows, &[id])?.remove(&id) else {
             continue;
         };
         let mut next: BTreeSet<ObjectId> = own.revision().derived_from().iter().copied().collect();
@@ -277,7 +277,7 @@ fn leaning(
             let proposed = only_proposed_from(rows, &made, &parents)?;
             made.retain(|id| !proposed.contains_key(id));
             children.extend(made);
-            for (id, object) in held_whole(rows, ids)? {
+            for (id, object) in current_whole(rows, ids)? {
                 let end = last.get(&id).copied();
                 if let (Some(end), Some((about, claim))) = (end, SlotClaim::of(&object)) {
                     for slot in slots_of(rows, &about, claim.claim.slot())? {
@@ -290,7 +290,7 @@ fn leaning(
         let children: Vec<ObjectId> = children.into_iter().collect();
         next = Vec::new();
         for ids in children.chunks(AT_ONCE) {
-            for (id, object) in held_whole(rows, ids)? {
+            for (id, object) in current_whole(rows, ids)? {
                 let parents = object.revision().derived_from().iter();
                 let end = parents.filter_map(|parent| last.get(parent)).max().copied();
                 if end > last.get(&id).copied() {
@@ -307,7 +307,7 @@ fn leaning(
     }
     for (slot, end) in slots {
         let on_slot = rows.on_slot(slot, MOST_OPPONENTS)?;
-        for (id, object) in held_whole(rows, &on_slot)? {
+        for (id, object) in current_whole(rows, &on_slot)? {
             let known = ends.entry(id).or_insert(end);
             *known = end.max(*known);
             inferred.insert(id, object);

@@ -8,7 +8,7 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 
 use crate::belief::claims::settle_claims;
 use crate::belief::judgement::refuse_cycle;
-use crate::belief::support::{fallen, judged_with, leaning_on, lower};
+use crate::belief::support::{evidenced_by, judged_with, lower, with_unsupported};
 use crate::rows::engine::{BeliefRow, Change, Read, Stamp, Write};
 use crate::rows::labels::Parts;
 use crate::rows::settle::{Settlement, apply, confirmed, overlap, rejudge};
@@ -237,7 +237,7 @@ pub(crate) fn age_all(
     let all = match lifecycle {
         Lifecycle::Archived | Lifecycle::AwaitingConfirmation => {
             let at = rows.stamp()?.at;
-            fallen(rows, ids, at)?
+            with_unsupported(rows, ids, at)?
         }
         _ => ids.to_vec(),
     };
@@ -272,7 +272,7 @@ pub(crate) fn age_all(
 /// Retracts an object, and everything that falls with it.
 pub(crate) fn retract_all(rows: &mut dyn Write, id: ObjectId) -> Result<Vec<WrittenObject>, Error> {
     let at = rows.stamp()?.at;
-    let ids = fallen(rows, &[id], at)?;
+    let ids = with_unsupported(rows, &[id], at)?;
     let mut written = rejudge_all(rows, &ids, |_| None)?;
     written.extend(drop_proposed_from(rows, &ids)?);
     Ok(written)
@@ -412,7 +412,7 @@ pub(crate) fn resettle_all(
     }
     rows.change(&change)?;
     index(rows, &unsaid)?;
-    let leaning = leaning_on(rows, &fell)?;
+    let leaning = evidenced_by(rows, &fell)?;
     let lowered = lower(rows, &leaning)?;
     let mut changed: Vec<ObjectId> = change.objects.iter().map(|(id, ..)| *id).collect();
     changed.extend(lowered.iter().map(|lowered| lowered.object));

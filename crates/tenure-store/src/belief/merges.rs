@@ -143,7 +143,7 @@ impl Merges {
         let open = judged.iter().filter(|row| row.closed.is_none());
         let known = self.acting(open.cloned().collect())?;
         judged.extend(self.pairs(rows, tenant, (None, sees), usize::MAX, &|row| {
-            (row.first, row.second) == (first, second) && !known.contains(&of(row))
+            (row.first, row.second) == (first, second) && !known.contains(&pair_on_slot(row))
         })?);
         Ok(judged)
     }
@@ -286,7 +286,7 @@ impl Merges {
 pub(crate) type PairOnSlot = (ObjectId, ObjectId, String);
 
 /// The two objects of a judgement and its slot; no slot where it cannot be read.
-pub(crate) fn of(row: &PairRow) -> PairOnSlot {
+pub(crate) fn pair_on_slot(row: &PairRow) -> PairOnSlot {
     let slot = kept(row).map_or(String::new(), |kept| kept.slot);
     (row.first, row.second, slot)
 }

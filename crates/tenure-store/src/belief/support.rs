@@ -16,13 +16,13 @@ use crate::rows::labels::labelled_or_hidden;
 use crate::rows::settle::{apply, rejudge};
 use crate::rows::stored::{read_revision, revision_row};
 use crate::tenant::alongside::any_believed;
-use crate::tenant::current::{held, held_whole};
+use crate::tenant::current::{current, current_whole};
 use crate::tenant::lineage::{made_from, with_descendants};
 use crate::tenant::writing::{Outcome, WrittenObject};
 
 /// The objects that were inferred, of these.
 fn inferred(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
-    let held = held(rows, ids)?.into_iter();
+    let held = current(rows, ids)?.into_iter();
     let inferred =
         held.filter(|(_, object)| object.revision().object_type() == ObjectType::InferredBelief);
     Ok(inferred.map(|(id, _)| id).collect())
@@ -47,7 +47,7 @@ fn supported_by(
 ) -> Result<Vec<ObjectId>, Error> {
     let claims = |object: &ContextObject| SlotClaim::of(object);
     // Of what is damaged nobody knows what it spoke for.
-    let fell = held_whole(rows, ids)?.into_iter();
+    let fell = current_whole(rows, ids)?.into_iter();
     let mut near: BTreeMap<ObjectId, Vec<Arc<ContextObject>>> = BTreeMap::new();
     for (id, object) in fell.filter(|(_, object)| claims(object).is_some()) {
         for slot in rows.slots(&[id])? {
@@ -61,7 +61,7 @@ fn supported_by(
     let ids: Vec<ObjectId> = near.keys().copied().collect();
     let confirmed = ever_confirmed(rows, &ids)?;
     let mut supported = Vec::new();
-    for (id, own) in held_whole(rows, &ids)? {
+    for (id, own) in current_whole(rows, &ids)? {
         let is_inferred = own.revision().object_type() == ObjectType::InferredBelief;
         let Some((entities, claim)) =
             claims(&own).filter(|_| is_inferred && !confirmed.contains(&id))
@@ -91,7 +91,7 @@ fn supported_by(
 
 /// These objects, and what falls with them: everything made from them, and what was inferred since they claim the same; but for
 /// what was inferred and has other evidence for it that stands.
-pub(crate) fn fallen(
+pub(crate) fn with_unsupported(
     rows: &mut dyn Read,
     ids: &[ObjectId],
     at: Instant,
@@ -110,7 +110,7 @@ pub(crate) fn fallen(
         if !fresh.is_empty() {
             continue;
         }
-        // What stays may stand on something that has fallen since.
+        // What stays may stand on something that lost its support since.
         for id in stay.clone() {
             let left = weigh(rows, id, &gone, at, View::Everyone);
             let has_more = left.is_ok_and(|left| {
@@ -135,7 +135,7 @@ pub(crate) fn judged_with(
     ids: &[ObjectId],
     at: Instant,
 ) -> Result<Vec<ObjectId>, Error> {
-    let all = fallen(rows, ids, at)?;
+    let all = with_unsupported(rows, ids, at)?;
     let inferred = inferred(rows, &all)?;
     Ok(all
         .into_iter()
@@ -145,7 +145,7 @@ pub(crate) fn judged_with(
 
 /// The inferred beliefs that these objects are evidence for, or against: what was made from them, and what claims
 /// something of their slots, where everyone may see the one who may see the other.
-pub(crate) fn leaning_on(
+pub(crate) fn evidenced_by(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeSet<ObjectId>, Error> {

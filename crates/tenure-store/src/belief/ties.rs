@@ -13,7 +13,7 @@ use tenure::{ContextObject, Error, ErrorKind};
 use crate::belief::claims::{Claims, claims_of, slots_of};
 use crate::belief::evidence::{BeliefWithEvidence, View, least_of, silence, weigh_with};
 use crate::rows::engine::Read;
-use crate::tenant::current::{Fresh, MOST_EVIDENCE, held};
+use crate::tenant::current::{Fresh, MOST_EVIDENCE, current};
 
 /// The most claims that are revised at once.
 pub(crate) const MOST_TIED: usize = 64;
@@ -107,12 +107,12 @@ fn tied_with(
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
     let id = own.revision().object_id();
     let is_own = |believed: &Arc<ContextObject>| believed.revision().id() == own.revision().id();
-    let mut claims: BTreeMap<ObjectId, Claims> = if held(rows, &[id])?.get(&id).is_some_and(is_own)
-    {
-        claims_of(rows, &[id])?
-    } else {
-        BTreeMap::new()
-    };
+    let mut claims: BTreeMap<ObjectId, Claims> =
+        if current(rows, &[id])?.get(&id).is_some_and(is_own) {
+            claims_of(rows, &[id])?
+        } else {
+            BTreeMap::new()
+        };
     claims.entry(id).or_insert_with(|| {
         let made = SlotClaim::of(own).into_iter();
         let each = made.flat_map(|(entities, claim)| {
@@ -140,7 +140,7 @@ fn tied_with(
                 }
                 let mut found = rows.on_slot(key, MOST_EVIDENCE)?;
                 found.retain(|id| !objects.contains_key(id));
-                objects.extend(held(rows, &found)?);
+                objects.extend(current(rows, &found)?);
                 claims.extend(claims_of(rows, &found)?);
             }
         }

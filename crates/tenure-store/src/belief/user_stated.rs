@@ -12,7 +12,7 @@ use crate::belief::claims::{MOST_OPPONENTS, claims_of, slots_of};
 use crate::rows::engine::{BeliefRow, Read};
 use crate::rows::settle::overlap;
 use crate::rows::stored::read_revision;
-use crate::tenant::current::{Fresh, held};
+use crate::tenant::current::{Fresh, current};
 
 /// Returns whether an object was inferred: a belief that says so, or a preference with the authority of memory.
 pub(crate) fn is_inferred(object: &ContextObject) -> bool {
@@ -25,7 +25,7 @@ pub(crate) fn is_inferred(object: &ContextObject) -> bool {
 }
 
 /// A preference that somebody stated, and the claim of something inferred that says otherwise.
-pub(crate) struct Stated {
+pub(crate) struct UserStated {
     pub(crate) object: ObjectId,
     /// The entity that both are about.
     pub(crate) entity: String,
@@ -40,12 +40,12 @@ pub(crate) struct Stated {
 /// The preferences of a user, as they are believed now or `fresh` in the same write, that say otherwise than something
 /// inferred, and that it would take the place of if the user had said it at this instant. Everyone who may see it may see
 /// them.
-pub(crate) fn stated_otherwise(
+pub(crate) fn user_stated_otherwise(
     rows: &mut dyn Read,
     own: &ContextObject,
     fresh: &Fresh,
     said: Instant,
-) -> Result<Vec<Stated>, Error> {
+) -> Result<Vec<UserStated>, Error> {
     // Data proposes nothing.
     if !is_inferred(own) || own.revision().authority_level() != Authority::Memory {
         return Ok(Vec::new());
@@ -70,7 +70,7 @@ pub(crate) fn stated_otherwise(
     }
     ids.remove(&own.revision().object_id());
     let ids: Vec<ObjectId> = ids.into_iter().collect();
-    let known = held(rows, &ids)?;
+    let known = current(rows, &ids)?;
     let claims = claims_of(rows, &ids)?;
     let mut stated: Vec<(ObjectId, String, SlotClaim)> = Vec::new();
     let mut add = |object: &ContextObject, entity: &str, their: &SlotClaim| {
@@ -116,7 +116,7 @@ pub(crate) fn stated_otherwise(
     };
     let found = stated.iter().filter(loses).map(|one| {
         let (object, entity, their) = one.clone();
-        Stated {
+        UserStated {
             object,
             entity,
             their,
@@ -129,7 +129,7 @@ pub(crate) fn stated_otherwise(
 
 /// Returns whether something inferred would take the place of what somebody prefers, of the same object and for a time of it, and
 /// does not claim the same.
-pub(crate) fn is_over_stated(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
+pub(crate) fn is_over_user_stated(rows: &mut dyn Read, own: &ContextObject) -> Result<bool, Error> {
     let revision = own.revision();
     if !is_inferred(own) || revision.authority_level() != Authority::Memory {
         return Ok(false);
@@ -176,7 +176,7 @@ pub(crate) fn in_place_of(
     rows: &mut dyn Read,
     own: &ContextObject,
     now: Instant,
-) -> Result<Vec<Stated>, Error> {
+) -> Result<Vec<UserStated>, Error> {
     let (id, revision) = (own.revision().object_id(), own.revision().id());
     let is_in = |row: &BeliefRow, lifecycle| row.revision == revision && row.lifecycle == lifecycle;
     let waits = |row: &BeliefRow| is_in(row, Lifecycle::AwaitingConfirmation);
@@ -191,5 +191,5 @@ pub(crate) fn in_place_of(
     if rows.history(id)?.iter().any(was_believed) {
         return Ok(Vec::new());
     }
-    stated_otherwise(rows, own, &Fresh::default(), now)
+    user_stated_otherwise(rows, own, &Fresh::default(), now)
 }

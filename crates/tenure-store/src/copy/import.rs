@@ -14,15 +14,15 @@ use tenure::{ContextObject, Digest, Error};
 
 use crate::belief::claims::{settle_claims, settle_judged};
 use crate::copy::export_rows::CarriedLine;
-use crate::copy::import_rows::Taken;
+use crate::copy::import_rows::ImportRows;
 use crate::entity::resolution::resolve_written;
 use crate::rows::blobs::{Blobs, TextLine};
 use crate::rows::engine::{BeliefRow, Change, IndexRow};
 use crate::rows::notes::{WriteNote, note_on_claim};
 use crate::rows::settle::overlap;
 use crate::rows::stored::{Line, revision_row};
-use crate::rows::tombstones::buried;
-use crate::tenant::alongside::{head_of, is_beside};
+use crate::rows::tombstones::with_tombstones;
+use crate::tenant::alongside::{head_of, is_alongside};
 use crate::tenant::handle::Tenant;
 use crate::tenant::index::{Wording, digests};
 use crate::tenant::writing::{Outcome, Put, Writing, Written, WrittenObject};
@@ -192,7 +192,7 @@ impl Tenant {
             };
             sealed.push((line, object, opened, said));
         }
-        let taken = Taken::read(carried, sealed.iter().map(|(_, object, ..)| &**object))?;
+        let taken = ImportRows::read(carried, sealed.iter().map(|(_, object, ..)| &**object))?;
         let asked = texts.asked_with(asked);
         let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "import", asked, move |rows| {
@@ -210,7 +210,7 @@ impl Tenant {
                 .expected("a history of objects that do not exist yet")
                 .hint("leave out `tx_start` and `tx_end` to write them as new"));
             }
-            if let Some(id) = buried(rows, &ids)?.first() {
+            if let Some(id) = with_tombstones(rows, &ids)?.first() {
                 return Err(Error::new(
                     ErrorKind::Policy,
                     format!("the object `{id}` was erased"),
@@ -297,7 +297,7 @@ impl Tenant {
                 }
                 let mut terms: Vec<u32> = Vec::new();
                 for (row, said) in beliefs.iter().zip(said_of.remove(id).unwrap_or_default()) {
-                    if row.closed.is_none() && is_beside(row, &open) {
+                    if row.closed.is_none() && is_alongside(row, &open) {
                         beside.insert((*id, row.revision));
                     } else {
                         terms.extend(said);

@@ -21,13 +21,13 @@ use crate::entity::session_mentions::{Session, SpokenLine, place};
 use crate::pending::outcomes::{self, OutcomeEntry};
 use crate::rows::engine::{PairRow, Stamp, Write};
 use crate::rows::stored::unwritable;
-use crate::rows::tombstones::{buried, entity_buried_as};
+use crate::rows::tombstones::{entity_tombstone, with_tombstones};
 
 /// Lines with their numbers.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Lines that an import takes over besides beliefs and texts, as far as they could be checked without the tenant.
-pub(crate) struct Taken {
+pub(crate) struct ImportRows {
     usage: Vec<(ObjectId, Usage)>,
     entities: Numbered<EntityEntry>,
     mentions: Numbered<MentionLine>,
@@ -45,19 +45,19 @@ fn at(line: usize, error: Error) -> Error {
     error.at("the import", Some(line))
 }
 
-impl Taken {
+impl ImportRows {
     /// Checks lines against the objects of the same import.
     pub(crate) fn read<'o>(
         lines: Numbered<CarriedLine>,
         objects: impl Iterator<Item = &'o ContextObject>,
-    ) -> Result<Taken, Error> {
+    ) -> Result<ImportRows, Error> {
         let mut known: Objects<'_> = BTreeMap::new();
         for object in objects {
             let revision = object.revision();
             let own = known.entry(revision.object_id()).or_default();
             own.insert(revision.id(), object);
         }
-        let mut taken = Taken {
+        let mut taken = ImportRows {
             usage: Vec::new(),
             entities: Vec::new(),
             mentions: Vec::new(),
@@ -218,7 +218,7 @@ impl Taken {
             .iter()
             .filter_map(|(_, entry)| entry.source)
             .collect();
-        let sources = buried(rows, &sources.into_iter().collect::<Vec<_>>())?;
+        let sources = with_tombstones(rows, &sources.into_iter().collect::<Vec<_>>())?;
         for (line, entry) in &self.entities {
             if let Some(id) = entry.source.filter(|id| sources.contains(id)) {
                 return Err(at(*line, erased(&format!("the object `{id}`"))));
@@ -226,7 +226,7 @@ impl Taken {
         }
         let mut named: BTreeMap<Digest, (usize, &str)> = BTreeMap::new();
         let mut names = |line: usize, text| {
-            let digest = entity_buried_as(&key, text);
+            let digest = entity_tombstone(&key, text);
             named.entry(digest).or_insert((line, text));
         };
         for (line, entry) in &self.entities {

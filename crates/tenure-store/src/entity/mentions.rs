@@ -18,7 +18,7 @@ use crate::rows::stored::unwritable;
 use crate::rows::tombstones::NOTICE;
 
 /// The prefix of the logs of what the objects of a session spoke of.
-pub(crate) const SPOKEN: &str = "entities/";
+pub(crate) const SESSION_MENTIONS: &str = "entities/";
 /// The log. It stands among those of what sessions spoke of: an erasure takes from all of them.
 pub(crate) const LOG: &str = "entities/mentions";
 /// The number of entries that are read at once.
@@ -43,7 +43,7 @@ type Texts = BTreeMap<(ObjectId, Digest), Arc<[String]>>;
 
 /// The entities that the texts of objects mention, as their log has it up to an entry.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Mentioned {
+pub(crate) struct Mentions {
     last: u64,
     /// Texts that were read long ago, beside those that were read since: these are what is copied as the log grows.
     older: Arc<Texts>,
@@ -53,13 +53,13 @@ pub(crate) struct Mentioned {
 /// The number of texts that are copied as the log of what is mentioned grows.
 const MOST_NEWER: usize = 1_024;
 
-impl Mentioned {
+impl Mentions {
     /// These as they stand, or as they stood at an instant.
-    pub(crate) fn read(rows: &mut dyn Read, known: Option<Instant>) -> Result<Mentioned, Error> {
+    pub(crate) fn read(rows: &mut dyn Read, known: Option<Instant>) -> Result<Mentions, Error> {
         let last = rows.last(LOG)?;
-        let mut all = Mentioned {
+        let mut all = Mentions {
             last,
-            ..Mentioned::default()
+            ..Mentions::default()
         };
         if last > 0 {
             all.add(rows, 1..last + 1, known)?;
@@ -69,15 +69,15 @@ impl Mentioned {
     }
 
     /// These as they stand now.
-    pub(crate) fn refreshed(&self, rows: &mut dyn Read) -> Result<Mentioned, Error> {
+    pub(crate) fn refreshed(&self, rows: &mut dyn Read) -> Result<Mentions, Error> {
         let last = rows.last(LOG)?;
         if last < self.last {
-            return Mentioned::read(rows, None);
+            return Mentions::read(rows, None);
         }
         let mut fresh = self.clone();
         if last > self.last && !fresh.add(rows, self.last + 1..last + 1, None)? {
             // Others were rewritten.
-            return Mentioned::read(rows, None);
+            return Mentions::read(rows, None);
         }
         fresh.last = last;
         if fresh.newer.len() > MOST_NEWER {
@@ -157,7 +157,7 @@ pub(crate) fn unmention(rows: &mut dyn Write, ids: &BTreeSet<String>) -> Result<
         .logs()?
         .into_iter()
         .map(|(log, _)| log)
-        .filter(|log| log.starts_with(SPOKEN))
+        .filter(|log| log.starts_with(SESSION_MENTIONS))
         .collect();
     for log in logs {
         let mut changed = Vec::new();

@@ -17,7 +17,7 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Error};
 
 use crate::entity::audience::{Audience, Readers, SeenEntities, Sources, fresh_id};
-use crate::entity::mentions::{Line, Mentioned, append, unmention};
+use crate::entity::mentions::{Line, Mentions, append, unmention};
 use crate::entity::session_mentions::{Session, place};
 use crate::rows::engine::{Read, Write};
 use crate::rows::notes::WriteNote;
@@ -184,6 +184,21 @@ impl Known {
         })
     }
 
+    /// These, followed to the last entry of their log; read anew where that cannot be, or where there are none.
+    fn followed(
+        known: Option<Known>,
+        rows: &mut dyn Read,
+        tenant: &str,
+        last: u64,
+    ) -> Result<Known, Error> {
+        if let Some(mut own) = known
+            && matches!(own.catch_up(rows, tenant, last)?, Followed::All)
+        {
+            return Ok(own);
+        }
+        Known::read(rows, tenant, last)
+    }
+
     /// Goes on to the last entry of the log.
     fn catch_up(
         &mut self,
@@ -284,11 +299,6 @@ pub(crate) fn resolve_on(
     (tenant, known): (&str, &KnownEntities),
     objects: &[&ContextObject],
 ) -> Result<Named, Error> {
-    let (is_again, by) = match occasion {
-        Occasion::Write => (false, None),
-        Occasion::Again { by } => (true, by),
-    };
-    let mut notes = BTreeMap::new();
     if objects.is_empty() {
         return Ok(Named::default());
     }
@@ -296,21 +306,12 @@ pub(crate) fn resolve_on(
     if last == 0 {
         return Ok(Named::default());
     }
-    let key = rows.key()?.unwrap_or_default();
-    let at = rows.stamp()?.at;
+    let mut additions = Additions::begin(occasion, rows)?;
     let mut all = known.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut own = match all.remove(tenant) {
-        Some(mut own) => match own.catch_up(rows, tenant, last)? {
-            Followed::All => own,
-            Followed::Lost => Known::read(rows, tenant, last)?,
-        },
-        None => Known::read(rows, tenant, last)?,
-    };
+    let mut own = Known::followed(all.remove(tenant), rows, tenant, last)?;
     own.sources.catch_up(rows)?;
     let weights = weights(rows)?;
-    let (mut lines, mut mentioning) = (Vec::new(), Vec::new());
-    let mut made: BTreeMap<String, Readers> = BTreeMap::new();
-    let mut said: BTreeSet<(String, Vec<u8>)> = BTreeSet::new();
+    let mut notes = BTreeMap::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
     let mut views: BTreeMap<Vec<u8>, Seen<'_>> = BTreeMap::new();
     let Known {
@@ -322,16 +323,7 @@ pub(crate) fn resolve_on(
     } = &mut own;
     for object in objects {
         let source = object.revision().object_id();
-        let session = match place(object)? {
-            None => None,
-            Some(place) => Some(match sessions.entry(place) {
-                Slot::Occupied(known) => known.into_mut(),
-                Slot::Vacant(slot) => {
-                    let session = Session::read(rows, &key, slot.key())?;
-                    slot.insert(session)
-                }
-            }),
-        };
+        let session = session_of(object, rows, &additions.key, &mut sessions)?;
         let readers = Readers::of(object);
         let view = readers.bytes()?;
         if views.len() >= MOST_VIEWS && !views.contains_key(&view) {
@@ -354,7 +346,7 @@ pub(crate) fn resolve_on(
         };
         let Operations {
             operations,
-            mut mentions,
+            mentions,
             bound,
             note,
         } = operations(
@@ -362,83 +354,173 @@ pub(crate) fn resolve_on(
             (&mut audience, &mut seen.looked),
             object,
             &around,
-            (&weights, &key, asked),
+            (&weights, &additions.key, asked),
         )?;
         if let Some(session) = session
             && names_others(object)
-            && !(is_again && bound.is_subset(&session.earlier))
+            && !(additions.is_again && bound.is_subset(&session.earlier))
         {
             session.speaks(source, bound)?;
         }
         notes.extend(note.map(|note| (source, note)));
-        for mut does in operations {
-            // Two objects of one write may name the same that is new: one entity, where all know it who may see the other.
-            if let EntityOp::Create {
-                id,
-                name,
-                candidates,
-                ..
-            } = &mut does
-            {
-                let readers = Readers::of(object);
-                if made.get(id).is_some_and(|first| !first.flows_to(&readers)) {
-                    let own = fresh_id(&key, name, candidates, Some(&readers.bytes()?));
-                    if mentions.remove(id) {
-                        mentions.insert(own.clone());
-                    }
-                    *id = own;
-                }
-                if made.contains_key(id) {
-                    continue;
-                }
-                made.insert(id.clone(), readers);
-            } else {
-                // The first object says it for all who may see the others.
-                let operation = serde_json::to_string(&does).map_err(|error| unwritable(&error))?;
-                if !said.insert((operation, Readers::of(object).bytes()?)) {
-                    continue;
-                }
-            }
-            let entry = EntityEntry {
-                at,
-                by: by.map(str::to_owned),
-                source: Some(source),
-                does,
-            };
-            lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
-        }
-        if !mentions.is_empty() {
-            mentioning.push(Line {
-                at,
-                source,
-                text: object.revision().content_digest(),
-                mentions,
-            });
-        }
+        additions.add(object, operations, mentions)?;
     }
     // A write that fails leaves nothing of what it would have made of these.
     let written = objects.iter().map(|object| object.revision().object_id());
     own.sources.forget(written);
     all.insert(tenant.to_owned(), own);
-    if is_again && !mentioning.is_empty() {
-        let known = Mentioned::read(rows, None)?;
-        mentioning.retain(|line| {
-            let known = known.of(line.source, line.text);
-            known.len() != line.mentions.len() || !known.iter().all(|id| line.mentions.contains(id))
-        });
-    }
-    let is_spoken = sessions.values().any(Session::is_longer);
-    let is_new = !lines.is_empty() || !mentioning.is_empty() || is_spoken;
-    for session in sessions.into_values() {
-        session.append(rows)?;
-    }
-    append(rows, &mentioning)?;
-    if !lines.is_empty() && !rows.append(LOG, last, &lines)? {
-        return Err(Error::assertion(
-            "the log of entities has one writer at a time",
-        ));
-    }
+    let is_new = additions.append(rows, last, sessions)?;
     Ok(Named { notes, is_new })
+}
+
+/// The session of an object, as it was read for another object of the transaction, or anew; none where it belongs to none.
+fn session_of<'s>(
+    object: &ContextObject,
+    rows: &mut dyn Read,
+    key: &[u8; 32],
+    sessions: &'s mut BTreeMap<Vec<u8>, Session>,
+) -> Result<Option<&'s mut Session>, Error> {
+    let Some(place) = place(object)? else {
+        return Ok(None);
+    };
+    Ok(Some(match sessions.entry(place) {
+        Slot::Occupied(known) => known.into_mut(),
+        Slot::Vacant(slot) => {
+            let session = Session::read(rows, key, slot.key())?;
+            slot.insert(session)
+        }
+    }))
+}
+
+/// Additions of a transaction to the log of the registry, and to that of mentions.
+struct Additions<'a> {
+    key: [u8; 32],
+    at: Instant,
+    is_again: bool,
+    by: Option<&'a str>,
+    lines: Vec<String>,
+    mentioning: Vec<Line>,
+    /// The entities that are new, each with those who know it.
+    made: BTreeMap<String, Readers>,
+    /// All other operations, each with those who know of it.
+    said: BTreeSet<(String, Vec<u8>)>,
+}
+
+impl<'a> Additions<'a> {
+    fn begin(occasion: Occasion<'a>, rows: &mut dyn Write) -> Result<Additions<'a>, Error> {
+        let (is_again, by) = match occasion {
+            Occasion::Write => (false, None),
+            Occasion::Again { by } => (true, by),
+        };
+        Ok(Additions {
+            key: rows.key()?.unwrap_or_default(),
+            at: rows.stamp()?.at,
+            is_again,
+            by,
+            lines: Vec::new(),
+            mentioning: Vec::new(),
+            made: BTreeMap::new(),
+            said: BTreeSet::new(),
+        })
+    }
+
+    /// Adds what an object says of entities, and the entities that it mentions.
+    fn add(
+        &mut self,
+        object: &ContextObject,
+        operations: Vec<EntityOp>,
+        mut mentions: BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let source = object.revision().object_id();
+        for mut does in operations {
+            if !self.is_first(object, &mut does, &mut mentions)? {
+                continue;
+            }
+            let entry = EntityEntry {
+                at: self.at,
+                by: self.by.map(str::to_owned),
+                source: Some(source),
+                does,
+            };
+            let line = serde_json::to_string(&entry).map_err(|error| unwritable(&error))?;
+            self.lines.push(line);
+        }
+        if !mentions.is_empty() {
+            self.mentioning.push(Line {
+                at: self.at,
+                source,
+                text: object.revision().content_digest(),
+                mentions,
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns whether an object is the first to say this. A new entity whose id another one has gets an id of its own.
+    fn is_first(
+        &mut self,
+        object: &ContextObject,
+        does: &mut EntityOp,
+        mentions: &mut BTreeSet<String>,
+    ) -> Result<bool, Error> {
+        let readers = Readers::of(object);
+        // Two objects of one write may name the same that is new: one entity, where all know it who may see the other.
+        if let EntityOp::Create {
+            id,
+            name,
+            candidates,
+            ..
+        } = does
+        {
+            let known = self.made.get(id);
+            if known.is_some_and(|first| !first.flows_to(&readers)) {
+                let own = fresh_id(&self.key, name, candidates, Some(&readers.bytes()?));
+                if mentions.remove(id) {
+                    mentions.insert(own.clone());
+                }
+                *id = own;
+            }
+            return Ok(match self.made.entry(id.clone()) {
+                Slot::Occupied(_) => false,
+                Slot::Vacant(slot) => {
+                    slot.insert(readers);
+                    true
+                }
+            });
+        }
+        // The first object says it for all who may see the others.
+        let operation = serde_json::to_string(does).map_err(|error| unwritable(&error))?;
+        Ok(self.said.insert((operation, readers.bytes()?)))
+    }
+
+    /// Appends all of it to the logs; returns whether there is anything.
+    fn append(
+        mut self,
+        rows: &mut dyn Write,
+        last: u64,
+        sessions: BTreeMap<Vec<u8>, Session>,
+    ) -> Result<bool, Error> {
+        if self.is_again && !self.mentioning.is_empty() {
+            let known = Mentions::read(rows, None)?;
+            self.mentioning.retain(|line| {
+                let known = known.of(line.source, line.text);
+                known.len() != line.mentions.len()
+                    || !known.iter().all(|id| line.mentions.contains(id))
+            });
+        }
+        let is_spoken = sessions.values().any(Session::is_longer);
+        let is_new = !self.lines.is_empty() || !self.mentioning.is_empty() || is_spoken;
+        for session in sessions.into_values() {
+            session.append(rows)?;
+        }
+        append(rows, &self.mentioning)?;
+        if !self.lines.is_empty() && !rows.append(LOG, last, &self.lines)? {
+            return Err(Error::assertion(
+                "the log of entities has one writer at a time",
+            ));
+        }
+        Ok(is_new)
+    }
 }
 
 /// The mentions of an object that was written before, as a write of it would find them now, and whether there are more.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tenure::object::{ObjectId, RevisionId, Scope};
 use tenure::{ContextObject, Digest, Error};
 
-use crate::entity::mentions::{LOG as MENTIONS, SPOKEN};
+use crate::entity::mentions::{LOG as MENTIONS, SESSION_MENTIONS};
 use crate::rows::engine::{Read, Write};
 use crate::rows::stored::{each_of, unwritable};
 
@@ -104,7 +104,7 @@ impl Session {
 fn log_of(key: &[u8; 32], place: &[u8]) -> String {
     let digest = Digest::keyed(key, &[&b"session"[..], place]).to_string();
     let hex = digest.rsplit(':').next().unwrap_or_default();
-    format!("{SPOKEN}{}", hex.get(..32).unwrap_or(hex))
+    format!("{SESSION_MENTIONS}{}", hex.get(..32).unwrap_or(hex))
 }
 
 /// The session of an object, as those know it who may see the object; none where it belongs to no session.
@@ -142,7 +142,7 @@ impl Exported {
     pub(crate) fn read(rows: &mut dyn Read) -> Result<Exported, Error> {
         let mut sources = BTreeSet::new();
         for (log, _) in rows.logs()? {
-            if !log.starts_with(SPOKEN) || log == MENTIONS {
+            if !log.starts_with(SESSION_MENTIONS) || log == MENTIONS {
                 continue;
             }
             each_of(rows, &log, &mut |spoken: Spoken| {

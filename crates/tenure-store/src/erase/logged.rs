@@ -236,7 +236,7 @@ impl Logged {
                     crate::pending::outcomes::LOG,
                 ]
                 .contains(&log.as_str())
-                    || log.starts_with(crate::entity::mentions::SPOKEN);
+                    || log.starts_with(crate::entity::mentions::SESSION_MENTIONS);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
                     entities.extend(created(&value));
                     forgotten_names.extend(named(&value, &["alias", "role"]));

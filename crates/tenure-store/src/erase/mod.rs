@@ -17,10 +17,10 @@ use self::logged::Logged;
 use self::person::{about, nobody, person, texts_only_in};
 use crate::belief::claims::settle_claims;
 use crate::belief::judge::{rejudge_all, touched};
-use crate::belief::support::{fallen, leaning_on, lower};
+use crate::belief::support::{evidenced_by, lower, with_unsupported};
 use crate::entity::resolution::{entries, forget, of_person};
 use crate::rows::engine::{Change, Read, RecordRow, Write};
-use crate::rows::tombstones::{buried_as, entity_buried_as, log_buried_as};
+use crate::rows::tombstones::{entity_tombstone, log_tombstone, tombstone_of};
 use crate::tenant::alongside::{MadeFrom, Proposed, only_proposed_from};
 use crate::tenant::handle::Tenant;
 use crate::tenant::index::index;
@@ -167,7 +167,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     if let Wanted::Person(subject) = wanted {
         gone.forget_user(&subject.name);
     }
-    let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
+    let mut tombstones: Vec<Digest> = ids.iter().map(|id| tombstone_of(&key, *id)).collect();
     let sought = |id: &ObjectId| {
         if quoted.contains(id) {
             TextSearch::Sought
@@ -197,20 +197,20 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let mut dropped: Vec<Digest> = dropped.into_iter().map(|(digest, _)| digest).collect();
     dropped.extend(texts_only_in(rows, &logged, &chosen.records)?);
     gone.seal()?;
-    tombstones.extend(chosen.logs.iter().map(|log| log_buried_as(&key, log)));
+    tombstones.extend(chosen.logs.iter().map(|log| log_tombstone(&key, log)));
     let person = match wanted {
         Wanted::Subject(subject) | Wanted::Person(subject) => Some(&subject.name),
         _ => None,
     };
     let entities = chosen.entities.iter().chain(person);
-    tombstones.extend(entities.map(|id| entity_buried_as(&key, id)));
+    tombstones.extend(entities.map(|id| entity_tombstone(&key, id)));
     let mut forgotten = chosen.logs;
     rows.erase_records(&chosen.records)?;
     let records = rewritten_records(rows, &gone, &ids)?;
     let gone_ids: Vec<ObjectId> = ids.iter().copied().collect();
-    let leaning = leaning_on(rows, &gone_ids)?;
+    let leaning = evidenced_by(rows, &gone_ids)?;
     let at = rows.stamp()?.at;
-    let mut falls = fallen(rows, &gone_ids, at)?;
+    let mut falls = with_unsupported(rows, &gone_ids, at)?;
     falls.retain(|id| !ids.contains(id));
     rows.erase(&gone_ids, &tombstones)?;
     let mut left = leave_out(rows, &proposed)?;

@@ -505,7 +505,7 @@ fn records(
 /// Returns whether a log is of the registry of entities.
 fn is_of_entities(log: &str) -> bool {
     let whole = [crate::entity::resolution::LOG, crate::entity::mentions::LOG];
-    whole.contains(&log) || log.starts_with(crate::entity::mentions::SPOKEN)
+    whole.contains(&log) || log.starts_with(crate::entity::mentions::SESSION_MENTIONS)
 }
 
 /// The logs with an entry that names a person and holds nothing that is theirs or about them.

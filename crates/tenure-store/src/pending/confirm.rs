@@ -9,16 +9,16 @@ use tenure::time::Instant;
 use tenure::{ContextObject, Digest, Error, ErrorKind};
 
 use crate::belief::claims::{Kept, judged, pair_row, slot_key};
-use crate::belief::empty_slots::{OnSlot, is_bare, nothing_would_stand};
+use crate::belief::empty_slots::{OnSlot, is_empty_slot, nothing_would_stand};
 use crate::belief::judge::{activate, rejudge_all, retract_all, touched};
-use crate::belief::user_stated::{Stated, in_place_of};
+use crate::belief::user_stated::{UserStated, in_place_of};
 use crate::entity::resolution::resolve_written;
 use crate::pending::outcomes::refuse_proposed;
 use crate::rows::engine::{BeliefRow, PairRow, Write};
 use crate::rows::labels::{Parts, Sees};
 use crate::rows::notes::{WriteNote, note_mentions};
 use crate::tenant::alongside::unbound;
-use crate::tenant::current::all_waiting;
+use crate::tenant::current::all_pending;
 use crate::tenant::handle::Tenant;
 use crate::tenant::writing::{Expect, Outcome, Writing, Written, WrittenObject, check, expected};
 
@@ -144,10 +144,10 @@ impl Tenant {
             refuse_outcomes(rows, &ids, expect)?;
             refuse_gone(rows, &ids)?;
             let now = rows.stamp()?.at;
-            let mut replaced: BTreeMap<ObjectId, Vec<Stated>> = BTreeMap::new();
+            let mut replaced: BTreeMap<ObjectId, Vec<UserStated>> = BTreeMap::new();
             for id in &ids {
                 let mut stated = Vec::new();
-                for own in all_waiting(rows, *id, &parts)? {
+                for own in all_pending(rows, *id, &parts)? {
                     stated.append(&mut in_place_of(rows, &own, now)?);
                 }
                 take_place(rows, *id, &stated, by.as_deref())?;
@@ -268,7 +268,7 @@ fn refuse_gone(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
 fn take_place(
     rows: &mut dyn Write,
     id: ObjectId,
-    stated: &[Stated],
+    stated: &[UserStated],
     by: Option<&str>,
 ) -> Result<(), Error> {
     let Some(key) = rows.key()?.filter(|_| !stated.is_empty()) else {
@@ -277,7 +277,7 @@ fn take_place(
     let stamp = rows.stamp()?;
     let known = rows.pairs(Some(&[id]), None)?;
     // Both may say so of several times: they are one pair on each slot.
-    let mut parts: BTreeMap<(ObjectId, &str, &str), Vec<&Stated>> = BTreeMap::new();
+    let mut parts: BTreeMap<(ObjectId, &str, &str), Vec<&UserStated>> = BTreeMap::new();
     for one in stated {
         let of = (one.object, one.entity.as_str(), one.own.claim.slot());
         parts.entry(of).or_default().push(one);
@@ -351,7 +351,7 @@ struct Refused {
 fn refusal(
     rows: &mut dyn Write,
     id: ObjectId,
-    stated: &[Stated],
+    stated: &[UserStated],
 ) -> Result<Option<Refused>, Error> {
     let objects: BTreeSet<ObjectId> = stated.iter().map(|one| one.object).collect();
     let slots = stated
@@ -380,7 +380,7 @@ fn left_bare(
     for at in on_slot.instants(&[id]) {
         let held = on_slot.at(at);
         let lost = on_slot.defeats(&held, at, &on_slot.decisions);
-        if !is_bare(held.len(), &lost) {
+        if !is_empty_slot(held.len(), &lost) {
             continue;
         }
         // It cannot be decided on yet: what it falls to can, and that falls to another.

@@ -9,7 +9,7 @@ use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
 
 use crate::belief::claims::Decisions;
-use crate::entity::mentions::Mentioned;
+use crate::entity::mentions::Mentions;
 use crate::entity::resolution::Registry;
 use crate::read::beliefs::access_now;
 use crate::rows::engine::{BeliefRow, Read};
@@ -43,7 +43,7 @@ pub struct Resident {
     /// State, shared by each version at which no belief changed: most writes are of logs and records.
     state: Arc<ResidentState>,
     registry: Arc<Registry>,
-    mentioned: Mentioned,
+    mentioned: Mentions,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -156,7 +156,7 @@ impl Resident {
             version: 0,
             state: Arc::new(state),
             registry: Arc::default(),
-            mentioned: Mentioned::default(),
+            mentioned: Mentions::default(),
         }
     }
 
@@ -223,9 +223,9 @@ impl ResidentState {
     fn take_out_beside(&mut self) {
         for (key, row) in std::mem::take(&mut self.waiting) {
             let mut beside = self.objects.range(keys_at(key.0));
-            let is_beside =
+            let is_alongside =
                 beside.any(|((.., waits), other)| !waits && overlap(other.valid(), row.valid));
-            if !is_beside {
+            if !is_alongside {
                 self.waiting.insert(key, row);
             } else if let Some(object) = self.objects.remove(&key) {
                 self.damaged.remove(&key);
@@ -361,7 +361,7 @@ impl Tenant {
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             resident.registry = Arc::new(Registry::read(rows, None)?);
-            resident.mentioned = Mentioned::read(rows, None)?;
+            resident.mentioned = Mentions::read(rows, None)?;
             let mut said: Vec<Placed> = Vec::new();
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
@@ -485,7 +485,7 @@ impl Tenant {
             // A compile that is made again was told of the registry then.
             if ran.is_none() {
                 resident.registry = Arc::new(Registry::read(rows, Some(known))?);
-                resident.mentioned = Mentioned::read(rows, Some(known))?;
+                resident.mentioned = Mentions::read(rows, Some(known))?;
             }
             for found in reading.stand_ins(rows, &self.name)? {
                 if found.is_aside {

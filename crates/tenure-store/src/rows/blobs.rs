@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure::{Digest, Error};
 
 use crate::rows::engine::{Read, Write};
-use crate::rows::tombstones::refuse_buried_blobs;
+use crate::rows::tombstones::refuse_erased_blobs;
 
 /// A text that is kept by its digest, as a line of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl Blobs {
         if self.0.is_empty() {
             return Ok(());
         }
-        refuse_buried_blobs(rows, self.0.iter().map(|(digest, _)| *digest))?;
+        refuse_erased_blobs(rows, self.0.iter().map(|(digest, _)| *digest))?;
         let mut texts = self.0.iter();
         texts.try_for_each(|(digest, bytes)| rows.put_blob(*digest, bytes))
     }

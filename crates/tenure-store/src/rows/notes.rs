@@ -145,7 +145,7 @@ pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
 }
 
 /// Notes that what an object was made from leads back to it, unless it waits for a person.
-pub(crate) fn note_ring(note: &mut Option<WriteNote>) {
+pub(crate) fn note_cycle(note: &mut Option<WriteNote>) {
     if !matches!(note, Some(WriteNote::AwaitsConfirmation { .. })) {
         *note = Some(WriteNote::MadeFromItself);
     }

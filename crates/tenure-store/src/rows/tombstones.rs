@@ -12,20 +12,25 @@ use crate::rows::engine::Write;
 pub(crate) const NOTICE: &str = "{\"erased\":{}}";
 
 /// The tombstone of an erased object: a keyed digest of its id.
-pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
+pub(crate) fn tombstone_of(key: &[u8; 32], id: ObjectId) -> Digest {
     Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])
 }
 
 /// The ids among these that were erased: their tombstones keep them from coming back.
-pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+pub(crate) fn with_tombstones(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+) -> Result<BTreeSet<ObjectId>, Error> {
     let Some(key) = rows.key()?.filter(|_| !ids.is_empty()) else {
         return Ok(BTreeSet::new());
     };
     if !rows.any_tombstone()? {
         return Ok(BTreeSet::new());
     }
-    let by_digest: BTreeMap<Digest, ObjectId> =
-        ids.iter().map(|id| (buried_as(&key, *id), *id)).collect();
+    let by_digest: BTreeMap<Digest, ObjectId> = ids
+        .iter()
+        .map(|id| (tombstone_of(&key, *id), *id))
+        .collect();
     let digests: Vec<Digest> = by_digest.keys().copied().collect();
     let tombstones = rows.tombstones(&digests)?;
     let found = tombstones
@@ -35,26 +40,26 @@ pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<
 }
 
 /// The tombstone of an erased log: a keyed digest of its name.
-pub(crate) fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
+pub(crate) fn log_tombstone(key: &[u8; 32], log: &str) -> Digest {
     Digest::keyed(key, &[b"log", log.as_bytes()])
 }
 
 /// The tombstone of an erased text: a keyed digest of its digest.
-pub(crate) fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
+pub(crate) fn blob_tombstone(key: &[u8; 32], digest: Digest) -> Digest {
     Digest::keyed(key, &[b"blob", digest.bytes()])
 }
 
 /// The tombstone of an erased entity, or of a person: a keyed digest of an id or a mail address, in any case.
-pub(crate) fn entity_buried_as(key: &[u8; 32], id: &str) -> Digest {
+pub(crate) fn entity_tombstone(key: &[u8; 32], id: &str) -> Digest {
     Digest::keyed(key, &[b"entity", folded(id).as_bytes()])
 }
 
 /// Refuses to begin a log that was erased.
-pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), Error> {
+pub(crate) fn refuse_erased_log(rows: &mut dyn Write, log: &str) -> Result<(), Error> {
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    if rows.tombstones(&[log_buried_as(&key, log)])?.is_empty() {
+    if rows.tombstones(&[log_tombstone(&key, log)])?.is_empty() {
         return Ok(());
     }
     let what = format!("the log `{}` was erased", clip(log));
@@ -62,21 +67,21 @@ pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), E
 }
 
 /// Refuses texts of which one was erased.
-pub(crate) fn refuse_buried_blobs(
+pub(crate) fn refuse_erased_blobs(
     rows: &mut dyn Write,
     digests: impl Iterator<Item = Digest>,
 ) -> Result<(), Error> {
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    let buried: BTreeMap<Digest, Digest> = digests
-        .map(|digest| (blob_buried_as(&key, digest), digest))
+    let erased: BTreeMap<Digest, Digest> = digests
+        .map(|digest| (blob_tombstone(&key, digest), digest))
         .collect();
-    let labels: Vec<Digest> = buried.keys().copied().collect();
+    let labels: Vec<Digest> = erased.keys().copied().collect();
     let found = rows
         .tombstones(&labels)?
         .iter()
-        .find_map(|found| buried.get(&found.digest));
+        .find_map(|found| erased.get(&found.digest));
     found.map_or(Ok(()), |digest| {
         let what = format!("the text {digest} was erased");
         Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))

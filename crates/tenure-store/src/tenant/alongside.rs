@@ -23,7 +23,7 @@ pub(crate) fn any_believed<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>) ->
 }
 
 /// Returns whether this is a proposal for a time at which something is believed.
-pub(crate) fn is_beside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
+pub(crate) fn is_alongside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
     row.waits()
         && rows
             .iter()
@@ -32,7 +32,7 @@ pub(crate) fn is_beside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
 
 /// The beliefs by which a search finds an object: all but proposals for a time at which something is believed.
 pub(crate) fn found(rows: &[BeliefRow]) -> impl Iterator<Item = &BeliefRow> {
-    rows.iter().filter(|row| !is_beside(row, rows))
+    rows.iter().filter(|row| !is_alongside(row, rows))
 }
 
 /// Returns whether a search finds an object by other revisions after a settlement than before.

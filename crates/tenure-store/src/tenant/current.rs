@@ -15,22 +15,22 @@ use crate::rows::stored::{believed, read_revision};
 pub(crate) const MOST_EVIDENCE: u32 = 1_024;
 
 /// The objects that are believed now, active and clean, each at the latest time for which it is.
-pub(crate) fn held(
+pub(crate) fn current(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
-    held_where(rows, ids, Err)
+    current_where(rows, ids, Err)
 }
 
 /// Finds those that are whole: what is damaged is reported by the check.
-pub(crate) fn held_whole(
+pub(crate) fn current_whole(
     rows: &mut dyn Read,
     ids: &[ObjectId],
 ) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
-    held_where(rows, ids, |_| Ok(()))
+    current_where(rows, ids, |_| Ok(()))
 }
 
-fn held_where(
+fn current_where(
     rows: &mut dyn Read,
     ids: &[ObjectId],
     damaged: impl Fn(Error) -> Result<(), Error>,
@@ -63,18 +63,18 @@ fn held_where(
 }
 
 /// The object as it is believed, or waits for a person.
-pub(crate) fn held_or_waiting(
+pub(crate) fn current_or_pending(
     rows: &mut dyn Read,
     id: ObjectId,
 ) -> Result<Option<Arc<ContextObject>>, Error> {
-    if let Some(own) = held(rows, &[id])?.remove(&id) {
+    if let Some(own) = current(rows, &[id])?.remove(&id) {
         return Ok(Some(own));
     }
-    waiting(rows, id)
+    pending(rows, id)
 }
 
 /// The object as it waits for a person, of the latest time for which it does.
-pub(crate) fn waiting(
+pub(crate) fn pending(
     rows: &mut dyn Read,
     id: ObjectId,
 ) -> Result<Option<Arc<ContextObject>>, Error> {
@@ -91,7 +91,7 @@ pub(crate) fn waiting(
 }
 
 /// The object as each part of it waits for a person, by valid time: of these parts.
-pub(crate) fn all_waiting(
+pub(crate) fn all_pending(
     rows: &mut dyn Read,
     id: ObjectId,
     parts: &Parts,

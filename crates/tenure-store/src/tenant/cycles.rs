@@ -9,7 +9,7 @@ use tenure::{ContextObject, Error};
 use crate::rows::engine::Read;
 use crate::tenant::alongside::MadeFrom;
 
-/// The most ancestors of one object that are looked at: a longer ring is not found.
+/// The most ancestors of one object that are looked at: a longer cycle is not found.
 const MOST: usize = 1_000;
 
 /// Those of these objects, which one write makes, that are made from themselves. What the write says of an object (`known`) goes

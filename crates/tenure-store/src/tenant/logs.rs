@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 use crate::rows::engine::{Answered, Read, Write};
 use crate::rows::idempotency::{check_key, repeated};
 use crate::rows::stored::unwritable;
-use crate::rows::tombstones::refuse_buried_log;
+use crate::rows::tombstones::refuse_erased_log;
 use crate::tenant::handle::Tenant;
 
 /// Entries for a log.
@@ -215,7 +215,7 @@ pub(crate) fn append_one(
     entries: &[String],
 ) -> Result<(), Error> {
     if after == 0 {
-        refuse_buried_log(rows, log)?;
+        refuse_erased_log(rows, log)?;
     }
     if !rows.append(log, after, entries)? {
         let what = format!("another writer appended to the log `{}`", clip(log));

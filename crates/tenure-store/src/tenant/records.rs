@@ -9,7 +9,7 @@ use tenure::{Digest, Error};
 
 use crate::rows::blobs::unaltered;
 use crate::rows::engine::RecordRow;
-use crate::rows::tombstones::{buried, refuse_buried_log};
+use crate::rows::tombstones::{refuse_erased_log, with_tombstones};
 use crate::tenant::handle::Tenant;
 
 /// The most records that one write drops.
@@ -55,12 +55,12 @@ impl Tenant {
                 .collect::<BTreeSet<ObjectId>>()
                 .into_iter()
                 .collect();
-            let erased = buried(rows, &objects)?;
+            let erased = with_tombstones(rows, &objects)?;
             let mut put = Vec::with_capacity(records.len());
             for kept in &records {
                 let mut row = kept.row.clone();
                 row.objects.retain(|object| !erased.contains(object));
-                let log = kept.log.iter().map(|log| refuse_buried_log(rows, log));
+                let log = kept.log.iter().map(|log| refuse_erased_log(rows, log));
                 let whole = row.objects.len() == kept.row.objects.len();
                 match (log.collect::<Result<(), Error>>(), &kept.after_erasure) {
                     (Ok(()), _) if whole => {
