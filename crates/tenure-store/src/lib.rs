@@ -29,110 +29,66 @@
 //! | what | where |
 //! |---|---|
 //! | the verbs | [`Tenant`] |
-//! | what a write does to beliefs | `settle.rs` |
-//! | what a write does to claims that cannot both hold | `claims.rs` |
+//! | the path of a write | `write.rs` |
+//! | what a write does to beliefs | `rows/settle.rs` |
+//! | what a write does to claims that cannot both hold | `belief/claims.rs` |
 //! | rows and transactions, the wall to an engine | [`engine`] |
-//! | the engines | `sqlite/`, `postgres/` |
+//! | the engines | `rows/sqlite/`, `rows/postgres/` |
+//!
+//! Each folder is a room, and imports from those below it only: `rows`, `entity`, `tenant`, `belief`, `read`, `write`,
+//! `pending`, `copy`, `erase`.
 
-mod audience;
-mod bare;
-mod beliefs;
-mod beside;
-mod blobs;
-mod buried;
-mod carried;
-mod check;
-mod claims;
-mod confirm;
-mod conflicts;
-mod damage;
-mod decisions;
-pub mod engine;
-mod entities;
+mod belief;
+mod copy;
+mod entity;
 mod erase;
-mod evidence;
-mod expiry;
-mod export;
-mod falls;
-mod held;
-mod idempotency;
-mod import;
-mod index;
-mod judge;
-mod judged;
-mod labels;
-mod lineage;
-mod logs;
-mod mark;
-mod mentioned;
-mod merged;
-mod notes;
-mod nowhere;
-mod outcomes;
-#[cfg(feature = "postgres")]
-mod postgres;
-mod proposals;
-mod put;
-mod reading;
-mod recorded;
-mod records;
-mod resident;
-mod resolution;
-mod rings;
-mod search;
-mod settle;
-mod spoken;
-mod sqlite;
-mod stale;
-mod stated;
-mod store;
-mod stored;
-mod sweep;
-mod taken;
+mod pending;
+mod read;
+mod rows;
 mod tenant;
-mod tied;
-#[cfg(feature = "tls")]
-pub mod tls;
-mod tree_index;
-mod vector_cache;
-mod written;
+mod write;
 
-pub use beside::believed_first;
-pub use blobs::TextLine;
-pub use carried::{
-    CarriedLine, ConflictLine, MentionLine, OutcomeEntry, OutcomeStep, SpokenLine, UsageLine,
+pub use belief::claims::MOST_OPPONENTS;
+pub use belief::conflicts::{
+    Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction,
 };
-pub use claims::MOST_OPPONENTS;
-pub use conflicts::{Conflict, ConflictPage, ConflictQuery, Held, PairMark, Party, ResolverAction};
+pub use belief::evidence::{BeliefWithEvidence, Link, Silence, Weakening};
+pub use belief::expiry::Weakened;
+pub use belief::sweep::{Awaiting, HardDelete, Retention, Retired, Sweep};
+pub use copy::export::{ExportLine, NotExported};
+pub use copy::export_rows::{CarriedLine, ConflictLine, MentionLine, UsageLine};
+pub use copy::import::Import;
+pub use entity::session_mentions::SpokenLine;
 pub use erase::{
     ERASED, Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
 };
-pub use evidence::{BeliefWithEvidence, Link, Silence, Weakening};
-pub use expiry::Weakened;
-pub use export::{ExportLine, NotExported};
-pub use idempotency::check_key;
-pub use import::Import;
-pub use labels::Sees;
-pub use logs::{Append, WriteKey};
-pub use mark::{FileMark, Header};
-pub use notes::{FlaggedText, WriteNote};
-pub use outcomes::{OutcomeLine, Proposal};
-pub use proposals::{Waiting, WaitingKind};
-pub use put::MAX_BATCH;
-pub use reading::true_at;
-pub use records::KeptRecord;
-pub use resident::Resident;
-pub use search::{SearchPage, Start};
-pub use sqlite::Outside;
-pub use store::Store;
-pub use stored::{Line, StoredObject};
-pub use sweep::{Awaiting, HardDelete, Retention, Retired, Sweep};
-pub use tenant::Tenant;
-pub use tenure::belief::entity::ResolvedMention;
-pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
-pub use vector_cache::VectorCache;
-
+pub use pending::outcomes::{OutcomeEntry, OutcomeLine, OutcomeStep, Proposal};
+pub use pending::proposals::{Waiting, WaitingKind};
+pub use read::beliefs::true_at;
+pub use read::resident::Resident;
+pub use read::search::{SearchPage, Start};
+pub use rows::blobs::TextLine;
+pub use rows::engine;
+pub use rows::idempotency::check_key;
+pub use rows::labels::Sees;
+pub use rows::mark::{FileMark, Header};
+pub use rows::notes::{FlaggedText, WriteNote};
 #[cfg(feature = "postgres")]
 #[doc(hidden)]
-pub use postgres::asked::ASKED as POSTGRES_LOOKUPS;
-pub use written::{Expect, Outcome, Put, Writing, Written, WrittenObject};
+pub use rows::postgres::asked::ASKED as POSTGRES_LOOKUPS;
+pub use rows::sqlite::Outside;
+pub use rows::stored::{Line, StoredObject};
+#[cfg(feature = "tls")]
+pub use rows::tls;
+pub use rows::tree_index::{
+    FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex,
+};
+pub use rows::vector_cache::VectorCache;
+pub use tenant::alongside::believed_first;
+pub use tenant::handle::Tenant;
+pub use tenant::logs::{Append, WriteKey};
+pub use tenant::records::KeptRecord;
+pub use tenant::store::Store;
+pub use tenant::writing::{Expect, Outcome, Put, Writing, Written, WrittenObject};
+pub use tenure::belief::entity::ResolvedMention;
+pub use write::MAX_BATCH;

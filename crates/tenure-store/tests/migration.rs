@@ -16,9 +16,9 @@ const SAID: [(&str, &str); 2] = [
     ("local", include_str!("fixtures/version-1.local.jsonl")),
     ("other", include_str!("fixtures/version-1.other.jsonl")),
 ];
-const SCHEMA: &str = include_str!("../src/sqlite/0001_store.sql");
-const FEWER_TREES: &str = include_str!("../src/sqlite/0002_fewer_trees.sql");
-const SEARCH: &str = include_str!("../src/sqlite/0003_search.sql");
+const SCHEMA: &str = include_str!("../src/rows/sqlite/0001_store.sql");
+const FEWER_TREES: &str = include_str!("../src/rows/sqlite/0002_fewer_trees.sql");
+const SEARCH: &str = include_str!("../src/rows/sqlite/0003_search.sql");
 
 /// A file of version 1, with these statements after.
 fn old_file(after: &str) -> (TempDir, PathBuf) {

@@ -52,7 +52,7 @@ const RATCHETS: [(&str, [usize; 4]); 10] = [
     ("tenure-node", [0, 13, 0, 0]),
     ("tenure-python", [0, 0, 0, 0]),
     ("tenure-server", [5, 15, 4, 124]),
-    ("tenure-store", [0, 60, 5, 0]),
+    ("tenure-store", [0, 58, 3, 0]),
     ("tenure-tokens", [0, 2, 0, 0]),
     ("tenure-workspace", [1, 60, 6, 35]),
 ];

@@ -11,10 +11,10 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use super::fields::id_of;
 use super::fields::{Field, json_of};
-use crate::buried::blob_buried_as;
-use crate::buried::buried_as;
-use crate::buried::entity_buried_as;
-use crate::stored::unwritable;
+use crate::rows::stored::unwritable;
+use crate::rows::tombstones::blob_tombstone;
+use crate::rows::tombstones::entity_tombstone;
+use crate::rows::tombstones::tombstone_of;
 
 /// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
 const SHORTEST_TEXT: usize = 12;
@@ -74,7 +74,7 @@ struct TextLocation<'p> {
 impl Gone {
     pub(super) fn new(key: [u8; 32], ids: impl Iterator<Item = ObjectId>) -> Gone {
         let ids: BTreeMap<ObjectId, String> = ids
-            .map(|id| (id, stand_in_id(buried_as(&key, id))))
+            .map(|id| (id, stand_in_id(tombstone_of(&key, id))))
             .collect();
         let keys = ids.iter().map(|(id, left)| (id.to_string(), left.clone()));
         Gone {
@@ -92,7 +92,7 @@ impl Gone {
 
     /// Takes a person's name as a user from the stand-ins in logs. These stay that user's, whoever it is.
     pub(super) fn forget_user(&mut self, name: &str) {
-        let label = entity_buried_as(&self.key, name);
+        let label = entity_tombstone(&self.key, name);
         self.user = Some((name.to_owned(), stand_in(label)));
     }
 
@@ -114,7 +114,7 @@ impl Gone {
         body: &str,
         sought: TextSearch,
     ) -> Digest {
-        let label = buried_as(&self.key, id);
+        let label = tombstone_of(&self.key, id);
         let keyed = Digest::keyed(&self.key, &[b"revision", revision.bytes()]);
         self.keys.insert(revision.to_string(), keyed.to_string());
         self.owners.insert(revision.to_string(), id);
@@ -190,7 +190,7 @@ impl Gone {
         if let Some(id) = object {
             self.owners.insert(digest.to_string(), id);
         }
-        let keyed = blob_buried_as(&self.key, digest);
+        let keyed = blob_tombstone(&self.key, digest);
         self.keys.insert(digest.to_string(), keyed.to_string());
         keyed
     }

@@ -13,10 +13,10 @@ use tenure::{ContextObject, Error, ObjectDocument};
 
 use super::fields::{id_of, sealed};
 use super::gone::{ERASED, Gone, Within, is_stub};
-use crate::buried::NOTICE;
-use crate::engine::{Read, Write};
-use crate::mentioned::unmention;
-use crate::stored::unwritable;
+use crate::entity::mentions::unmention;
+use crate::rows::engine::{Read, Write};
+use crate::rows::stored::unwritable;
+use crate::rows::tombstones::NOTICE;
 
 /// The number of entries that are read at once.
 const CHUNK: u64 = 256;
@@ -232,9 +232,12 @@ impl Logged {
                     .get("source")
                     .and_then(Value::as_str)
                     .and_then(|id| id.parse().ok());
-                let by_source = [crate::resolution::LOG, crate::outcomes::LOG]
-                    .contains(&log.as_str())
-                    || log.starts_with(crate::mentioned::SPOKEN);
+                let by_source = [
+                    crate::entity::resolution::LOG,
+                    crate::pending::outcomes::LOG,
+                ]
+                .contains(&log.as_str())
+                    || log.starts_with(crate::entity::mentions::SESSION_MENTIONS);
                 if by_source && source.is_some_and(|id| gone.is(id)) {
                     entities.extend(created(&value));
                     forgotten_names.extend(named(&value, &["alias", "role"]));
@@ -255,7 +258,8 @@ impl Logged {
                 touched.insert(session);
             }
             // So does one that holds the entities.
-            let is_held = [crate::resolution::LOG, crate::mentioned::LOG].contains(&log.as_str());
+            let is_held = [crate::entity::resolution::LOG, crate::entity::mentions::LOG]
+                .contains(&log.as_str());
             if is_held && !changed.is_empty() {
                 let last = rows.last(log)?;
                 rows.append(log, last, &[NOTICE.to_owned()])?;
@@ -309,24 +313,28 @@ fn forget_removed(
         return Ok(());
     }
     let mut removed = Vec::new();
-    each_entry(rows, crate::resolution::LOG, &mut |number, entry| {
-        if let Some(name) = named(&entry, &["alias", "role"]) {
-            names.remove(&name);
-        }
-        if let Some(name) = named(&entry, &["remove_alias", "remove_role"]) {
-            removed.push((number, name));
-        }
-        Ok(())
-    })?;
+    each_entry(
+        rows,
+        crate::entity::resolution::LOG,
+        &mut |number, entry| {
+            if let Some(name) = named(&entry, &["alias", "role"]) {
+                names.remove(&name);
+            }
+            if let Some(name) = named(&entry, &["remove_alias", "remove_role"]) {
+                removed.push((number, name));
+            }
+            Ok(())
+        },
+    )?;
     let gone: Vec<(u64, String)> = removed
         .into_iter()
         .filter(|(_, name)| names.contains(name))
         .map(|(number, _)| (number, NOTICE.to_owned()))
         .collect();
     if !gone.is_empty() {
-        rows.rewrite(crate::resolution::LOG, &gone)?;
-        let last = rows.last(crate::resolution::LOG)?;
-        rows.append(crate::resolution::LOG, last, &[NOTICE.to_owned()])?;
+        rows.rewrite(crate::entity::resolution::LOG, &gone)?;
+        let last = rows.last(crate::entity::resolution::LOG)?;
+        rows.append(crate::entity::resolution::LOG, last, &[NOTICE.to_owned()])?;
     }
     Ok(())
 }

@@ -15,17 +15,17 @@ use tenure::{Digest, Error, ObjectDocument};
 use self::gone::{Gone, TextSearch, texts};
 use self::logged::Logged;
 use self::person::{about, nobody, person, texts_only_in};
-use crate::beside::{MadeFrom, Proposed, only_proposed_from};
-use crate::buried::{buried_as, entity_buried_as, log_buried_as};
-use crate::claims::settle_claims;
-use crate::engine::{Change, Read, RecordRow, Write};
-use crate::falls::{fallen, leaning_on, lower};
-use crate::index::index;
-use crate::judge::{rejudge_all, touched};
-use crate::lineage::with_descendants;
-use crate::resolution::{entries, forget, of_person};
-use crate::tenant::Tenant;
-use crate::written::{Outcome, Writing, Written, WrittenObject};
+use crate::belief::claims::settle_claims;
+use crate::belief::judge::{rejudge_all, touched};
+use crate::belief::support::{evidenced_by, lower, with_unsupported};
+use crate::entity::resolution::{entries, forget, of_person};
+use crate::rows::engine::{Change, Read, RecordRow, Write};
+use crate::rows::tombstones::{entity_tombstone, log_tombstone, tombstone_of};
+use crate::tenant::alongside::{MadeFrom, Proposed, only_proposed_from};
+use crate::tenant::handle::Tenant;
+use crate::tenant::index::index;
+use crate::tenant::lineage::with_descendants;
+use crate::tenant::writing::{Outcome, Writing, Written, WrittenObject};
 
 pub use self::gone::ERASED;
 pub use self::person::{
@@ -167,7 +167,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     if let Wanted::Person(subject) = wanted {
         gone.forget_user(&subject.name);
     }
-    let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
+    let mut tombstones: Vec<Digest> = ids.iter().map(|id| tombstone_of(&key, *id)).collect();
     let sought = |id: &ObjectId| {
         if quoted.contains(id) {
             TextSearch::Sought
@@ -182,8 +182,8 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         }
     }
     for (id, object) in logged.documents(rows, &ids)? {
-        let body =
-            serde_json::to_string(&*object).map_err(|error| crate::stored::unwritable(&error))?;
+        let body = serde_json::to_string(&*object)
+            .map_err(|error| crate::rows::stored::unwritable(&error))?;
         tombstones.push(gone.add(id, object.revision().id(), &body, sought(&id)));
     }
     for (id, revisions) in &proposed {
@@ -197,20 +197,20 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let mut dropped: Vec<Digest> = dropped.into_iter().map(|(digest, _)| digest).collect();
     dropped.extend(texts_only_in(rows, &logged, &chosen.records)?);
     gone.seal()?;
-    tombstones.extend(chosen.logs.iter().map(|log| log_buried_as(&key, log)));
+    tombstones.extend(chosen.logs.iter().map(|log| log_tombstone(&key, log)));
     let person = match wanted {
         Wanted::Subject(subject) | Wanted::Person(subject) => Some(&subject.name),
         _ => None,
     };
     let entities = chosen.entities.iter().chain(person);
-    tombstones.extend(entities.map(|id| entity_buried_as(&key, id)));
+    tombstones.extend(entities.map(|id| entity_tombstone(&key, id)));
     let mut forgotten = chosen.logs;
     rows.erase_records(&chosen.records)?;
     let records = rewritten_records(rows, &gone, &ids)?;
     let gone_ids: Vec<ObjectId> = ids.iter().copied().collect();
-    let leaning = leaning_on(rows, &gone_ids)?;
+    let leaning = evidenced_by(rows, &gone_ids)?;
     let at = rows.stamp()?.at;
-    let mut falls = fallen(rows, &gone_ids, at)?;
+    let mut falls = with_unsupported(rows, &gone_ids, at)?;
     falls.retain(|id| !ids.contains(id));
     rows.erase(&gone_ids, &tombstones)?;
     let mut left = leave_out(rows, &proposed)?;

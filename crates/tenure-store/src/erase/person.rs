@@ -15,11 +15,11 @@ use tenure::{Digest, Error, ObjectDocument};
 
 use super::logged::{Logged, each_body, each_entry, session_log};
 use super::with_everything_made_from;
-use crate::beside::{Proposed, only_proposed};
-use crate::engine::Read;
-use crate::resolution::{entries, of_person};
-use crate::stored::unwritable;
-use crate::tenant::Tenant;
+use crate::entity::resolution::{entries, of_person};
+use crate::rows::engine::Read;
+use crate::rows::stored::unwritable;
+use crate::tenant::alongside::{Proposed, only_proposed};
+use crate::tenant::handle::Tenant;
 
 /// The number of objects whose heads are read at once.
 const CHUNK: usize = 1_000;
@@ -119,7 +119,7 @@ impl Mention {
 
     fn of_log(log: &str) -> Mention {
         let why = match log {
-            crate::outcomes::LOG => "it keeps who proposed and decided",
+            crate::pending::outcomes::LOG => "it keeps who proposed and decided",
             _ if log.starts_with("session/") => {
                 "somebody else's session names them, or a judgement of theirs stands in it"
             }
@@ -507,8 +507,8 @@ fn records(
 
 /// Returns whether a log is of the registry of entities.
 fn is_of_entities(log: &str) -> bool {
-    let whole = [crate::resolution::LOG, crate::mentioned::LOG];
-    whole.contains(&log) || log.starts_with(crate::mentioned::SPOKEN)
+    let whole = [crate::entity::resolution::LOG, crate::entity::mentions::LOG];
+    whole.contains(&log) || log.starts_with(crate::entity::mentions::SESSION_MENTIONS)
 }
 
 /// The logs with an entry that names a person and holds nothing that is theirs or about them.
