@@ -48,4 +48,4 @@ pub use context::{Access, Caller, Context, Deciders, reviewer};
 pub use input::Input;
 pub use operation::{Effect, Entry, Example, Names, Operation, Route, done};
 pub use reader::{Reader, existing};
-pub use table::{call, entry, table};
+pub use table::{call, call_as_owner, entry, table};
