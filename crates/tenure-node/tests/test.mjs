@@ -209,7 +209,7 @@ test("a write with a key happens once, and in its tenant alone", async () => {
   assert.equal((await acme.listOutcomes()).outcomes.length, 1);
   assert.deepEqual(await local.listOutcomes(), { outcomes: [] });
   await assert.rejects(local.decideOutcome({ outcome: "bars", decision: "accept", by: "ada" }), { where: "outcome" });
-  assert.throws(() => store.tenant("acme", { auther: "x" }), /unknown option `auther`/);
+  assert.throws(() => store.tenant("acme", { authors: "x" }), /unknown option `authors`/);
 });
 
 test("a registry", async () => {
