@@ -112,6 +112,20 @@ fn a_construct_that_is_not_known_is_refused() {
 }
 
 #[test]
+fn a_form_that_is_more_than_its_fields_is_refused() {
+    let schemas = json!({ "Put": { "type": "object", "additionalProperties": false } });
+    let mut reader = Reader::new(serde_json::from_value(schemas).unwrap());
+    assert_eq!(
+        reader.form(&json!({ "$ref": "#/$defs/Put" }), "Put"),
+        Ok(Vec::new())
+    );
+    for (key, value) in [("oneOf", json!([])), ("additionalProperties", json!({}))] {
+        let error = reader.form(&json!({ "type": "object", key: value }), "Put");
+        assert!(error.unwrap_err().contains(key));
+    }
+}
+
+#[test]
 fn the_many_ways_to_say_a_type_are_one() {
     let text = || Box::new(Type::Text);
     let named = |name: &str| Type::Named(name.into());

@@ -66,8 +66,7 @@ fn method(
     (form, answer): (&Value, &Value),
     context: &Context<'_>,
 ) -> Result<Method, String> {
-    let form = reader.whole(form)?;
-    let mut fields = reader.fields(&form, &pascal(entry.id))?;
+    let mut fields = reader.form(form, &pascal(entry.id))?;
     let order = order(entry, context);
     fields.sort_by_key(|field| {
         let place = order.iter().position(|name| *name == field.name);
@@ -232,6 +231,20 @@ impl Reader {
         };
         self.define(&name, schema, shape)?;
         Ok(Type::Named(name))
+    }
+
+    /// Returns the fields of a form, each of which becomes an argument.
+    pub(crate) fn form(&mut self, schema: &Value, name: &str) -> Result<Vec<Field>, String> {
+        let form = self.whole(schema)?;
+        let is_known = |key: &&String| {
+            ["properties", "required", "type"].contains(&key.as_str())
+                || NOTES.contains(&key.as_str())
+                || *key == "additionalProperties" && form[*key] == Value::Bool(false)
+        };
+        match form.keys().find(|key| !is_known(key)) {
+            Some(key) => Err(format!("`{key}` in the schema of a form is not known")),
+            None => self.fields(&form, name),
+        }
     }
 
     fn fields(&mut self, schema: &Object, name: &str) -> Result<Vec<Field>, String> {
