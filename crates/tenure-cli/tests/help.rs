@@ -59,7 +59,7 @@ fn weights(output: &[u8]) -> String {
 }
 
 /// A folder with what the examples name.
-fn folder() -> Bench {
+pub(crate) fn folder() -> Bench {
     let bench = Bench::new();
     let log: String = (0..400)
         .map(|at| format!("[{at:03}] compiling unit_{at}.c\n"))
@@ -218,16 +218,35 @@ fn folder() -> Bench {
     }
     bench.file("norms.md", "# Norms\n\nReview in pairs.\n");
     bench.ok(&["context", "refresh", "norms"]);
-    // It waits for a person.
-    let hunch = r#"{"name": "hunch", "content": "Port 80.", "object_type": "inferred_belief", "normalized_claim": "port == 80", "canonical_entity_ids": ["desk"]}"#;
-    bench.file("hunch.jsonl", hunch);
-    bench.ok(&["store", "put", "hunch.jsonl"]);
-    std::fs::remove_file(bench.folder.path().join("hunch.jsonl")).unwrap();
+    // They wait for a person.
+    let inferred = |name: &str, content: &str, claim: &str, entity: &str| {
+        serde_json::json!({
+            "name": name, "content": content, "object_type": "inferred_belief",
+            "normalized_claim": claim, "canonical_entity_ids": [entity],
+        })
+    };
+    let hunch = inferred("hunch", "Port 80.", "port == 80", "desk");
+    let diet = inferred("diet", "No meat.", "diet == vegetarian", "guest");
+    bench.file("waiting.jsonl", format!("{hunch}\n{diet}\n"));
+    bench.ok(&["store", "put", "waiting.jsonl"]);
+    std::fs::remove_file(bench.folder.path().join("waiting.jsonl")).unwrap();
     bench
 }
 
-/// Runs a line as a shell does, with our program as `tenure`.
-fn run(bench: &Bench, line: &str) -> Result<(), String> {
+/// A copy of a folder. What was made elsewhere is accepted first.
+pub(crate) fn copy(base: &Bench) -> Bench {
+    let bench = Bench::new();
+    let copy = Command::new("cp")
+        .args(["-a", &format!("{}/.", base.folder.path().display())])
+        .arg(bench.folder.path())
+        .status();
+    assert!(copy.unwrap().success());
+    bench.ok(&["trust", "."]);
+    bench
+}
+
+/// Runs a line as a shell does, with our program as `tenure`, and returns what it prints.
+pub(crate) fn run(bench: &Bench, line: &str) -> Result<Vec<u8>, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_tenure"));
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", program.parent().unwrap().display());
@@ -243,7 +262,7 @@ fn run(bench: &Bench, line: &str) -> Result<(), String> {
     let shell = shell.env("HOME", bench.folder.path());
     let done = shell.args(["-c", line]).output().unwrap();
     if done.status.success() {
-        return Ok(());
+        return Ok(done.stdout);
     }
     Err(format!("`{line}`: {}", text(&done.stderr)))
 }
@@ -264,14 +283,7 @@ fn every_example_works_as_printed() {
             .filter(|line| !NOT_RUN.iter().any(|not| line.contains(not)));
         let own: Vec<&&str> = own.collect();
         // Each page begins in a folder of its own.
-        let bench = Bench::new();
-        let copy = Command::new("cp")
-            .args(["-a", &format!("{}/.", base.folder.path().display())])
-            .arg(bench.folder.path())
-            .status();
-        assert!(copy.unwrap().success());
-        // A copy of what was made is accepted first.
-        bench.ok(&["trust", "."]);
+        let bench = copy(&base);
         if path.first().is_some_and(|first| first == "registry") && path.len() < 3 {
             let _ = std::fs::remove_file(bench.folder.path().join("agent.snapshot"));
             if path.len() == 2 && path[1] != "create" {

@@ -42,6 +42,7 @@ mod mcp;
 mod misread;
 mod models;
 mod nodes;
+mod operations;
 mod outcomes;
 mod output;
 mod overflow;

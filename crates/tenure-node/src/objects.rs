@@ -7,17 +7,21 @@ use std::sync::Arc;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use tenure::Error;
+use tenure_operations::call_as_owner;
 use tenure_store::Writing;
 use tenure_workspace::embedded::registries::OwnedRegistries;
-use tenure_workspace::embedded::{parsed, store};
+use tenure_workspace::embedded::{Embedded, parsed, store};
 
 use crate::errors::{Throw, written};
 use crate::work::Work;
 use crate::workspace::{Objects, Workspace};
 
-/// A store of objects.
+/// A store of objects, and the workspace that it was opened from.
 #[napi]
-pub struct Store(pub(crate) Arc<tenure_store::Store>);
+pub struct Store {
+    pub(crate) inner: Arc<tenure_store::Store>,
+    pub(crate) embedded: Arc<Embedded>,
+}
 
 #[napi]
 impl Store {
@@ -30,7 +34,7 @@ impl Store {
         key: Option<String>,
         author: Option<String>,
     ) -> AsyncTask<Work<String>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Work::promised(None, move || {
             let writing = Writing {
                 idempotency_key: key,
@@ -49,7 +53,7 @@ impl Store {
         tenant: String,
         known_at: Option<String>,
     ) -> AsyncTask<Work<String>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Work::promised(None, move || {
             written(&store::get(&inner, &name, &tenant, known_at.as_deref())?)
         })
@@ -58,7 +62,7 @@ impl Store {
     /// All that was ever believed of them, the first first.
     #[napi]
     pub fn history(&self, name: String, tenant: String) -> AsyncTask<Work<String>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Work::promised(None, move || {
             written(&store::history(&inner, &name, &tenant)?)
         })
@@ -67,7 +71,7 @@ impl Store {
     /// The objects with words of a query that the owner sees.
     #[napi]
     pub fn search(&self, query: String, most: u32, tenant: String) -> AsyncTask<Work<String>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Work::promised(None, move || {
             written(&store::search(&inner, &query, most as usize, &tenant)?)
         })
@@ -76,9 +80,35 @@ impl Store {
     /// Judges an object believed no more.
     #[napi]
     pub fn retract(&self, name: String, tenant: String) -> AsyncTask<Work<String>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Work::promised(None, move || {
             written(&store::retract(&inner, &name, &tenant)?)
+        })
+    }
+
+    /// Calls an operation of the table with an input of JSON, and returns its answer as JSON.
+    #[napi]
+    pub fn call(
+        &self,
+        id: String,
+        input: String,
+        tenant: String,
+        key: Option<String>,
+        author: Option<String>,
+    ) -> AsyncTask<Work<String>> {
+        let (inner, embedded) = (Arc::clone(&self.inner), Arc::clone(&self.embedded));
+        Work::promised(None, move || {
+            let writing = Writing {
+                idempotency_key: key,
+                author,
+            };
+            call_as_owner(
+                (&id, &input),
+                &inner,
+                embedded.workspace(),
+                &tenant,
+                writing,
+            )
         })
     }
 }

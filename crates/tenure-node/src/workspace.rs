@@ -203,7 +203,7 @@ impl Workspace {
     ) -> AsyncTask<Work<Compiled>> {
         let embedded = Arc::clone(&self.embedded);
         let kept = kept.map(|kept| Arc::clone(&kept.0));
-        let store = store.map(|store| store.0.clone());
+        let store = store.map(|store| Arc::clone(&store.inner));
         Work::promised(signal, move || {
             let call = parsed(&call, "call")?;
             let format = format_of(format.as_deref())?;
@@ -263,7 +263,7 @@ impl Workspace {
         store: Option<&Store>,
     ) -> AsyncTask<Work<String>> {
         let embedded = Arc::clone(&self.embedded);
-        let store = store.map(|store| store.0.clone());
+        let store = store.map(|store| Arc::clone(&store.inner));
         Work::promised(None, move || {
             let originals = originals(keep.map(PathBuf::from), store.as_deref())?;
             let wanted = Condensing {
@@ -287,7 +287,7 @@ impl Workspace {
         store: Option<&Store>,
     ) -> AsyncTask<Work<Buffer>> {
         let embedded = Arc::clone(&self.embedded);
-        let store = store.map(|store| store.0.clone());
+        let store = store.map(|store| Arc::clone(&store.inner));
         Work::promised(None, move || {
             let bytes = embedded.rehydrate(&id, keep.map(PathBuf::from), store.as_deref())?;
             Ok(Buffer::from(bytes))
@@ -304,8 +304,10 @@ impl Workspace {
     /// The store at a URL, made where it is not there.
     #[napi]
     pub fn store(&self, url: String) -> AsyncTask<Work<Store>> {
+        let embedded = Arc::clone(&self.embedded);
         Work::promised(None, move || {
-            Ok(Store(Arc::new(embedded::store::open(&url)?)))
+            let inner = Arc::new(embedded::store::open(&url)?);
+            Ok(Store { inner, embedded })
         })
     }
 
@@ -319,7 +321,7 @@ impl Workspace {
         user: Option<String>,
         project: Option<String>,
     ) -> AsyncTask<Work<Session>> {
-        let (embedded, store) = (Arc::clone(&self.embedded), store.0.clone());
+        let (embedded, store) = (Arc::clone(&self.embedded), Arc::clone(&store.inner));
         let is_scored = self.questions.is_some();
         Work::promised(None, move || {
             let format = format_of(format.as_deref())?;
@@ -391,7 +393,7 @@ impl Session {
     ) -> AsyncTask<Work<Compiled>> {
         let (embedded, inner) = (Arc::clone(&self.embedded), Arc::clone(&self.inner));
         let kept = kept.map(|kept| Arc::clone(&kept.0));
-        let store = store.map(|store| store.0.clone());
+        let store = store.map(|store| Arc::clone(&store.inner));
         Work::promised(signal, move || {
             let call = parsed(&call, "call")?;
             let mut session = locked(&inner);

@@ -159,6 +159,59 @@ test("a store remembers, and a session goes on", async () => {
   assert.deepEqual(await store.get("units"), []);
 });
 
+test("an outcome is proposed, listed and decided on", async () => {
+  const store = await workspace.store(join(folder, "outcomes.db"));
+  const tenant = store.tenant("local", { author: "agent 7" });
+  const written = await tenant.proposeOutcome({ content: "List valves in bar.", name: "bars", mistake: "in psi" });
+  assert.equal(written.objects[0].outcome, "created");
+  const { outcomes: [line] } = await tenant.listOutcomes({ state: "proposed" });
+  assert.deepEqual([line.kind, line.proposed_by], ["correction", "agent 7"]);
+  assert.deepEqual((await tenant.listProposals()).proposals.map((waiting) => waiting.name), ["bars"]);
+  await tenant.decideOutcome({ outcome: "bars", decision: "accept", by: "ada" });
+  await tenant.repeatMistake({ outcome: "bars" });
+  const { outcomes: [decided] } = await tenant.listOutcomes({ principal: { clearance: "highly_restricted" } });
+  assert.deepEqual([decided.state, decided.decided_by, decided.repeats], ["accepted", "ada", 1]);
+  assert.deepEqual(await tenant.listOutcomes({ principal: { clearance: "public" } }), { outcomes: [] });
+  const compiled = await workspace.compile({ task: "List the valves in bar.", store, budget: 500 });
+  assert.deepEqual(compiled.included.map((verdict) => verdict.name), ["bars"]);
+});
+
+test("an operation that is called wrongly names what is wrong", async () => {
+  const tenant = (await workspace.store(join(folder, "wrong.db"))).tenant();
+  for (const [given, where, said] of [
+    [{}, "content", "a text or an object"],
+    [{ content: 3 }, "content", "expected: a string"],
+    [{ content: "x", derivedFrom: ["y"] }, "derived_from", "`y`"],
+    [{ object: { contents: "x" } }, "object.contents", "did you mean `content`?"],
+    [{ contents: "x" }, "proposeOutcome.contents", "expected: one of content, "],
+    [{ derived_from: [] }, "proposeOutcome.derived_from", "did you mean `derivedFrom`?"],
+    [{ content: Number.NaN }, "proposeOutcome", "NaN"],
+    [null, "proposeOutcome", "an object"],
+  ]) {
+    await assert.rejects(tenant.proposeOutcome(given), (error) => {
+      assert.ok(error instanceof tenure.TenureError, String(error));
+      assert.equal(error.where, where);
+      assert.ok(error.message.includes(said), error.message);
+      return true;
+    });
+  }
+  await assert.rejects(tenant.proposeOutcome({ content: "x" }, { kay: "k1" }), /unknown option `kay`/);
+  await assert.rejects(tenant.call("listOutcome", {}, []), /did you mean `listOutcomes`/);
+  assert.deepEqual(await tenant.listOutcomes(), { outcomes: [] });
+});
+
+test("a write with a key happens once, and in its tenant alone", async () => {
+  const store = await workspace.store(join(folder, "tenants.db"));
+  const [acme, local] = [store.tenant("acme"), store.tenant()];
+  const first = await acme.proposeOutcome({ content: "In bar.", name: "bars" }, { key: "k1" });
+  assert.deepEqual(await acme.proposeOutcome({ content: "In bar.", name: "bars" }, { key: "k1" }), first);
+  await assert.rejects(acme.proposeOutcome({ content: "In psi." }, { key: "k1" }), { kind: "conflict" });
+  assert.equal((await acme.listOutcomes()).outcomes.length, 1);
+  assert.deepEqual(await local.listOutcomes(), { outcomes: [] });
+  await assert.rejects(local.decideOutcome({ outcome: "bars", decision: "accept", by: "ada" }), { where: "outcome" });
+  assert.throws(() => store.tenant("acme", { authors: "x" }), /unknown option `authors`/);
+});
+
 test("a registry", async () => {
   const registries = workspace.registries();
   const registry = registries.create("main");

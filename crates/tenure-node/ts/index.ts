@@ -19,9 +19,13 @@ import { renameSync, writeFileSync } from "node:fs";
 import { input, run, settled, TenureError, within } from "./errors.js";
 import type { Kind } from "./errors.js";
 import { native } from "./native.js";
+import { Tenant } from "./operations.js";
+import { dumps, HALF, only, said } from "./values.js";
 import type { NativeCompiled, NativeObjects, NativeRegistries, NativeSession, NativeStore, NativeWorkspace } from "./native.js";
 
-export { TenureError };
+export { Tenant, TenureError };
+export type * as operations from "./operations.js";
+export type { WriteOptions } from "./caller.js";
 export type { Kind };
 
 /** The version of the package. */
@@ -164,41 +168,6 @@ const TARGETS: Record<string, string> = {
   openai: "openai-chat",
   responses: "openai-responses",
 };
-
-/** Half of a surrogate pair alone. */
-const HALF = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
-
-/** The words of what was thrown. It may be anything, and even its text may throw. */
-function said(thrown: unknown): string {
-  try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
-  } catch {
-    return "what it threw has no text";
-  }
-}
-
-/** A value as JSON; an error names it. */
-function dumps(value: unknown, name: string): string {
-  let text: string | undefined;
-  const held = (key: string, inner: unknown): unknown => {
-    if (typeof inner === "number" && !Number.isFinite(inner)) throw input(`a number is ${inner} (${name}, ${key})`, { where: name });
-    if (typeof inner === "bigint") return Number.isSafeInteger(Number(inner)) ? Number(inner) : fail(`a number is ${inner}`);
-    if (typeof inner === "symbol" || typeof inner === "function") return fail(`a value is a ${typeof inner}`);
-    if (inner instanceof Uint8Array) return fail("a value is bytes", "a text");
-    if (typeof inner === "string" && HALF.test(inner)) return fail("a text holds half of a surrogate pair", "valid Unicode");
-    return inner;
-  };
-  const fail = (what: string, expected?: string): never => {
-    throw input(`${what} (${name})`, { where: name, ...(expected === undefined ? {} : { expected }) });
-  };
-  try {
-    text = JSON.stringify(value, held);
-  } catch (error) {
-    if (error instanceof TenureError) throw error;
-    return fail(said(error).split("\n")[0] ?? "");
-  }
-  return text ?? fail("a value is undefined");
-}
 
 function instant(value: Date | string): string {
   if (typeof value === "string") return value;
@@ -377,19 +346,6 @@ const COMPILE: Record<keyof CompileOptions, true> = {
 const ALL = Object.keys(COMPILE);
 const OF_SESSION = ALL.filter((name) => !["messages", "system", "tools"].includes(name));
 
-/** Refuses options that are not known: a typo is no default. */
-function only(options: object, names: readonly string[], verb: string): void {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw input(`the options of ${verb} are ${said(options)}`, { where: verb, expected: "an object" });
-  }
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown === undefined) return;
-  const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
-  const near = names.find((name) => bare(name) === bare(unknown));
-  const hint = near === undefined ? {} : { hint: `did you mean \`${near}\`?` };
-  throw input(`unknown option \`${unknown}\` of ${verb}`, { where: `${verb}.${unknown}`, expected: `one of ${names.join(", ")}`, ...hint });
-}
-
 function defined(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
@@ -558,6 +514,12 @@ export class Store {
   async retract(name: string, options: { tenant?: string } = {}): Promise<Record<string, Json>> {
     only(options, ["tenant"], "retract");
     return JSON.parse(await settled(() => this.inner.retract(name, options.tenant ?? "local"))) as Record<string, Json>;
+  }
+
+  /** A tenant, with a method for each operation. `author` is who writes, where a write is kept with its author. */
+  tenant(name = "local", options: { author?: string } = {}): Tenant {
+    only(options, ["author"], "tenant");
+    return new Tenant(this.inner, name, options.author);
   }
 }
 

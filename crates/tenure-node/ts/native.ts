@@ -27,6 +27,7 @@ export interface NativeStore {
   history(name: string, tenant: string): Promise<string>;
   search(query: string, most: number, tenant: string): Promise<string>;
   retract(name: string, tenant: string): Promise<string>;
+  call(id: string, input: string, tenant: string, key?: string, author?: string): Promise<string>;
 }
 
 export interface NativeSession {

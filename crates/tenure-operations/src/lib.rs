@@ -55,4 +55,4 @@ pub use input::Input;
 pub use operation::{Effect, Entry, Example, Names, Operation, Route, done};
 pub use page::limit;
 pub use reader::{Reader, existing, unknown};
-pub use table::{call, entry, table};
+pub use table::{call, call_as_owner, entry, table};

@@ -3,10 +3,12 @@
 use tenure::error::nearest;
 use tenure::object::clip;
 use tenure::{Error, ErrorKind};
+use tenure_store::{Store, Writing};
+use tenure_workspace::Workspace;
 
 use crate::belief::{GetBelief, ReviseBelief};
 use crate::conflict::{ListConflicts, ResolveConflict};
-use crate::context::Context;
+use crate::context::{Caller, Context, Deciders};
 use crate::entity::{ChangeEntities, GetEntityHistory, ListEntities, ResolveEntity};
 use crate::input::Input;
 use crate::operation::Entry;
@@ -61,4 +63,28 @@ pub fn entry(id: &str) -> Result<&'static Entry, Error> {
 /// As [`entry`] and [`Entry::call`].
 pub fn call(id: &str, input: &[u8], context: &Context<'_>) -> Result<Vec<u8>, Error> {
     entry(id)?.call(Input::json(input)?, context)
+}
+
+/// Calls the operation of a name with an input of JSON as the owner of this machine, for a tenant of theirs, and returns its
+/// answer as JSON: what the packages for Python and Node call.
+///
+/// # Errors
+///
+/// As [`call`].
+pub fn call_as_owner(
+    (id, input): (&str, &str),
+    store: &Store,
+    workspace: &Workspace,
+    tenant: &str,
+    writing: Writing,
+) -> Result<String, Error> {
+    let context = Context {
+        store: Some(store),
+        caller: &Caller::owner(tenant),
+        workspace,
+        writing,
+        deciders: Deciders::Named,
+    };
+    String::from_utf8(call(id, input.as_bytes(), &context)?)
+        .map_err(|_| Error::assertion("an answer is no UTF-8"))
 }

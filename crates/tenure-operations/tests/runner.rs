@@ -2,5 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod generated;
 mod rights;
 mod table;

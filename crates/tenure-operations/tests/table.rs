@@ -8,7 +8,7 @@ use tenure_store::{Store, Writing};
 use tenure_workspace::Workspace;
 
 /// Calls operations as the owner of an empty store.
-fn with_store(calls: impl FnOnce(&Context<'_>)) {
+pub(crate) fn with_store(calls: impl FnOnce(&Context<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
     let workspace = Workspace::without_key().unwrap();

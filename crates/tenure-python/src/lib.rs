@@ -2,7 +2,7 @@
 //!
 //! The package `tenure` (under `python/`) has the names, types and documents that a user sees. This module has what
 //! they are made of: `Workspace` and what it opens. Everything goes through
-//! `tenure_workspace`, so that behaviour is the command line's. Values are exchanged as the published JSON forms are,
+//! `tenure_workspace` and `tenure_operations`, so that behaviour is the command line's. Values are exchanged as the published JSON forms are,
 //! without the JSON; Python's other threads run while one of these works.
 
 mod compiled;

@@ -73,7 +73,7 @@ impl Session {
     ) -> PyResult<Compiled> {
         let call: Call = read(py, call, "call")?;
         let kept = kept.map(|kept| Arc::clone(&kept.0));
-        let store = store.map(|store| &store.0);
+        let store = store.map(|store| &store.inner);
         let ran = py
             .detach(|| {
                 let mut session = self.inner()?;

@@ -1,16 +1,22 @@
 //! A store of objects.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use tenure::object::LOCAL_TENANT;
+use tenure_operations::call_as_owner;
 use tenure_store::Writing;
-use tenure_workspace::embedded::store;
+use tenure_workspace::embedded::{Embedded, store};
 
 use crate::errors::Raise;
 use crate::values::{read, written};
 
-/// A store.
+/// A store, and the workspace that it was opened from.
 #[pyclass(frozen)]
-pub(crate) struct Store(pub(crate) tenure_store::Store);
+pub(crate) struct Store {
+    pub(crate) inner: tenure_store::Store,
+    pub(crate) embedded: Arc<Embedded>,
+}
 
 #[pymethods]
 impl Store {
@@ -30,7 +36,7 @@ impl Store {
             author,
         };
         let done = py
-            .detach(|| store::put(&self.0, wanted, tenant, &writing))
+            .detach(|| store::put(&self.inner, wanted, tenant, &writing))
             .raise(py)?;
         written(py, &done)
     }
@@ -45,7 +51,7 @@ impl Store {
         known_at: Option<&str>,
     ) -> PyResult<String> {
         let found = py
-            .detach(|| store::get(&self.0, name, tenant, known_at))
+            .detach(|| store::get(&self.inner, name, tenant, known_at))
             .raise(py)?;
         written(py, &found)
     }
@@ -54,7 +60,7 @@ impl Store {
     #[pyo3(signature = (name, tenant=LOCAL_TENANT))]
     fn history(&self, py: Python<'_>, name: &str, tenant: &str) -> PyResult<String> {
         let found = py
-            .detach(|| store::history(&self.0, name, tenant))
+            .detach(|| store::history(&self.inner, name, tenant))
             .raise(py)?;
         written(py, &found)
     }
@@ -63,7 +69,7 @@ impl Store {
     #[pyo3(signature = (query, most=20, tenant=LOCAL_TENANT))]
     fn search(&self, py: Python<'_>, query: &str, most: usize, tenant: &str) -> PyResult<String> {
         let found = py
-            .detach(|| store::search(&self.0, query, most, tenant))
+            .detach(|| store::search(&self.inner, query, most, tenant))
             .raise(py)?;
         written(py, &found)
     }
@@ -72,19 +78,39 @@ impl Store {
     #[pyo3(signature = (name, tenant=LOCAL_TENANT))]
     fn retract(&self, py: Python<'_>, name: &str, tenant: &str) -> PyResult<String> {
         let done = py
-            .detach(|| store::retract(&self.0, name, tenant))
+            .detach(|| store::retract(&self.inner, name, tenant))
             .raise(py)?;
         written(py, &done)
+    }
+
+    /// Calls an operation of the table with an input of JSON, and returns its answer as JSON.
+    #[pyo3(signature = (id, input, tenant=LOCAL_TENANT, key=None, author=None))]
+    fn call(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        input: &str,
+        tenant: &str,
+        key: Option<String>,
+        author: Option<String>,
+    ) -> PyResult<String> {
+        let writing = Writing {
+            idempotency_key: key,
+            author,
+        };
+        let workspace = self.embedded.workspace();
+        py.detach(|| call_as_owner((id, input), &self.inner, workspace, tenant, writing))
+            .raise(py)
     }
 
     /// The tenant's version: each write raises it.
     #[pyo3(signature = (tenant=LOCAL_TENANT))]
     fn version(&self, py: Python<'_>, tenant: &str) -> PyResult<u64> {
-        py.detach(|| self.0.tenant(tenant)?.version()).raise(py)
+        py.detach(|| self.inner.tenant(tenant)?.version()).raise(py)
     }
 
     /// The tenants.
     fn tenants(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        py.detach(|| self.0.tenants()).raise(py)
+        py.detach(|| self.inner.tenants()).raise(py)
     }
 }

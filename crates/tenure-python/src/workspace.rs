@@ -83,7 +83,7 @@ impl Workspace {
     ) -> PyResult<Compiled> {
         let call: Call = read(py, call, "call")?;
         let kept = kept.map(|kept| Arc::clone(&kept.0));
-        let store = store.map(|store| &store.0);
+        let store = store.map(|store| &store.inner);
         let ran = py
             .detach(|| -> Result<_, Error> {
                 let format = format_of(format)?;
@@ -144,7 +144,7 @@ impl Workspace {
         keep: Option<PathBuf>,
         store: Option<&Store>,
     ) -> PyResult<String> {
-        let store = store.map(|store| &store.0);
+        let store = store.map(|store| &store.inner);
         let report = py
             .detach(|| -> Result<_, Error> {
                 let originals = originals(keep, store)?;
@@ -171,7 +171,7 @@ impl Workspace {
         keep: Option<PathBuf>,
         store: Option<&Store>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let store = store.map(|store| &store.0);
+        let store = store.map(|store| &store.inner);
         let bytes = py.detach(|| self.0.rehydrate(id, keep, store)).raise(py)?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -184,8 +184,9 @@ impl Workspace {
 
     /// The store at a URL, made where it is not there.
     fn store(&self, py: Python<'_>, url: &str) -> PyResult<Store> {
-        let store = py.detach(|| embedded::store::open(url)).raise(py)?;
-        Ok(Store(store))
+        let inner = py.detach(|| embedded::store::open(url)).raise(py)?;
+        let embedded = Arc::clone(&self.0);
+        Ok(Store { inner, embedded })
     }
 
     /// A session of a store: the one of this id, or a new one.
@@ -199,7 +200,7 @@ impl Workspace {
         user: Option<String>,
         project: Option<String>,
     ) -> PyResult<Session> {
-        let (store, scope) = (&store.0, (user, project));
+        let (store, scope) = (&store.inner, (user, project));
         let session = py
             .detach(|| self.0.session(store, id, format_of(format)?, scope))
             .raise(py)?;

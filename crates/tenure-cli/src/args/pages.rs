@@ -638,10 +638,11 @@ fn line_of(command: &Command, path: &str, input: &Map<String, Value>) -> String 
             continue;
         };
         words.extend(arg.get_long().map(|flag| format!("--{flag}")));
-        words.push(match value {
-            Value::String(text) => quoted(text),
-            value => value.to_string(),
-        });
+        match value {
+            Value::Bool(true) => {}
+            Value::String(text) => words.push(quoted(text)),
+            value => words.push(value.to_string()),
+        }
     }
     words.join(" ")
 }

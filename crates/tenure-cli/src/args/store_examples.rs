@@ -10,28 +10,10 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "conflicts list",
-        &[
-            (
-                "tenure conflicts list --unresolved",
-                "what waits for a decision",
-            ),
-            ("tenure conflicts list --entity ada --slot office", ""),
-            ("tenure conflicts list --as-of 2026-06-01", ""),
-        ],
-    ),
-    (
         "conflicts show",
         &[(
             "tenure conflicts show office-2025 office-2026",
             "all that was ever judged",
-        )],
-    ),
-    (
-        "conflicts resolve",
-        &[(
-            "tenure conflicts resolve office-2025 office-2026 --stands second",
-            "",
         )],
     ),
     (
@@ -42,20 +24,6 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "belief show",
-        &[
-            (
-                "tenure belief show office-2026",
-                "what speaks for it and against it",
-            ),
-            (
-                "tenure belief show office-2026 --user ada",
-                "of what Ada may see",
-            ),
-        ],
-    ),
-    ("belief revise", &[("tenure belief revise office-2026", "")]),
-    (
         "belief log",
         &[("tenure belief log office-2026 --format json", "")],
     ),
@@ -64,13 +32,6 @@ pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("tenure entity add nova --name 'Project Nova'", ""),
             ("tenure entity list", ""),
-        ],
-    ),
-    (
-        "entity list",
-        &[
-            ("tenure entity list --format json", ""),
-            ("tenure entity list --pending --kind person", ""),
         ],
     ),
     (

@@ -46,8 +46,8 @@ impl Operation for ReviseBelief {
     const COMMANDS: Names = Names::Are(&["belief revise"]);
     const TOOLS: Names = Names::None("only an operator revises beliefs");
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "",
-        input: r#"{"object": "office"}"#,
+        says: "by the evidence that is there now",
+        input: r#"{"object": "office-2026"}"#,
     }];
 
     fn run(self, context: &Context<'_>) -> Result<Revised, Error> {

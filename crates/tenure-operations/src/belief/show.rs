@@ -43,8 +43,8 @@ impl Operation for GetBelief {
     const COMMANDS: Names = Names::Are(&["belief show"]);
     const TOOLS: Names = Names::None("it goes past the access lists of objects");
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "",
-        input: r#"{"object": "office"}"#,
+        says: "what speaks for it and against it",
+        input: r#"{"object": "office-2026"}"#,
     }];
 
     fn run(self, context: &Context<'_>) -> Result<Shown, Error> {

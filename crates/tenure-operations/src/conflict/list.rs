@@ -78,10 +78,16 @@ impl Operation for ListConflicts {
     const ROUTE: Route = Route::get("/api/v1/conflicts");
     const COMMANDS: Names = Names::Are(&["conflicts list"]);
     const TOOLS: Names = Names::None("an agent has no part in what a person decides");
-    const EXAMPLES: &'static [Example] = &[Example {
-        says: "what a person has to decide",
-        input: r#"{"unresolved": true}"#,
-    }];
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            says: "what a person has to decide",
+            input: r#"{"unresolved": true}"#,
+        },
+        Example {
+            says: "about one entity, on one slot",
+            input: r#"{"entity": "ada", "slot": "office"}"#,
+        },
+    ];
 
     fn run(self, context: &Context<'_>) -> Result<Conflicts, Error> {
         let most = limit(self.limit)? as usize;

@@ -45,8 +45,8 @@ impl Operation for ResolveConflict {
     const COMMANDS: Names = Names::Are(&["conflicts resolve"]);
     const TOOLS: Names = Names::None("only a person decides");
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "",
-        input: r#"{"first": "office", "second": "old_office", "stands": "first"}"#,
+        says: "the later one stands",
+        input: r#"{"first": "office-2025", "second": "office-2026", "stands": "second"}"#,
     }];
 
     fn run(self, context: &Context<'_>) -> Result<Written, Error> {

@@ -34,7 +34,7 @@ impl Operation for ChangeEntities {
     const TOOLS: Names = Names::None("what an agent writes names entities by itself");
     const EXAMPLES: &'static [Example] = &[Example {
         says: "another name of an entity",
-        input: r#"{"operations": [{"op": "alias", "id": "ada", "alias": "Ada L."}]}"#,
+        input: r#"{"operations": [{"op": "alias", "id": "ada", "alias": "Ada of Acme"}]}"#,
     }];
 
     fn run(self, context: &Context<'_>) -> Result<Written, Error> {

@@ -34,7 +34,7 @@ impl Operation for GetEntityHistory {
     const COMMANDS: Names = Names::None("`entity show` prints it below the entity");
     const TOOLS: Names = Names::None("it goes past the access lists of objects");
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "",
+        says: "all that was done to it",
         input: r#"{"id": "ada"}"#,
     }];
 

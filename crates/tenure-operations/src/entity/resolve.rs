@@ -40,7 +40,7 @@ impl Operation for ResolveEntity {
     const COMMANDS: Names = Names::None("`entity resolve` takes a name, and resolves objects, too");
     const TOOLS: Names = Names::None("a compile tells an agent which entities its objects name");
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "",
+        says: "whom a name means",
         input: r#"{"mention": {"name": "Ada L."}}"#,
     }];
 

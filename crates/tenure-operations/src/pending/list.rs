@@ -7,6 +7,7 @@ use tenure_store::{Waiting, WaitingKind};
 
 use crate::context::{Access, Context};
 use crate::operation::{Effect, Example, Names, Operation, Route};
+use crate::reader::Reader;
 
 /// List what waits for a person, each with the command that decides it: none of it is compiled
 ///
@@ -48,7 +49,9 @@ impl Operation for ListProposals {
         let reader = context.reader(self.principal)?;
         let tenant = context.tenant()?;
         let mut proposals = tenant.proposals(context.now(), reader.sees().as_deref())?;
-        if is_own && context.is_reviewer() {
+        // An operator sees those of others among the rest.
+        let is_operator = matches!(reader, Reader::Operator);
+        if is_own && context.is_reviewer() && !is_operator {
             let mut of_others =
                 tenant.proposals(context.now(), reader.sees_of_anyone().as_deref())?;
             of_others.retain(|one| one.kind == WaitingKind::Outcome);

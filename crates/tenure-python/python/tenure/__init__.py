@@ -19,8 +19,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from . import _tenure, errors
+from . import _tenure, errors, operations
 from ._compiled import Compiled, Verdict
+from ._operations import Tenant
 from ._registry import Registries, Registry
 from ._session import Session
 from ._store import Store
@@ -52,6 +53,7 @@ __all__ = [
     "Registry",
     "Session",
     "Store",
+    "Tenant",
     "TenureError",
     "Tokens",
     "UnavailableError",
@@ -67,6 +69,7 @@ __all__ = [
     "gate",
     "models",
     "objects",
+    "operations",
     "registries",
     "rehydrate",
     "rule",

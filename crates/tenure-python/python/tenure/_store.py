@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from . import _tenure
+from ._operations import Tenant
 from ._values import Json, dumps, loads
 
 
@@ -53,6 +54,10 @@ class Store:
         """Says that an object is believed no more; its history stays."""
         value: dict[str, Json] = loads(self._inner.retract(name, tenant))
         return value
+
+    def tenant(self, name: str = "local", *, author: str | None = None) -> Tenant:
+        """A tenant, with a method for each operation. ``author`` is who writes, where a write is kept with its author."""
+        return Tenant(self._inner, name, author)
 
     def version(self, *, tenant: str = "local") -> int:
         """The tenant's version, which each write raises."""

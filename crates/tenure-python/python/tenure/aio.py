@@ -6,7 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ._compiled import Compiled
+from ._operations_async import AsyncTenant
 from ._session import Session
+from ._store import Store
 from ._workspace import Tokens, Workspace, default
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._options import CompileOptions, SessionOptions
 
-__all__ = ["compile", "compile_session", "condense", "tokens"]
+__all__ = ["AsyncTenant", "compile", "compile_session", "condense", "tenant", "tokens"]
 
 
 async def compile(
@@ -37,3 +39,8 @@ async def condense(text: str, to: int, *, workspace: Workspace | None = None, **
 async def tokens(text: str, *, workspace: Workspace | None = None, **given: Any) -> Tokens:
     """As :meth:`tenure.Workspace.tokens`."""
     return await asyncio.to_thread((workspace or default()).tokens, text, **given)
+
+
+def tenant(store: Store, name: str = "local", *, author: str | None = None) -> AsyncTenant:
+    """As :meth:`tenure.Store.tenant`, with methods to be awaited."""
+    return AsyncTenant(store.tenant(name, author=author))

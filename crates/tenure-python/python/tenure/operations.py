@@ -1,0 +1,3 @@
+"""The types of what operations take and answer."""
+
+from ._operations import *
