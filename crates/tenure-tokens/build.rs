@@ -37,10 +37,7 @@ fn write_tables(file: &[u8], out: &Path) {
     }
     let token = |start: usize| &file[start..start + usize::from(file[start - 1])];
     let count = |lengths: std::ops::Range<usize>| {
-        starts
-            .iter()
-            .filter(|start| lengths.contains(&token(**start).len()))
-            .count()
+        starts.iter().filter(|start| lengths.contains(&token(**start).len())).count()
     };
     let mut pairs = vec![NONE; 1 << 16];
     let mut hints = vec![0_u8; 1 << (HINT_BITS - 3)];

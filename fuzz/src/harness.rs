@@ -200,10 +200,7 @@ pub fn project(data: &[u8]) {
             continue;
         }
         let path = root.join(path);
-        let mut folders = path
-            .ancestors()
-            .skip(1)
-            .take_while(|folder| *folder != root);
+        let mut folders = path.ancestors().skip(1).take_while(|folder| *folder != root);
         if path.is_symlink() || folders.any(Path::is_symlink) {
             continue;
         }
@@ -214,9 +211,7 @@ pub fn project(data: &[u8]) {
             None => fs::write(&path, content),
         };
     }
-    let near = text
-        .strip_prefix("near ")
-        .and_then(|rest| rest.lines().next());
+    let near = text.strip_prefix("near ").and_then(|rest| rest.lines().next());
     let collect = Collect {
         skills: Disclosure::Resources,
         near: near.map(|near| root.join(near)),
@@ -330,11 +325,7 @@ pub fn snapshot(data: &[u8]) {
     };
     let counted = counted(body);
     let resealed = [Some(body), counted.as_deref()].map(|body| body.map(resealed));
-    for text in [Some(text.to_owned())]
-        .into_iter()
-        .chain(resealed)
-        .flatten()
-    {
+    for text in [Some(text.to_owned())].into_iter().chain(resealed).flatten() {
         restored(&text);
     }
 }
@@ -350,10 +341,7 @@ fn resealed(body: &str) -> String {
 fn counted(body: &str) -> Option<String> {
     let (header, blocks) = body.split_once('\n').unwrap_or((body, ""));
     let mut header: Value = serde_json::from_str(header).ok()?;
-    let (last, others) = header
-        .get_mut("registries")?
-        .as_array_mut()?
-        .split_last_mut()?;
+    let (last, others) = header.get_mut("registries")?.as_array_mut()?.split_last_mut()?;
     let counts = others.iter().map(|one| one.get("blocks")?.as_u64());
     let mut left = blocks.lines().count() as u64;
     for count in counts {

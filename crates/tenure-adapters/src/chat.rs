@@ -106,9 +106,7 @@ impl Chat {
                 .expected("`{\"choices\": [{\"message\": {\"content\": \"…\"}}]}`")
         })?;
         let said = answer.choices.into_iter().next();
-        Ok(said
-            .and_then(|choice| choice.message.content)
-            .unwrap_or_default())
+        Ok(said.and_then(|choice| choice.message.content).unwrap_or_default())
     }
 }
 

@@ -169,9 +169,7 @@ mod service {
             };
             let body = serde_json::to_vec(&question).map_err(|error| self.0.failed(error));
             let bodies = std::iter::once(body.map(|body| (body, MAX_ANSWER)));
-            let answers = self
-                .0
-                .ask(bodies, 1, |_, answer| self.read(answer, items.len()))?;
+            let answers = self.0.ask(bodies, 1, |_, answer| self.read(answer, items.len()))?;
             Ok(answers.into_iter().next().unwrap_or_default())
         }
     }

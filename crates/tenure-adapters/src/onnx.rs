@@ -126,9 +126,7 @@ impl Model {
             .map(|_| session())
             .collect::<Result<Vec<Session>, Error>>()
             .map_err(|error| error.or_at(&*shown, None))?;
-        let first = sessions
-            .first()
-            .ok_or_else(|| Error::assertion("a model without a worker"))?;
+        let first = sessions.first().ok_or_else(|| Error::assertion("a model without a worker"))?;
         let inputs = inputs_of(first).map_err(|error| error.or_at(&*shown, None))?;
         let wanted = source.output.as_deref();
         let output =
@@ -164,20 +162,15 @@ impl Model {
         let share = texts.len().div_ceil(self.sessions.len()).max(1);
         let some = |texts: &[(&str, Option<&str>)]| -> Result<Vec<R>, Error> {
             let mut session = self.session();
-            texts
-                .iter()
-                .map(|text| self.run(&mut session, text, &read))
-                .collect()
+            texts.iter().map(|text| self.run(&mut session, text, &read)).collect()
         };
         if texts.len() <= share {
             return some(texts);
         }
         let some = &some;
         thread::scope(|scope| {
-            let parts: Vec<_> = texts
-                .chunks(share)
-                .map(|part| scope.spawn(move || some(part)))
-                .collect();
+            let parts: Vec<_> =
+                texts.chunks(share).map(|part| scope.spawn(move || some(part))).collect();
             let mut all = Vec::with_capacity(texts.len());
             for part in parts {
                 let answers = part.join();
@@ -197,9 +190,7 @@ impl Model {
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        self.sessions[0]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.sessions[0].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run<R>(
@@ -231,12 +222,9 @@ impl Model {
             self.failed(error)
                 .hint("is `tokenizer.json` this model's, and does it see `max_tokens` tokens?")
         })?;
-        let output = outputs
-            .get(&*self.output)
-            .ok_or_else(|| self.failed("it gave no answer"))?;
-        let (shape, values) = output
-            .try_extract_tensor::<f32>()
-            .map_err(|error| self.failed(error))?;
+        let output = outputs.get(&*self.output).ok_or_else(|| self.failed("it gave no answer"))?;
+        let (shape, values) =
+            output.try_extract_tensor::<f32>().map_err(|error| self.failed(error))?;
         read(Output { shape, values })
     }
 }
@@ -298,9 +286,7 @@ fn tokenizer(source: &Source) -> Result<(Tokenizer, Digest), Error> {
         max_length: source.max_tokens as usize,
         ..TruncationParams::default()
     };
-    tokenizer
-        .with_truncation(Some(truncation))
-        .map_err(refused)?;
+    tokenizer.with_truncation(Some(truncation)).map_err(refused)?;
     tokenizer.with_padding(None);
     // Text that looks like a special token is ordinary text: no passage ends where it says that it does.
     tokenizer.set_encode_special_tokens(true);
@@ -400,12 +386,12 @@ fn output_of(session: &Session, wanted: Option<&str>, usual: &[&str]) -> Result<
     };
     if output.dtype().tensor_type() != Some(TensorElementType::Float32) {
         let what = format!("its output `{}` is {}", clip(output.name()), output.dtype());
-        return Err(Error::input(what)
-            .expected("32-bit floating-point numbers")
-            .hint(format!(
+        return Err(
+            Error::input(what).expected("32-bit floating-point numbers").hint(format!(
                 "its outputs are: {}; `output` names another",
                 names.join(", ")
-            )));
+            )),
+        );
     }
     Ok(output.name().to_owned())
 }

@@ -216,16 +216,14 @@ impl Api {
         if let Some(key) = &self.key {
             request = request.header(AUTHORIZATION, key.clone());
         }
-        let request = request
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|error| self.failed(error))?;
+        let request =
+            request.body(Full::new(Bytes::from(body))).map_err(|error| self.failed(error))?;
         let answer = client.request(request).await.map_err(|error| {
             let mut cause: &dyn std::error::Error = &error;
             while let Some(deeper) = cause.source() {
                 cause = deeper;
             }
-            self.failed(cause)
-                .hint("is it running, and is the `url` right?")
+            self.failed(cause).hint("is it running, and is the `url` right?")
         })?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), most)

@@ -97,9 +97,7 @@ fn check_kind(path: &Path, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
     let kind = found.file_type();
-    let is_of_shell = ["/dev/fd", "/dev/stdin", "/proc"]
-        .iter()
-        .any(|own| path.starts_with(own));
+    let is_of_shell = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|own| path.starts_with(own));
     let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
     let what = if kind.is_fifo() && !is_of_shell {
         "a named pipe"
@@ -181,9 +179,7 @@ fn decode(bytes: Vec<u8>) -> Result<String, Error> {
 pub fn text_of(bytes: &[u8]) -> Result<&str, Error> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(Error::input("the text is UTF-16")
-            .expected("UTF-8")
-            .hint("save it as UTF-8"));
+        return Err(Error::input("the text is UTF-16").expected("UTF-8").hint("save it as UTF-8"));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = error.valid_up_to();
@@ -213,23 +209,8 @@ mod tests {
             decode(b"\xEF\xBB\xBFa\r\nb\rc".to_vec()).unwrap(),
             "a\nb\rc"
         );
-        assert!(
-            decode(b"a\n\xFF".to_vec())
-                .unwrap_err()
-                .to_string()
-                .contains("(:2)")
-        );
-        assert!(
-            decode(b"\xFF\xFEa\0".to_vec())
-                .unwrap_err()
-                .to_string()
-                .contains("UTF-16")
-        );
-        assert!(
-            decode(b"a\n\nb\0".to_vec())
-                .unwrap_err()
-                .to_string()
-                .contains("(:3)")
-        );
+        assert!(decode(b"a\n\xFF".to_vec()).unwrap_err().to_string().contains("(:2)"));
+        assert!(decode(b"\xFF\xFEa\0".to_vec()).unwrap_err().to_string().contains("UTF-16"));
+        assert!(decode(b"a\n\nb\0".to_vec()).unwrap_err().to_string().contains("(:3)"));
     }
 }

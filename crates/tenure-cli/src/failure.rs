@@ -98,9 +98,7 @@ pub(crate) fn usage(error: &clap::Error, is_json: bool) -> ExitCode {
         let said = message.strip_prefix("error: ").unwrap_or(&message);
         // What follows the message is the usage, which `--help` prints.
         let (what, rest) = said.split_once("\n\n").unwrap_or((said, ""));
-        let tip = rest
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("tip: "));
+        let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
         let lines = what.lines().map(str::trim);
         let what = lines.collect::<Vec<_>>().join(" ");
         let error = Error::new(ErrorKind::Usage, what);

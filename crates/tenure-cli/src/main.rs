@@ -74,8 +74,7 @@ fn main() -> ExitCode {
 /// Returns whether arguments that are wrong ask for JSON.
 fn says_json(args: impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.collect();
-    args.windows(2)
-        .any(|pair| pair[0] == "--format" && pair[1] == "json")
+    args.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
         || args.iter().any(|arg| arg == "--format=json")
 }
 
@@ -83,7 +82,5 @@ fn says_json(args: impl Iterator<Item = OsString>) -> bool {
 fn asks_json(matches: &ArgMatches) -> bool {
     let format = matches.try_get_raw("format").ok().flatten();
     let own = format.is_some_and(|mut values| values.any(|value| value == "json"));
-    own || matches
-        .subcommand()
-        .is_some_and(|(_, inner)| asks_json(inner))
+    own || matches.subcommand().is_some_and(|(_, inner)| asks_json(inner))
 }

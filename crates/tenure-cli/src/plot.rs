@@ -103,10 +103,7 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars()
-        .take(width.saturating_sub(1))
-        .chain(std::iter::once('…'))
-        .collect()
+    text.chars().take(width.saturating_sub(1)).chain(std::iter::once('…')).collect()
 }
 
 #[cfg(test)]

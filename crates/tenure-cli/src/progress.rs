@@ -95,9 +95,7 @@ impl Line {
         let mut is_shown = false;
         let mut state = self.state();
         loop {
-            let woken = self
-                .changed
-                .wait_timeout_while(state, wait, |state| !state.is_over);
+            let woken = self.changed.wait_timeout_while(state, wait, |state| !state.is_over);
             state = woken.map_or_else(|error| error.into_inner().0, |(state, _)| state);
             if state.is_over {
                 break;

@@ -233,11 +233,7 @@ fn summary(text: &mut String, compiled: &Compiled) {
         "SECTION", "ZONE", "TOKENS", "ITEMS"
     );
     for section in &envelope.sections {
-        let items = section
-            .items
-            .iter()
-            .filter(|item| !item.name.starts_with('@'))
-            .count();
+        let items = section.items.iter().filter(|item| !item.name.starts_with('@')).count();
         let share = bar(section.tokens, envelope.total_tokens, 20);
         let _ = writeln!(
             text,
@@ -259,9 +255,7 @@ fn summary(text: &mut String, compiled: &Compiled) {
         trace.tokenizer.count.term(),
         printable(&trace.tokenizer.name),
         envelope.injection_surface,
-        envelope
-            .payload_digest
-            .map_or_else(String::new, |digest| format!("; {digest}")),
+        envelope.payload_digest.map_or_else(String::new, |digest| format!("; {digest}")),
     );
 }
 

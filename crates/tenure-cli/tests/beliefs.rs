@@ -10,10 +10,7 @@ fn claims(name: &str, value: &str, origin: &str, more: Value) -> String {
         "normalized_claim": format!("office == {value}"), "canonical_entity_ids": ["ada"],
         "source_origin": origin, "source_authority": 0.6,
     });
-    object
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     format!("{object}\n")
 }
 

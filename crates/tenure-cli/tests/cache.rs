@@ -31,10 +31,7 @@ fn a_plan_is_shown_and_applied() {
     assert_eq!(plan["kind"], "explicit");
     assert_eq!(plan["target"], "anthropic-messages");
     let points = plan["breakpoints"].as_array().unwrap();
-    let places: Vec<&str> = points
-        .iter()
-        .map(|point| point["at"].as_str().unwrap())
-        .collect();
+    let places: Vec<&str> = points.iter().map(|point| point["at"].as_str().unwrap()).collect();
     assert_eq!(places, ["system", "messages[0].content"]);
     for key in [
         "zone",
@@ -233,9 +230,7 @@ fn a_compile_writes_its_breakpoints_and_its_spans_still_fit() {
         assert_eq!(plan["total_tokens"], plain["envelope"]["total_tokens"]);
         // The source map leads to the text, wherever it stands now.
         let sections = marked["envelope"]["sections"].as_array().unwrap();
-        let items = sections
-            .iter()
-            .flat_map(|section| section["items"].as_array().unwrap());
+        let items = sections.iter().flat_map(|section| section["items"].as_array().unwrap());
         let item = items.clone().find(|item| item["name"] == "metric").unwrap();
         let span = &item["span"];
         let payload = &marked["envelope"]["payload"];
@@ -325,10 +320,7 @@ fn a_message_that_came_from_the_provider_is_marked_and_its_span_is_still_all_of_
     assert!(out.status.success(), "{}", text(&out.stderr));
     let out: Value = serde_json::from_slice(&out.stdout).unwrap();
     let sections = out["envelope"]["sections"].as_array().unwrap();
-    let history = sections
-        .iter()
-        .find(|section| section["name"] == "history")
-        .unwrap();
+    let history = sections.iter().find(|section| section["name"] == "history").unwrap();
     let span = &history["items"][0]["span"];
     assert!(span.get("block").is_none(), "{span}");
     let messages = out["envelope"]["payload"]["messages"].as_array().unwrap();

@@ -34,9 +34,8 @@ fn standing(bench: &Bench, more: &[&str]) -> Vec<String> {
     let out = bench.json(&[&args[..], &["--format", "json"], more].concat());
     let verdicts = out["trace"]["verdicts"].as_array().unwrap();
     let included = verdicts.iter().filter(|one| one["verdict"] == "included");
-    let mut names: Vec<String> = included
-        .map(|one| one["name"].as_str().unwrap().to_owned())
-        .collect();
+    let mut names: Vec<String> =
+        included.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
     names.sort();
     names
 }

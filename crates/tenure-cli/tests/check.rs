@@ -38,11 +38,7 @@ fn broken_rules_are_named_and_fail() {
 
     bench.file("no.json", "[]");
     assert!(bench.refused(2, &["check", "no.json"]).contains("--target"));
-    assert!(
-        bench
-            .refused(1, &["check", "no.json", "--target", "gemni"])
-            .contains("gemini")
-    );
+    assert!(bench.refused(1, &["check", "no.json", "--target", "gemni"]).contains("gemini"));
 }
 
 #[test]

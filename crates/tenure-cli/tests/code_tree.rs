@@ -43,9 +43,7 @@ fn warned(bench: &Bench, args: &[&str]) -> Value {
 
 fn names(out: &Value) -> Vec<String> {
     let verdicts = out["trace"]["verdicts"].as_array().unwrap().iter();
-    verdicts
-        .map(|verdict| verdict["name"].as_str().unwrap().to_owned())
-        .collect()
+    verdicts.map(|verdict| verdict["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -139,9 +137,7 @@ fn a_large_file_stands_as_its_outline_and_the_function_that_the_task_names() {
     let source = thousand_functions();
     assert!(source.len() > 2 << 20, "{}", source.len());
     let bench = Bench::new();
-    bench
-        .file("app/all.py", &source)
-        .file("app/main.py", "import all\n");
+    bench.file("app/all.py", &source).file("app/main.py", "import all\n");
     let args = [
         "compile",
         "--code",
@@ -204,9 +200,7 @@ fn what_is_too_large_or_no_text_ends_in_a_report() {
     let bench = Bench::new();
     let large = "/* caf\u{e9} */ int a;\n".repeat(60_000);
     let latin: Vec<u8> = large.chars().map(|c| c as u8).collect();
-    bench
-        .file("app/latin.c", latin)
-        .file("app/main.rs", "fn main() {}\n");
+    bench.file("app/latin.c", latin).file("app/main.rs", "fn main() {}\n");
     bench.file(
         "app/image.rs",
         [&[0x89, 0][..], &vec![b'x'; 2 << 20]].concat(),

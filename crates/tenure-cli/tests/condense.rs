@@ -208,10 +208,7 @@ fn the_task_and_the_type_decide_what_stays() {
         let json = bench.json(&[&args[..], &["--type", kind, "--format", "json"]].concat());
         assert_eq!(json["content_type"], kind);
         assert!(
-            json["text"]
-                .as_str()
-                .unwrap()
-                .contains("The valve X12 sticks."),
+            json["text"].as_str().unwrap().contains("The valve X12 sticks."),
             "{json}"
         );
     }
@@ -295,9 +292,7 @@ fn standard_input_is_read_and_a_closed_pipe_is_no_failure() {
         let back = bench.run(&["rehydrate", &pointer(&output.stdout)]);
         assert_eq!(text(&back.stdout), content);
     }
-    let large: String = (0..20_000)
-        .map(|at| format!("{}\n", at * 7_919 % 10_007))
-        .collect();
+    let large: String = (0..20_000).map(|at| format!("{}\n", at * 7_919 % 10_007)).collect();
     bench.file("large.txt", &large);
     let mut child = bench
         .command(&["condense", "large.txt", "--to", "4000000000"])

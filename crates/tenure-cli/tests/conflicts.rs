@@ -26,10 +26,7 @@ fn reasons(bench: &Bench) -> [String; 2] {
     let verdicts = out["trace"]["verdicts"].as_array().unwrap();
     ["badge", "lease"].map(|name| {
         let verdict = verdicts.iter().find(|verdict| verdict["name"] == name);
-        verdict.unwrap()["reason"]["code"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        verdict.unwrap()["reason"]["code"].as_str().unwrap().to_owned()
     })
 }
 
@@ -140,13 +137,11 @@ fn a_filter_that_matches_nothing_is_named() {
 fn an_object_says_itself_what_a_contradiction_does_to_it() {
     let bench = Bench::new();
     let policies = |badge: &str, lease: &str| {
-        OFFICES
-            .replacen("\"canonical", &format!("{badge}\"canonical"), 1)
-            .replacen(
-                "Denver\",\"canonical",
-                &format!("Denver\",{lease}\"canonical"),
-                1,
-            )
+        OFFICES.replacen("\"canonical", &format!("{badge}\"canonical"), 1).replacen(
+            "Denver\",\"canonical",
+            &format!("Denver\",{lease}\"canonical"),
+            1,
+        )
     };
     let gives = "\"conflict_policy\":\"give_way\",";
     bench.file("offices.jsonl", policies(gives, ""));
@@ -386,11 +381,7 @@ fn whom_to_ask_follows_from_where_both_come_from() {
     let from = |kind: &str| {
         let provenance =
             format!("Chicago\",\"provenance\":{{\"source_kind\":\"{kind}\"}},\"canonical");
-        let offices: String = OFFICES
-            .lines()
-            .take(2)
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let offices: String = OFFICES.lines().take(2).map(|line| format!("{line}\n")).collect();
         offices
             .replace(
                 "project_decision\"",
@@ -430,10 +421,8 @@ fn claims_that_cannot_be_read_are_told_of_without_a_store() {
     let said = bench.run(&compile);
     assert!(said.status.success());
     let told = String::from_utf8(said.stderr).unwrap();
-    let of_claims: Vec<&str> = told
-        .lines()
-        .filter(|line| line.contains("claim_not_parsed"))
-        .collect();
+    let of_claims: Vec<&str> =
+        told.lines().filter(|line| line.contains("claim_not_parsed")).collect();
     assert_eq!(of_claims.len(), 1, "{told}");
     let start = "warning: weight: claim_not_parsed: `weight == 30 kg`: ";
     assert!(of_claims[0].starts_with(start), "{told}");

@@ -169,24 +169,11 @@ fn what_is_not_what_its_id_names_is_refused() {
     cyclic["package"]["merged_from"] = serde_json::json!([cyclic["id"]]);
     import("cyclic.json", &cyclic.to_string(), 7);
     other.file("good.json", &good);
-    assert!(
-        other
-            .ok(&["context", "import", "good.json"])
-            .contains("version 1")
-    );
-    assert!(
-        other
-            .ok(&["context", "activate", "d"])
-            .contains("Two keys open")
-    );
+    assert!(other.ok(&["context", "import", "good.json"]).contains("version 1"));
+    assert!(other.ok(&["context", "activate", "d"]).contains("Two keys open"));
     // What lies in the registry is checked, too.
     let folder = other.folder.path().join(".tenure/context/packages");
-    let file = fs::read_dir(folder)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     fs::write(&file, tampered).unwrap();
     other.refused(7, &["context", "activate", "d"]);
     other.ok(&["context", "import", "good.json"]);
@@ -349,18 +336,9 @@ fn an_activation_joins_a_compile_as_data_in_its_scope() {
         "{payload}"
     );
     let outside = compile(&["--session", "other"]);
-    assert!(
-        !outside["envelope"]["payload"]
-            .as_str()
-            .unwrap()
-            .contains("Two keys")
-    );
+    assert!(!outside["envelope"]["payload"].as_str().unwrap().contains("Two keys"));
     let verdicts = outside["trace"]["verdicts"].as_array().unwrap();
-    assert!(
-        verdicts
-            .iter()
-            .any(|verdict| verdict["reason"]["code"] != "fits")
-    );
+    assert!(verdicts.iter().any(|verdict| verdict["reason"]["code"] != "fits"));
     // In a session of that name no argument is needed.
     bench.ok(&["session", "new", "t"]);
     bench.ok(&["session", "append", "t", "--text", "Who opens the door?"]);
@@ -524,13 +502,7 @@ fn packages_are_compared_and_merged() {
         "--max-items",
         "1",
     ];
-    assert!(
-        packed(&bench, &few)["package"]["cut"]
-            .as_array()
-            .unwrap()
-            .len()
-            > 1
-    );
+    assert!(packed(&bench, &few)["package"]["cut"].as_array().unwrap().len() > 1);
     packed(
         &bench,
         &["sections", "--source", "handbook", "--name", "most"],
@@ -606,9 +578,7 @@ fn supplied_summaries_stand_where_the_text_is_the_same() {
             "d",
         ],
     );
-    let digest = out["package"]["items"][1]["provenance"]["digest"]
-        .as_str()
-        .unwrap();
+    let digest = out["package"]["items"][1]["provenance"]["digest"].as_str().unwrap();
     let line = format!("{{\"digest\":\"{digest}\",\"summary\":\"Two people sign.\"}}\n");
     bench.file("summaries.jsonl", line);
     let args = [
@@ -675,10 +645,7 @@ fn many_processes_at_once_leave_a_whole_registry() {
     let listed = bench.json(&["context", "list", "--format", "json"]);
     let listed = listed.as_array().unwrap();
     assert_eq!(listed.len(), 3);
-    let versions: usize = listed
-        .iter()
-        .map(|one| one["versions"].as_array().unwrap().len())
-        .sum();
+    let versions: usize = listed.iter().map(|one| one["versions"].as_array().unwrap().len()).sum();
     assert!(versions >= 7, "{versions}");
     for one in listed {
         assert!(one["note"].is_null());
@@ -709,18 +676,11 @@ fn values_are_packed_by_their_paths() {
     let query = "$.pumps[?@.flow > 4].name";
     let out = packed(&bench, &[query, "--source", "data", "--name", "names"]);
     let items = out["package"]["items"].as_array().unwrap();
-    let texts: Vec<&str> = items
-        .iter()
-        .map(|item| item["text"].as_str().unwrap())
-        .collect();
+    let texts: Vec<&str> = items.iter().map(|item| item["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["\"three\"", "two"]);
     assert_eq!(items[1]["provenance"]["lines"], serde_json::json!([4, 4]));
     bench.ok(&["index", "data"]);
-    assert!(
-        bench
-            .ok(&["index", "query", query])
-            .contains("data/pumps.yaml:4-4  value")
-    );
+    assert!(bench.ok(&["index", "query", query]).contains("data/pumps.yaml:4-4  value"));
     assert_eq!(
         packed(&bench, &[query, "--name", "names"])["package"]["items"]
             .as_array()
@@ -802,10 +762,7 @@ fn an_external_point_narrows_what_labels_allow_and_its_silence_allows_nothing() 
         "point.toml",
     ];
     assert_eq!(
-        packed(&bench, &pack)["package"]["items"]
-            .as_array()
-            .unwrap()
-            .len(),
+        packed(&bench, &pack)["package"]["items"].as_array().unwrap().len(),
         2
     );
     let activate = [

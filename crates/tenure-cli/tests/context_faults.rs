@@ -107,12 +107,8 @@ fn a_process_that_is_killed_leaves_a_whole_index_and_registry() {
     .take(16)
     .enumerate()
     {
-        let mut child = bench
-            .command(args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            bench.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(15 * turn as u64));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -32,31 +32,16 @@ fn json_has_the_promised_keys() {
     let out = bench.json(&with(&COMPILE, &["--budget", "300", "--format", "json"]));
     assert_eq!(out["outcome"], "complete");
     let envelope = &out["envelope"];
-    assert!(
-        envelope["payload"]
-            .as_str()
-            .unwrap()
-            .contains("Be brief about the pump.\n")
-    );
+    assert!(envelope["payload"].as_str().unwrap().contains("Be brief about the pump.\n"));
     assert!(envelope["total_tokens"].as_u64().unwrap() <= 300);
     assert_eq!(envelope["budget"], 300);
-    assert!(
-        envelope["payload_digest"]
-            .as_str()
-            .unwrap()
-            .starts_with("sha256:")
-    );
+    assert!(envelope["payload_digest"].as_str().unwrap().starts_with("sha256:"));
     let section = &envelope["sections"][0];
     for key in ["name", "zone", "tokens", "items"] {
         assert!(!section[key].is_null(), "{key}");
     }
     let trace = &out["trace"];
-    assert!(
-        trace["input_digest"]
-            .as_str()
-            .unwrap()
-            .starts_with("sha256:")
-    );
+    assert!(trace["input_digest"].as_str().unwrap().starts_with("sha256:"));
     assert_eq!(trace["tokenizer"]["count"], "exact");
     let verdict = &trace["verdicts"][0];
     assert_eq!(verdict["name"], "brief");
@@ -488,11 +473,7 @@ fn a_tokenizer_json_counts_for_other_models() {
         .file("tokenizer.json", tiny)
         .file("text.txt", "a b c");
     assert_eq!(
-        text(
-            &bench
-                .run(&["tokens", "text.txt", "--model", "tokenizer.json"])
-                .stdout
-        ),
+        text(&bench.run(&["tokens", "text.txt", "--model", "tokenizer.json"]).stdout),
         "3\n"
     );
     let out = bench.json(&with(
@@ -590,12 +571,8 @@ fn a_reader_that_goes_away_is_no_failure() {
 fn the_example_compiles_as_the_readme_says() {
     let bench = Bench::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let path = |name: &str| {
-        root.join("examples/firmware")
-            .join(name)
-            .to_string_lossy()
-            .into_owned()
-    };
+    let path =
+        |name: &str| root.join("examples/firmware").join(name).to_string_lossy().into_owned();
     let (folder, task, policy) = (path(""), path("task.json"), path("policy.toml"));
     let out = bench.json(&[
         "compile",
@@ -797,12 +774,7 @@ fn a_project_is_compiled_as_a_person_would_choose() {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
             (text(&one["name"]), text(&one["reason"]["code"]))
         };
-        out["trace"]["verdicts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(row)
-            .collect()
+        out["trace"]["verdicts"].as_array().unwrap().iter().map(row).collect()
     };
     let expected = [
         ("AGENTS", "mandatory"),
@@ -817,9 +789,7 @@ fn a_project_is_compiled_as_a_person_would_choose() {
         rows.sort();
         rows
     };
-    let expected: Vec<_> = expected
-        .map(|(name, code)| (name.to_owned(), code.to_owned()))
-        .into();
+    let expected: Vec<_> = expected.map(|(name, code)| (name.to_owned(), code.to_owned())).into();
     assert_eq!(sorted(verdicts(&["--budget", "100000"])), expected);
     // What an agent would have read is not left out unseen.
     let message = bench.refused(3, &with(&task, &["--budget", "150"]));
@@ -829,9 +799,7 @@ fn a_project_is_compiled_as_a_person_would_choose() {
     );
     let optional = verdicts(&["--budget", "150", "--optional-instructions"]);
     assert!(
-        optional
-            .iter()
-            .any(|(name, code)| name == "AGENTS" && code != "mandatory"),
+        optional.iter().any(|(name, code)| name == "AGENTS" && code != "mandatory"),
         "{optional:?}"
     );
 }

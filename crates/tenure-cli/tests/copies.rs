@@ -91,9 +91,7 @@ fn a_copy_of_a_store_says_and_compiles_the_same() {
             let out = bench.run(&[&asked[..], store].concat());
             assert!(out.status.success(), "{asked:?}");
             // The commands that it proposes name the store.
-            String::from_utf8(out.stdout)
-                .unwrap()
-                .replace(" --store sqlite://copy.db", "")
+            String::from_utf8(out.stdout).unwrap().replace(" --store sqlite://copy.db", "")
         });
         assert!(!one.is_empty(), "{asked:?}");
         assert_eq!(one, other, "{asked:?}");

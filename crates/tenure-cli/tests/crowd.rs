@@ -20,9 +20,7 @@ const PER_CONNECTION: usize = 24 << 10;
 /// How many files a process may have open: what it has, and what it may give itself.
 fn files(process: &str) -> (usize, usize) {
     let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
-    let line = limits
-        .lines()
-        .find(|line| line.starts_with("Max open files"));
+    let line = limits.lines().find(|line| line.starts_with("Max open files"));
     let mut numbers = line.unwrap().split_whitespace().skip(3);
     let mut number = || numbers.next().unwrap().parse().unwrap_or(usize::MAX);
     (number(), number())
@@ -38,9 +36,7 @@ fn resident(id: u32) -> usize {
 fn ask(address: SocketAddr) -> Duration {
     let started = Instant::now();
     let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let body = r#"{"request":{"task":{"objective":"x"},"budget":{"tokens":500}},"store":false}"#;
     let request = format!(
         "POST /api/v1/compile HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
@@ -96,9 +92,7 @@ fn ten_thousand_connections_hold_nobody_up() {
     }
     let answered = held.iter_mut().skip(3).step_by(4);
     let answered = answered.filter_map(|stream| {
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut piece = [0; 512];
         let read = stream.read(&mut piece).ok()?;
         piece[..read].starts_with(b"HTTP/1.1 200").then_some(())
@@ -106,9 +100,7 @@ fn ten_thousand_connections_hold_nobody_up() {
     assert_eq!(answered.count(), crowd / 4);
     let mut times: Vec<Duration> = (0..50).map(|_| ask(address)).collect();
     times.sort();
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.child.id()))
-        .unwrap()
-        .count();
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap().count();
     assert!(open >= crowd, "{open} files are open of {crowd}");
     let each = resident(server.child.id()).saturating_sub(before) / crowd;
     println!(
@@ -119,11 +111,9 @@ fn ten_thousand_connections_hold_nobody_up() {
     assert!(times[25] < Duration::from_secs(1), "{times:?}");
     // Those that were slow can still finish.
     let slow = &mut held[1];
-    slow.write_all(b"TP/1.1\r\nhost: localhost\r\n\r\n")
-        .unwrap();
+    slow.write_all(b"TP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let mut piece = [0; 512];
-    slow.set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let read = slow.read(&mut piece).unwrap();
     assert!(piece[..read].starts_with(b"HTTP/1.1 200"));
 }

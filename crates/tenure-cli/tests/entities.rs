@@ -387,9 +387,7 @@ fn objects_are_listed_by_the_kind_of_their_source() {
     bench.ok(&["store", "put", "all.jsonl"]);
     let names = |kinds: &[&str]| -> Vec<String> {
         let listed = bench.ok(&[&["store", "list"], kinds].concat());
-        let lines = listed
-            .lines()
-            .map(|line| line.rsplit("  ").next().unwrap_or_default());
+        let lines = listed.lines().map(|line| line.rsplit("  ").next().unwrap_or_default());
         lines.map(|name| name.trim().to_owned()).collect()
     };
     assert_eq!(names(&[]).len(), 4);

@@ -108,11 +108,7 @@ fn indirect_prompt_injection_without_detector() {
     assert_eq!(section_of(&out, "page").as_deref(), Some("evidence"));
     // It ends no frame: what looks like an end is escaped, and said, and all of it stands between the true ends.
     let whole = payload(&out);
-    let at = |text: &str| {
-        whole
-            .find(text)
-            .unwrap_or_else(|| panic!("{text}: {whole}"))
-    };
+    let at = |text: &str| whole.find(text).unwrap_or_else(|| panic!("{text}: {whole}"));
     assert!(whole.contains("&lt;/evidence>"), "{whole}");
     assert!(at("<evidence name") < at("# Rules") && at("# Rules") < at("</evidence boundary"));
     let notes = out["trace"]["notes"].to_string();
@@ -196,10 +192,7 @@ fn context_bloat() {
     assert_eq!(verdicts.len(), 200);
     let left = verdicts.iter().filter(|one| one["verdict"] != "included");
     assert!(
-        left.clone().count() > 100
-            && left
-                .into_iter()
-                .all(|one| one["reason"]["code"].is_string())
+        left.clone().count() > 100 && left.into_iter().all(|one| one["reason"]["code"].is_string())
     );
 }
 
@@ -283,11 +276,7 @@ fn entity_confusion() {
         ]);
     }
     // Two people of one name: neither is taken for the other, and a mark of one of them decides.
-    assert!(
-        bench
-            .ok(&["entity", "resolve", "Mei Chen"])
-            .contains("  review\n")
-    );
+    assert!(bench.ok(&["entity", "resolve", "Mei Chen"]).contains("  review\n"));
     let known = bench.ok(&[
         "entity",
         "resolve",
@@ -327,10 +316,7 @@ fn entity_confusion() {
     bench.file("c.jsonl", note("c", "Mei Chen asked for it.").to_string());
     let said = bench.ok(&["store", "put", "c.jsonl", "-v"]);
     assert!(said.contains("entity_pending"), "{said}");
-    let pending: Vec<Value> = entities()
-        .into_iter()
-        .filter(|one| one["pending"] == true)
-        .collect();
+    let pending: Vec<Value> = entities().into_iter().filter(|one| one["pending"] == true).collect();
     assert_eq!(pending.len(), 1, "{pending:?}");
     assert_eq!(pending[0]["candidates"], json!(["chen-1", "chen-2"]));
     // The same name again is the same question.
@@ -391,10 +377,7 @@ fn low_authority_source_promotion() {
     let fields = json!({
         "normalized_claim": "port == 80", "canonical_entity_ids": ["pump"], "valid_from": "2026-06-01",
     });
-    claim
-        .as_object_mut()
-        .unwrap()
-        .extend(fields.as_object().unwrap().clone());
+    claim.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let ours = rule(
         "ours",
         "The port of the pump is 443.",
@@ -434,9 +417,7 @@ fn instruction_contamination_without_detector() {
     let floor = |bench: &Bench| {
         let out = compiled(bench, "Is the pump hot?", &[]);
         let sections = out["envelope"]["sections"].as_array().unwrap().clone();
-        let rules = sections
-            .into_iter()
-            .filter(|section| section["name"] == "policy");
+        let rules = sections.into_iter().filter(|section| section["name"] == "policy");
         let items = rules.map(|section| {
             (
                 section["tokens"].clone(),

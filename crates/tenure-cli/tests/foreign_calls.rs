@@ -230,10 +230,8 @@ fn calls_that_were_broken_off_stop_nothing() {
         ),
     ];
     for (name, messages) in conversations {
-        let said: Vec<&str> = messages
-            .iter()
-            .filter_map(|message| message["content"].as_str())
-            .collect();
+        let said: Vec<&str> =
+            messages.iter().filter_map(|message| message["content"].as_str()).collect();
         for payload in go_on(name, &messages) {
             for said in &said {
                 assert!(payload.contains(said), "{name}: {said} in {payload}");

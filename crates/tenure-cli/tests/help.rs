@@ -26,9 +26,7 @@ pub(crate) fn pages(bench: &Bench, path: &[String], found: &mut Vec<(Vec<String>
     let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
     for line in lines.take_while(|line| !line.is_empty()) {
         // What goes on in a second line is no name.
-        let name = line
-            .strip_prefix("  ")
-            .and_then(|line| line.split(' ').next());
+        let name = line.strip_prefix("  ").and_then(|line| line.split(' ').next());
         if let Some(name) = name.filter(|name| !name.is_empty() && *name != "help") {
             pages(bench, &[path, &[name.to_owned()]].concat(), found);
         }
@@ -51,9 +49,7 @@ fn weights(output: &[u8]) -> String {
     let output: serde_json::Value = serde_json::from_slice(output).unwrap();
     let envelope = &output["envelope"];
     let sections = envelope["sections"].as_array().unwrap().iter();
-    let items: usize = sections
-        .map(|section| section["items"].as_array().unwrap().len())
-        .sum();
+    let items: usize = sections.map(|section| section["items"].as_array().unwrap().len()).sum();
     serde_json::json!({ "payload": envelope["payload_digest"], "items": vec![1; items] })
         .to_string()
 }
@@ -61,9 +57,7 @@ fn weights(output: &[u8]) -> String {
 /// A folder with what the examples name.
 pub(crate) fn folder() -> Bench {
     let bench = Bench::new();
-    let log: String = (0..400)
-        .map(|at| format!("[{at:03}] compiling unit_{at}.c\n"))
-        .collect();
+    let log: String = (0..400).map(|at| format!("[{at:03}] compiling unit_{at}.c\n")).collect();
     let body = |model: &str, said: &str| {
         format!(
             r#"{{"model":"{model}","max_tokens":100,"messages":[{{"role":"user","content":"{said}"}}]}}"#
@@ -278,9 +272,7 @@ fn every_example_works_as_printed() {
     let mut ran = 0;
     for (path, page) in &found {
         let own: Vec<&str> = examples(page);
-        let own = own
-            .iter()
-            .filter(|line| !NOT_RUN.iter().any(|not| line.contains(not)));
+        let own = own.iter().filter(|line| !NOT_RUN.iter().any(|not| line.contains(not)));
         let own: Vec<&&str> = own.collect();
         // Each page begins in a folder of its own.
         let bench = copy(&base);

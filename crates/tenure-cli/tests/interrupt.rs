@@ -53,12 +53,7 @@ fn an_interrupted_import_leaves_a_store_that_is_whole() {
     bench.file("facts.jsonl", lines);
     let import = |store: &'static str| ["store", "import", "facts.jsonl", "--store", store];
     let whole = timed(&bench, &import("sqlite://whole.db"));
-    let held = |store: &str| {
-        bench
-            .ok(&["store", "list", "--store", store])
-            .lines()
-            .count()
-    };
+    let held = |store: &str| bench.ok(&["store", "list", "--store", store]).lines().count();
     assert_eq!(held("sqlite://whole.db"), OBJECTS);
     let mut ended = 0;
     for part in 1..6 {

@@ -18,17 +18,13 @@ fn ask(server: &Serving, method: &str, path: &str, key: &str, body: &Value) -> (
         body => body.to_string(),
     };
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-tenure-key: {key}\r\n\
          content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    stream
-        .write_all(format!("{head}{body}").as_bytes())
-        .unwrap();
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
     let (head, body) = reply.split_once("\r\n\r\n").unwrap();

@@ -94,9 +94,7 @@ fn recorded() -> Bench {
         objects: Vec::new(),
     };
     let tenant = store.tenant("local").unwrap();
-    tenant
-        .put_records(records.iter().map(row).collect())
-        .unwrap();
+    tenant.put_records(records.iter().map(row).collect()).unwrap();
     bench.ok(&["trust", "."]);
     bench
 }
@@ -245,11 +243,7 @@ fn a_list_of_sessions_says_when_they_went_on_and_whose_they_are() {
     assert_eq!(whose("brought"), (json!("openai-chat"), json!("gpt-4o")));
     assert_eq!(whose("empty"), (Value::Null, Value::Null));
     assert!(
-        listed
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|one| one["last"].is_string()),
+        listed.as_array().unwrap().iter().all(|one| one["last"].is_string()),
         "{listed}"
     );
     let text = bench.ok(&["session", "list"]);

@@ -50,9 +50,7 @@ fn answers(bench: &Bench, args: &[&str], lines: &[String]) -> Vec<Value> {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
     assert!(ended.stderr.is_empty(), "{}", text(&ended.stderr));
-    said.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn answer_to(answers: &[Value], id: u64) -> &Value {
@@ -78,10 +76,7 @@ fn a_line_that_is_no_message_is_answered_and_the_next_one_is_read() {
     ];
     let found = answers(&bench, &[], &lines);
     assert_eq!(found.len(), 7, "{found:?}");
-    let unnamed: Vec<&Value> = found
-        .iter()
-        .filter(|answer| answer["id"].is_null())
-        .collect();
+    let unnamed: Vec<&Value> = found.iter().filter(|answer| answer["id"].is_null()).collect();
     assert_eq!(unnamed[0]["error"]["code"], -32600);
     assert_eq!(unnamed[1]["error"]["code"], -32700);
     assert_eq!(
@@ -280,9 +275,6 @@ fn the_tokens_in_the_docs_are_those_of_the_tools() {
     let all = format!("| all | {} |", listed["tokens"]);
     assert!(docs.contains(&all), "docs/reference/mcp.md has no `{all}`");
     let fewer = bench.ok(&["mcp", "--list", "--tools", "rehydrate,search,search"]);
-    let names: Vec<&str> = fewer
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
+    let names: Vec<&str> = fewer.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["search", "rehydrate", "all"]);
 }

@@ -134,11 +134,7 @@ fn a_package_is_named_as_an_object_is_and_carries_what_its_documents_say() {
         "{}",
         text(&out.stdout)
     );
-    assert!(
-        bench
-            .ok(&["context", "activate", "pay"])
-            .contains("kestrel")
-    );
+    assert!(bench.ok(&["context", "activate", "pay"]).contains("kestrel"));
     // The file of a package is read by its own verbs alone.
     let exported = bench.ok(&["context", "export", "pay"]);
     fs::create_dir_all(bench.folder.path().join("d")).unwrap();

@@ -19,9 +19,7 @@ fn the_list_is_a_table_of_all_models() {
     let bench = Bench::new();
     let list = shown(&bench, &["models", "list"]);
     let row = |name: &str| {
-        let found = list
-            .lines()
-            .find(|line| line.starts_with(&format!("{name} ")));
+        let found = list.lines().find(|line| line.starts_with(&format!("{name} ")));
         found.unwrap_or_else(|| panic!("{list}")).to_owned()
     };
     assert!(row("NAME").contains("WINDOW"));
@@ -40,10 +38,7 @@ fn the_list_is_a_table_of_all_models() {
 
     let json = bench.json(&["models", "list", "--format", "json"]);
     let models = json.as_array().unwrap();
-    let names: Vec<&str> = models
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> = models.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(names.is_sorted() && names.contains(&"gpt-4o"));
     let one = bench.json(&["models", "show", "gpt-4o", "--format", "json"]);
     assert_eq!(
@@ -92,12 +87,7 @@ fn json_has_every_key_whether_known_or_not() {
     let bench = Bench::new();
     for model in ["gpt-4", "claude-haiku-5-5", "qwen2.5-7b"] {
         let json = bench.json(&["models", "show", model, "--format", "json"]);
-        let keys: Vec<&str> = json
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         for key in [
             "name",
             "counts",
@@ -152,9 +142,7 @@ fn a_model_that_does_not_exist_is_a_mistake_of_input() {
 #[test]
 fn a_file_lies_over_the_built_in_models() {
     let bench = Bench::new();
-    bench
-        .file("mine.toml", MINE)
-        .file("text.txt", "hello world");
+    bench.file("mine.toml", MINE).file("text.txt", "hello world");
     let flag = ["--catalogue", "mine.toml"];
     let of = |args: &[&'static str]| [args, &flag].concat();
     let gpt = shown(&bench, &of(&["models", "show", "gpt-4o"]));
@@ -326,9 +314,7 @@ fn names_of_the_file_cannot_steer_a_terminal() {
 #[test]
 fn blocks_are_evicted_by_the_tokens_of_a_model_of_the_file() {
     let bench = Bench::new();
-    bench
-        .file("mine.toml", MINE)
-        .file("rules.md", "---\nname: a\n---\nBe brief.\n");
+    bench.file("mine.toml", MINE).file("rules.md", "---\nname: a\n---\nBe brief.\n");
     bench.json(&[
         "import",
         "rules.md",
@@ -394,10 +380,7 @@ fn a_check_lists_what_is_old_unpriced_or_changed() {
     let json: Value = serde_json::from_str(&out).unwrap();
     let of = |name: &str| {
         let found = json["findings"].as_array().unwrap().iter();
-        found
-            .filter(|found| found["name"] == name)
-            .cloned()
-            .collect::<Vec<_>>()
+        found.filter(|found| found["name"] == name).cloned().collect::<Vec<_>>()
     };
     assert_eq!(of("gpt-4o")[0]["finding"], "stale");
     assert_eq!(of("gpt-4o")[0]["what"], "prices");

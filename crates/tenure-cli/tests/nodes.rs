@@ -178,10 +178,7 @@ fn payload(reply: &Reply) -> String {
         "{}",
         String::from_utf8_lossy(&reply.body)
     );
-    reply.json()["envelope"]["payload"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    reply.json()["envelope"]["payload"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -482,9 +479,8 @@ fn while_the_database_is_away_nodes_say_so_and_go_on_when_it_is_back() {
     let server = Server::start("synchronous_commit = on");
     let (store, url) = store(&server, "outage");
     let upstream = upstream();
-    let nodes: Vec<Serving> = (0..3)
-        .map(|_| node(&bench, &url, &["--upstream", &upstream]))
-        .collect();
+    let nodes: Vec<Serving> =
+        (0..3).map(|_| node(&bench, &url, &["--upstream", &upstream])).collect();
     let balancer = Balancer::over(&nodes.iter().collect::<Vec<_>>());
     let writers = Writers::start(balancer.address);
     writers.more(10);
@@ -520,10 +516,8 @@ fn while_the_database_is_away_nodes_say_so_and_go_on_when_it_is_back() {
                 &json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "Hi." }] }),
             );
             assert_eq!(answered.status, 200, "{}", answered.json());
-            let record = answered
-                .head
-                .lines()
-                .find_map(|line| line.strip_prefix("x-tenure-record: "));
+            let record =
+                answered.head.lines().find_map(|line| line.strip_prefix("x-tenure-record: "));
             exchanged.push(record.unwrap().to_owned());
             assert!(started.elapsed() < Duration::from_secs(5));
         }

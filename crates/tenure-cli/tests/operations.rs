@@ -42,9 +42,7 @@ fn encoded(text: &str) -> String {
 }
 
 fn as_text(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// By the HTTP API.
@@ -108,10 +106,7 @@ fn without_chance(value: Value, seen: &mut Vec<String>) -> Value {
             });
             Value::String(words.collect())
         }
-        Value::Array(items) => items
-            .into_iter()
-            .map(|item| without_chance(item, seen))
-            .collect(),
+        Value::Array(items) => items.into_iter().map(|item| without_chance(item, seen)).collect(),
         Value::Object(fields) => fields
             .into_iter()
             .map(|(name, value)| (name, without_chance(value, seen)))

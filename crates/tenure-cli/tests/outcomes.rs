@@ -282,9 +282,7 @@ fn in_a_loop_of_tools_the_very_next_request_has_it() {
     // What was sent stays, and it stands behind the result.
     let (before, now) = (messages(&second), messages(&third));
     assert_eq!(now[..before.len()], before[..]);
-    let place = now
-        .iter()
-        .position(|message| message.to_string().contains(TEXT));
+    let place = now.iter().position(|message| message.to_string().contains(TEXT));
     let place = place.unwrap();
     assert!(place >= before.len(), "{now:?}");
     assert_eq!(
@@ -296,9 +294,7 @@ fn in_a_loop_of_tools_the_very_next_request_has_it() {
     assert_eq!(fourth["session"]["cause"], "kept");
     let again = messages(&fourth);
     assert_eq!(again[..now.len()], now[..], "it stays where it was said");
-    let said = again
-        .iter()
-        .filter(|message| message.to_string().contains(TEXT));
+    let said = again.iter().filter(|message| message.to_string().contains(TEXT));
     assert_eq!(said.count(), 1, "once");
     // Both are made again, each as it was.
     for out in [&third, &fourth] {

@@ -109,11 +109,9 @@ fn every_error_is_json_where_the_output_is() {
     for reader in READERS {
         let words = found.iter().map(|(path, _)| path.len());
         let deepest = words.max().unwrap_or(0);
-        let own = (0..=deepest.min(reader.len())).rev().find_map(|depth| {
-            found
-                .iter()
-                .find(|(path, _)| path.iter().eq(&reader[..depth]))
-        });
+        let own = (0..=deepest.min(reader.len()))
+            .rev()
+            .find_map(|depth| found.iter().find(|(path, _)| path.iter().eq(&reader[..depth])));
         let is_json = own.is_some_and(|(_, page)| page.contains("--format <"));
         if is_json {
             let args = [reader, &["--format", "json"][..]].concat();

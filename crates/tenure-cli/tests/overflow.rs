@@ -145,17 +145,9 @@ fn what_a_payload_points_to_can_be_read_back() {
     let condensed = &json["trace"]["condensed"][0];
     assert_eq!(condensed["form"], "condensed");
     let pointer = condensed["pointer"].as_str().unwrap();
-    assert!(
-        json["envelope"]["payload"]
-            .as_str()
-            .unwrap()
-            .contains(pointer)
-    );
+    assert!(json["envelope"]["payload"].as_str().unwrap().contains(pointer));
     let kept = bench.folder.path().join("state/tenure/originals");
-    let files: Vec<_> = fs::read_dir(&kept)
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .collect();
+    let files: Vec<_> = fs::read_dir(&kept).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 1);
     assert_eq!(fs::read_to_string(&files[0]).unwrap(), content);
     // Whole, nothing is kept; a dry run keeps nothing either.

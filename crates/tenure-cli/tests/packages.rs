@@ -67,10 +67,7 @@ fn the_use_cases_are_as_printed() {
             continue;
         };
         commands += 1;
-        while lines
-            .peek()
-            .is_some_and(|next| !next.starts_with("$ ") && *next != FENCE)
-        {
+        while lines.peek().is_some_and(|next| !next.starts_with("$ ") && *next != FENCE) {
             lines.next();
         }
         out.push_str(run(&bench, command).trim_end());

@@ -79,11 +79,7 @@ fn pipe(path: &Path) {
 /// The output of a command, which has to end by itself.
 fn ended(bench: &Bench, args: &[&str]) -> Output {
     let mut command = bench.command(args);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > LIMIT {

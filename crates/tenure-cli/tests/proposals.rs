@@ -127,10 +127,7 @@ fn the_commands_that_are_shown_work_when_they_are_pasted() {
     ] {
         let bench = scene(place);
         let all = waiting(&bench, place);
-        let mut kinds: Vec<&str> = all
-            .iter()
-            .map(|one| one["kind"].as_str().unwrap())
-            .collect();
+        let mut kinds: Vec<&str> = all.iter().map(|one| one["kind"].as_str().unwrap()).collect();
         kinds.sort_unstable();
         let each = [
             "confirmation",

@@ -159,10 +159,8 @@ fn what_reads_makes_no_store() {
         }
     };
     for reader in READERS {
-        let args: Vec<&str> = reader
-            .iter()
-            .map(|arg| if *arg == "@" { MISSING } else { arg })
-            .collect();
+        let args: Vec<&str> =
+            reader.iter().map(|arg| if *arg == "@" { MISSING } else { arg }).collect();
         let output = bench.run(&args);
         let said = text(&output.stderr);
         assert!(!said.contains("panicked"), "{args:?}: {said}");
@@ -174,11 +172,7 @@ fn what_reads_makes_no_store() {
         no_store(&args);
         let _ = std::fs::remove_file(bench.folder.path().join("kept.snapshot"));
         // Where one is named that is not there, whoever needs it says so.
-        let named = bench
-            .command(&args)
-            .env("TENURE_STORE", MISSING)
-            .output()
-            .unwrap();
+        let named = bench.command(&args).env("TENURE_STORE", MISSING).output().unwrap();
         if !named.status.success() && output.status.success() {
             let said = text(&named.stderr);
             assert!(said.contains("there is no store"), "{args:?}: {said}");
@@ -197,11 +191,7 @@ fn what_reads_makes_no_store() {
         covered |= WRITERS.contains(&&*own) || is_group;
         assert!(covered, "`tenure {own}` is neither tried here nor a writer");
     }
-    assert!(
-        WRITERS
-            .iter()
-            .all(|writer| groups.iter().any(|own| own == writer))
-    );
+    assert!(WRITERS.iter().all(|writer| groups.iter().any(|own| own == writer)));
 }
 
 #[test]

@@ -9,8 +9,7 @@ fn outcomes(bench: &Bench, more: &[&str]) -> Vec<(String, String)> {
     let done = bench.json(&args);
     let term = |value: &Value| value.as_str().unwrap().to_owned();
     let each = done["objects"].as_array().unwrap().iter();
-    each.map(|one| (term(&one["name"]), term(&one["outcome"])))
-        .collect()
+    each.map(|one| (term(&one["name"]), term(&one["outcome"]))).collect()
 }
 
 fn object(bench: &Bench, name: &str) -> Value {

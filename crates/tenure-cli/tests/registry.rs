@@ -29,11 +29,7 @@ fn imported() -> Bench {
 }
 
 fn registry<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    ["registry", command, SNAPSHOT]
-        .iter()
-        .chain(more)
-        .copied()
-        .collect()
+    ["registry", command, SNAPSHOT].iter().chain(more).copied().collect()
 }
 
 impl Bench {
@@ -46,9 +42,7 @@ impl Bench {
     fn order(&self) -> Vec<String> {
         let shown = self.done("show", &[]);
         let blocks = shown.as_array().unwrap().iter();
-        blocks
-            .map(|block| block["name"].as_str().unwrap().to_owned())
-            .collect()
+        blocks.map(|block| block["name"].as_str().unwrap().to_owned()).collect()
     }
 
     /// A call on the snapshot that is refused and leaves the file as it was.
@@ -231,10 +225,7 @@ fn a_snapshot_compiles_and_a_gate_narrows_it() {
     let verdicts = gated["trace"]["verdicts"].as_array().unwrap();
     let code = |name: &str| {
         let found = verdicts.iter().find(|verdict| verdict["name"] == name);
-        found.unwrap()["reason"]["code"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        found.unwrap()["reason"]["code"].as_str().unwrap().to_owned()
     };
     let codes = ["pins", "uart", "safety"].map(code);
     assert_eq!(codes, ["fits", "gated_out", "mandatory"]);
@@ -284,9 +275,7 @@ fn imports_add_and_collisions_are_listed() {
     let taken = bench.refused(2, &["import", "other/pins.md", "--snapshot", SNAPSHOT]);
     assert!(taken.contains("the seed `import/pins`"), "{taken}");
     let named = |text: &str| format!("---\nname: x\n---\n{text}\n");
-    bench
-        .file("a/x.md", named("One."))
-        .file("b/x.md", named("Two."));
+    bench.file("a/x.md", named("One.")).file("b/x.md", named("Two."));
     let twins = [
         "import",
         "a",
@@ -408,9 +397,7 @@ fn a_gate_over_sources_keeps_their_order() {
     };
     let names = |list: &Value| -> Vec<String> {
         let blocks = list.as_array().unwrap().iter();
-        blocks
-            .map(|block| block["name"].as_str().unwrap().to_owned())
-            .collect()
+        blocks.map(|block| block["name"].as_str().unwrap().to_owned()).collect()
     };
     let one = gate(&["--top-k", "1"]);
     assert_eq!(names(&one["kept"]), ["pins", "safety"]);

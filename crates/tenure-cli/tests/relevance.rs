@@ -180,9 +180,7 @@ fn a_cross_encoder_takes_the_place_of_vectors_and_terms() {
     bench.ok(&["store", "migrate"]);
     let compiled = bench.json(&recorded(task, &with));
     let scores = compiled["trace"]["verdicts"].as_array().unwrap().iter();
-    let scores: Vec<_> = scores
-        .map(|verdict| verdict["score"]["relevance"].clone())
-        .collect();
+    let scores: Vec<_> = scores.map(|verdict| verdict["score"]["relevance"].clone()).collect();
     assert!(
         scores.contains(&found["kept"][0]["relevance"]),
         "{scores:?}"
@@ -377,9 +375,7 @@ fn a_passage_that_has_its_judge_say_no_number_stands_last_and_ends_nothing() {
         bench.file("all.toml", "guidance = { near = 0.0 }\n");
         let compiled = bench.json(&compile);
         let scores = compiled["trace"]["verdicts"].as_array().unwrap().iter();
-        let scores: Vec<_> = scores
-            .map(|verdict| verdict["score"]["relevance"].clone())
-            .collect();
+        let scores: Vec<_> = scores.map(|verdict| verdict["score"]["relevance"].clone()).collect();
         assert_eq!(json!(scores), json!([0.07, 0.93, 0.0]));
         assert!(!compiled.to_string().contains("I will not"), "{compiled}");
     }
@@ -494,8 +490,6 @@ fn weights_of_no_digest_are_not_looked_for_in_the_folder_at_hand() {
 /// The path of the C library that the tests themselves use, where the system tells it.
 fn libc() -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let path = maps
-        .split_whitespace()
-        .find(|part| part.contains("libc.so"));
+    let path = maps.split_whitespace().find(|part| part.contains("libc.so"));
     path.map(str::to_owned)
 }

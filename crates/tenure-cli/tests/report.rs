@@ -87,16 +87,8 @@ fn what_cannot_be_shown_says_why() {
     bench
         .file("cut.json", "{\"version\":1,\"input_digest\":\"sha")
         .file("page.html", "<html>");
-    assert!(
-        bench
-            .refused(2, &["report", "cut.json"])
-            .contains("cut off")
-    );
-    assert!(
-        bench
-            .refused(2, &["report", "page.html"])
-            .contains("no JSON")
-    );
+    assert!(bench.refused(2, &["report", "cut.json"]).contains("cut off"));
+    assert!(bench.refused(2, &["report", "page.html"]).contains("no JSON"));
     let said = bench.refused(2, &["report", "gw-none"]);
     assert!(said.contains("there is no file `gw-none`"), "{said}");
     assert!(

@@ -54,9 +54,7 @@ fn a_plan_brings_what_it_asks_for_and_says_so() {
     assert_eq!(report["brought"][0]["name"], "valve");
     assert!(report.get("fell_back").is_none(), "{report}");
     let verdicts = out["trace"]["verdicts"].as_array().unwrap();
-    let left = verdicts
-        .iter()
-        .filter(|verdict| verdict["reason"]["code"] == "not_retrieved");
+    let left = verdicts.iter().filter(|verdict| verdict["reason"]["code"] == "not_retrieved");
     assert_eq!(left.count(), 2);
     let explained = [&["explain"], &COMPILE[1..]].concat();
     let explained = bench.ok(&explained);

@@ -37,13 +37,7 @@ fn it_says_where_it_listens_and_ends_when_it_is_told() {
     #[cfg(unix)]
     {
         let id = server.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         let until = Instant::now() + Duration::from_secs(10);
         let ended = loop {
             if let Some(status) = server.child.try_wait().unwrap() {
@@ -74,25 +68,14 @@ fn the_log_is_json_lines_without_contents() {
     stream.read_to_string(&mut reply).unwrap();
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     let id = server.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-TERM", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     let mut log = String::new();
     errors.read_to_string(&mut log).unwrap();
     assert!(!log.contains("hush-4711"), "{log}");
     // Each line is an object.
-    let lines: Vec<serde_json::Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let events: Vec<&str> = lines
-        .iter()
-        .map(|line| line["event"].as_str().unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     assert_eq!(
         events,
         [
@@ -138,21 +121,13 @@ fn what_cannot_be_served_is_refused_at_once() {
     );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    assert!(
-        bench
-            .refused(6, &["serve", "--listen", &address])
-            .contains("cannot listen")
-    );
+    assert!(bench.refused(6, &["serve", "--listen", &address]).contains("cannot listen"));
 }
 
 #[test]
 fn keys_are_made_listed_and_revoked() {
     let bench = Bench::new();
-    assert!(
-        bench
-            .refused(2, &["keys", "list"])
-            .contains("there is no store")
-    );
+    assert!(bench.refused(2, &["keys", "list"]).contains("there is no store"));
     let made = bench.run(&["keys", "create", "--tenant", "acme", "--operator"]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     assert!(text(&made.stderr).contains("the only time"));
@@ -194,17 +169,9 @@ fn keys_are_made_listed_and_revoked() {
         assert!(Instant::now() < until, "it still opens");
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(
-        bench
-            .ok(&["keys", "list"])
-            .contains(&format!("{id}  revoked"))
-    );
+    assert!(bench.ok(&["keys", "list"]).contains(&format!("{id}  revoked")));
 
-    assert!(
-        bench
-            .refused(2, &["keys", "revoke", "nobody"])
-            .contains("there is no key")
-    );
+    assert!(bench.refused(2, &["keys", "revoke", "nobody"]).contains("there is no key"));
     assert!(
         bench
             .refused(1, &["keys", "create", "--tenant", "a", "--expires", "soon"])

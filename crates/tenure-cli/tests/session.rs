@@ -20,10 +20,7 @@ const TALK: &str = r#"{"model":"claude-sonnet-4-5","system":"You watch over pump
 fn imported(messages: &str) -> (Bench, String) {
     let bench = Bench::new();
     bench.file("talk.json", messages);
-    let id = bench
-        .ok(&["session", "import", "talk.json"])
-        .trim()
-        .to_owned();
+    let id = bench.ok(&["session", "import", "talk.json"]).trim().to_owned();
     (bench, id)
 }
 
@@ -112,9 +109,7 @@ fn every_target_gets_a_legal_request_that_the_next_one_continues() {
         assert_eq!(second["session"]["cause"], "kept");
         let list = |body: &Value| {
             let keys = ["messages", "input", "contents"];
-            let list = keys
-                .iter()
-                .find_map(|key| body["envelope"]["payload"].get(*key));
+            let list = keys.iter().find_map(|key| body["envelope"]["payload"].get(*key));
             list.unwrap().as_array().unwrap().clone()
         };
         let (before, after) = (list(&first), list(&second));
@@ -218,10 +213,7 @@ fn a_provider_says_how_long_its_window_is() {
     assert_eq!(done["envelope"]["budget"], 1900);
     bench.file("error.txt", "overloaded");
     assert_eq!(
-        bench
-            .run(&["session", "learn", &id, "error.txt"])
-            .status
-            .code(),
+        bench.run(&["session", "learn", &id, "error.txt"]).status.code(),
         Some(2)
     );
 }
@@ -370,12 +362,7 @@ fn plain_messages_come_from_a_file_or_a_pipe() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(plain.as_bytes())
-            .unwrap();
+        child.stdin.take().unwrap().write_all(plain.as_bytes()).unwrap();
         assert!(
             child.wait_with_output().unwrap().status.success(),
             "{args:?}"
@@ -589,9 +576,7 @@ fn what_is_not_understood_is_told_with_its_line() {
         CLAUDE_CODE.trim_end()
     );
     let last = cut.lines().count();
-    bench
-        .file("cut.jsonl", cut.clone() + "\0\0")
-        .file("langchain.json", LANGCHAIN);
+    bench.file("cut.jsonl", cut.clone() + "\0\0").file("langchain.json", LANGCHAIN);
     let out = bench.run(&["session", "import", "cut.jsonl", "--format", "json"]);
     let told: Value = serde_json::from_slice(&out.stdout).unwrap();
     let warning = |line: usize, kind: &str, what: &str| json!({ "line": line, "kind": kind, "what": what, "count": 1 });
@@ -617,11 +602,7 @@ fn what_is_not_understood_is_told_with_its_line() {
         "{error}"
     );
     assert_eq!(
-        bench
-            .json(&["session", "list", "--format", "json"])
-            .as_array()
-            .unwrap()
-            .len(),
+        bench.json(&["session", "list", "--format", "json"]).as_array().unwrap().len(),
         1
     );
     // Nor does a check say that all is well.

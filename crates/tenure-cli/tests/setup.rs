@@ -97,9 +97,7 @@ fn what_cannot_be_set_up_is_refused_and_nothing_is_written() {
     refused(1, &["codex", "--url", "http://h"], "--gateway");
     refused(1, &["codex", "--undo", "--mcp"], "cannot be used with");
     assert_eq!(
-        fs::read_dir(bench.folder.path().join("home"))
-            .unwrap()
-            .count(),
+        fs::read_dir(bench.folder.path().join("home")).unwrap().count(),
         0
     );
     bench.file("home/.codex/config.toml", "model = \"gpt-5\"\nbroken\n");
@@ -151,9 +149,7 @@ fn the_doctor_names_each_fault_with_what_to_do() {
         assert!(said.contains(what), "{part}: {said}");
         assert!(told["hint"].as_str().is_some_and(|hint| !hint.is_empty()));
     };
-    bench
-        .file("key", "no key\n")
-        .file("models.toml", "models = 7\n");
+    bench.file("key", "no key\n").file("models.toml", "models = 7\n");
     bench.file(
         "no-store.db",
         "no store at all, but a text that is long enough to be read as one\n",
@@ -191,22 +187,9 @@ fn the_doctor_names_each_fault_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let found = look(2, &["--listen", &address]);
-    assert!(
-        of(&found, "port")[0]["what"]
-            .as_str()
-            .unwrap()
-            .contains("taken by another")
-    );
-    assert!(
-        ends(&bench, 1, &["doctor", "--listen", "x"])
-            .1
-            .contains("--listen")
-    );
-    assert!(
-        ends(&bench, 1, &["doctor", "--upstream", "x"])
-            .1
-            .contains("--upstream")
-    );
+    assert!(of(&found, "port")[0]["what"].as_str().unwrap().contains("taken by another"));
+    assert!(ends(&bench, 1, &["doctor", "--listen", "x"]).1.contains("--listen"));
+    assert!(ends(&bench, 1, &["doctor", "--upstream", "x"]).1.contains("--upstream"));
     // Nothing answers there, and it is asked only on demand.
     let upstream = format!("anthropic=http://{port}");
     let args = ["--listen", "127.0.0.1:0", "--upstream", &upstream];
@@ -279,10 +262,7 @@ fn the_doctor_looks_at_keys_and_what_they_see_and_tells_no_secret() {
         assert!(secret.trim().is_empty() || !said.contains(secret.trim()));
     }
     let found: Value = serde_json::from_str(&said).unwrap();
-    let clearance = of(&found, "clearance")[0]["what"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let clearance = of(&found, "clearance")[0]["what"].as_str().unwrap().to_owned();
     assert!(
         clearance.contains("(public; its tenant has confidential)"),
         "{clearance}"
@@ -394,10 +374,7 @@ END"#;
     let given = |key: &str| {
         let mut running = command(&bench, &["run", "claude"]);
         let running = running.env("TENURE_KEY", key).env("GIVEN", key);
-        running
-            .env("ANTHROPIC_CUSTOM_HEADERS", "x-team: pumps")
-            .output()
-            .unwrap()
+        running.env("ANTHROPIC_CUSTOM_HEADERS", "x-team: pumps").output().unwrap()
     };
     let output = given(key);
     assert_eq!(
@@ -428,10 +405,7 @@ END"#;
     let content: Value = serde_json::from_str(&out).unwrap();
     let headers = &content["provider"]["anthropic"]["options"]["headers"];
     assert!(
-        headers["x-tenure-key"]
-            .as_str()
-            .unwrap()
-            .starts_with("tnr_run_"),
+        headers["x-tenure-key"].as_str().unwrap().starts_with("tnr_run_"),
         "{out}"
     );
 }
@@ -488,9 +462,7 @@ fn signals_go_on_to_the_client() {
         let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
         let id = running.id().to_string();
-        let sent = Command::new("kill")
-            .args([&format!("-{signal}"), &id])
-            .status();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status();
         assert!(sent.unwrap().success());
         assert_eq!(lines.next().unwrap().unwrap(), signal);
         assert_eq!(running.wait().unwrap().code(), Some(9), "{signal}");

@@ -18,9 +18,7 @@ fn revised() -> Bench {
 /// The texts of what is believed.
 fn contents(beliefs: &Value) -> Vec<&str> {
     let texts = beliefs.as_array().unwrap().iter();
-    texts
-        .map(|belief| belief["object"]["content"].as_str().unwrap())
-        .collect()
+    texts.map(|belief| belief["object"]["content"].as_str().unwrap()).collect()
 }
 
 fn compile(bench: &Bench) -> Value {
@@ -67,12 +65,7 @@ fn the_three_questions_have_three_answers() {
         assert!(shown.contains(expected), "{at}: {shown}");
     }
     let log = bench.json(&["store", "log", "--format", "json"]);
-    let verbs: Vec<&Value> = log
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|write| &write["verb"])
-        .collect();
+    let verbs: Vec<&Value> = log.as_array().unwrap().iter().map(|write| &write["verb"]).collect();
     assert_eq!(verbs, ["put", "put", "put"]);
     assert_eq!(log[0]["author"], "anna");
 }
@@ -169,12 +162,7 @@ fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
     assert_eq!(summary[0]["object"]["subjects"], json!(["bob"]));
     let compiled = compile(&bench);
     let id = compiled["record_ids"][0].as_str().unwrap();
-    assert!(
-        compiled["envelope"]["payload"]
-            .as_str()
-            .unwrap()
-            .contains("zq7342")
-    );
+    assert!(compiled["envelope"]["payload"].as_str().unwrap().contains("zq7342"));
     let erased = bench.json(&["store", "erase", "--subject", "bob", "--format", "json"]);
     assert_eq!(erased["objects"].as_array().unwrap().len(), 2);
     let replay = bench.json(&["replay", id, "--format", "json"]);
@@ -319,12 +307,8 @@ fn what_is_too_old_is_retired_by_its_own_rule() {
     assert_eq!(sweep(&[])["retired"].as_array().unwrap().len(), 4);
     assert_eq!(sweep(&[])["retired"].as_array().unwrap().len(), 0);
     let list = bench.json(&["store", "list", "--format", "json"]);
-    let names: Vec<&Value> = list["objects"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|o| &o["name"])
-        .collect();
+    let names: Vec<&Value> =
+        list["objects"].as_array().unwrap().iter().map(|o| &o["name"]).collect();
     assert_eq!(names, Vec::<&Value>::new());
     let unfetched = list["unfetched"].as_array().unwrap();
     let waits: Vec<&Value> = unfetched
@@ -370,11 +354,7 @@ fn records_are_printed_in_the_forms_that_others_read() {
         shares.values().all(|share| share["overflow"] == false),
         "{shares:?}"
     );
-    assert!(
-        shares
-            .values()
-            .any(|share| share["used"].as_u64() > Some(0))
-    );
+    assert!(shares.values().any(|share| share["used"].as_u64() > Some(0)));
     assert_eq!(prefill["output_hash"], compiled["trace"]["payload_digest"]);
     assert_eq!(prefill["trace_id"].as_str().unwrap().len(), 36);
     let span = form("otlp")["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
@@ -387,9 +367,7 @@ fn records_are_printed_in_the_forms_that_others_read() {
         .collect();
     assert!(keys.contains(&"gen_ai.operation.name") && keys.contains(&"tenure.record.id"));
     let prov = form("prov");
-    let generated = prov["wasGeneratedBy"]["_:g"]["prov:entity"]
-        .as_str()
-        .unwrap();
+    let generated = prov["wasGeneratedBy"]["_:g"]["prov:entity"].as_str().unwrap();
     assert!(prov["entity"].get(generated).is_some());
     assert_eq!(prov["used"].as_object().unwrap().len(), 1);
     bench.ok(&["store", "sweep", "--records-keep", "0"]);
@@ -473,9 +451,7 @@ fn tenants_see_nothing_of_each_other() {
 #[test]
 fn registries_live_in_a_store_as_logs() {
     let bench = Bench::new();
-    bench
-        .file("seeds/a.md", "# a\n\nAlpha.\n")
-        .file("seeds/b.md", "# b\n\nBeta.\n");
+    bench.file("seeds/a.md", "# a\n\nAlpha.\n").file("seeds/b.md", "# b\n\nBeta.\n");
     let both = |args: &[&str]| {
         let in_store = bench.json(&[args, &["--format", "json"]].concat());
         let in_file: Vec<&str> = args
@@ -568,20 +544,14 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
     };
     let names = |out: &Value| -> Vec<String> {
         let verdicts = out["trace"]["verdicts"].as_array().unwrap().iter();
-        verdicts
-            .map(|verdict| verdict["name"].as_str().unwrap().to_owned())
-            .collect()
+        verdicts.map(|verdict| verdict["name"].as_str().unwrap().to_owned()).collect()
     };
     // It stands as the log has it, at the entry that is named.
     let entries = with(&["store", "log"]).as_array().unwrap().len();
     assert!(entries > 0);
     let at = |entry: u32| compile(&format!("main@{entry}"), &[]);
-    let order = |out: &Value| {
-        names(out)
-            .into_iter()
-            .filter(|name| name != "task")
-            .collect::<Vec<_>>()
-    };
+    let order =
+        |out: &Value| names(out).into_iter().filter(|name| name != "task").collect::<Vec<_>>();
     let whole = with(&[
         "compile",
         "--task",
@@ -791,10 +761,7 @@ fn kept_texts_go_from_store_to_store() {
         whole
     );
     // What does not match its digest is refused, and nothing of it stays.
-    let text = whole
-        .lines()
-        .find(|line| line.contains("text_digest"))
-        .unwrap();
+    let text = whole.lines().find(|line| line.contains("text_digest")).unwrap();
     for broken in [
         text.replace("worker 199", "worker 198"),
         text.replace("\"text\":", "\"base64\":"),
@@ -926,9 +893,8 @@ fn a_search_shows_what_the_caller_may_see() {
     };
     let names = |found: &Value| -> Vec<String> {
         let passages = found["passages"].as_array().unwrap().iter();
-        let mut names: Vec<String> = passages
-            .map(|passage| passage["name"].as_str().unwrap().to_owned())
-            .collect();
+        let mut names: Vec<String> =
+            passages.map(|passage| passage["name"].as_str().unwrap().to_owned()).collect();
         names.sort();
         names
     };
@@ -948,11 +914,7 @@ fn a_search_shows_what_the_caller_may_see() {
     assert_eq!(names(&search("relief soup", &[])), [""; 0]);
     assert_eq!(names(&search("-soup* OR \"", &[])), ["menu"]);
     assert_eq!(names(&search("relief", &["--tenant", "other"])), [""; 0]);
-    assert!(
-        bench
-            .ok(&["store", "search", "soup"])
-            .contains("Soup on Monday.")
-    );
+    assert!(bench.ok(&["store", "search", "soup"]).contains("Soup on Monday."));
     let refused = bench.refused(2, &["store", "search", "the of"]);
     assert!(refused.contains("only stop words"), "{refused}");
     bench.refused(1, &["store", "search", "soup", "--limit", "0"]);
@@ -974,11 +936,7 @@ fn lines_are_read_from_standard_input() {
     let line = json!({ "object": { "name": "lamp", "content": "The lamp is green." } });
     writeln!(import.stdin.take().unwrap(), "{line}").unwrap();
     assert!(import.wait().unwrap().success());
-    assert!(
-        bench
-            .ok(&["store", "get", "lamp"])
-            .contains("The lamp is green.")
-    );
+    assert!(bench.ok(&["store", "get", "lamp"]).contains("The lamp is green."));
 }
 
 #[test]

@@ -223,10 +223,7 @@ fn by_section(envelope: &Envelope, attention: &Attention, whole: u32) -> Markup 
         .sections
         .iter()
         .map(|section| {
-            let parts = attention
-                .parts
-                .get(at..at + section.items.len())
-                .unwrap_or_default();
+            let parts = attention.parts.get(at..at + section.items.len()).unwrap_or_default();
             at += section.items.len();
             (section.name, section.tokens, parts.iter().sum::<f64>())
         })

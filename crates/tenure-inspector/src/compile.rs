@@ -100,8 +100,7 @@ impl Compile<'_> {
                     items: Vec::new(),
                 });
                 area.tokens += u64::from(verdict.tokens);
-                area.items
-                    .push(tile(&verdict.name, verdict.tokens, href(at)));
+                area.items.push(tile(&verdict.name, verdict.tokens, href(at)));
             }
             return areas.into_values().collect();
         };
@@ -193,9 +192,7 @@ pub(crate) fn facts(compile: &Compile<'_>) -> Markup {
 pub(crate) fn budget(compile: &Compile<'_>, href: &impl Fn(usize) -> Option<String>) -> Markup {
     let trace = compile.trace;
     let areas = compile.areas(href);
-    let overhead = compile
-        .envelope
-        .map_or(0, |envelope| u64::from(envelope.overhead_tokens));
+    let overhead = compile.envelope.map_or(0, |envelope| u64::from(envelope.overhead_tokens));
     let head = html! {
         th scope="col" { "Section" } th.n scope="col" { "Tokens" } th.n scope="col" { "Share" } th.n scope="col" { "Items" }
         th.n scope="col" { "Demand" } th.n scope="col" { "Minimum" } th.n scope="col" { "Maximum" } th.n scope="col" { "Allocated" }
@@ -350,11 +347,7 @@ pub(crate) fn one(compile: &Compile<'_>, at: usize, verdict: &Verdict, links: Li
     let object = compile.objects.get(&at);
     let beside = compile.beside();
     let remedy = beside.remedy(at, verdict);
-    let condensed = compile
-        .trace
-        .condensed
-        .iter()
-        .find(|one| one.candidate as usize == at);
+    let condensed = compile.trace.condensed.iter().find(|one| one.candidate as usize == at);
     let stages = verdict.reason.stages();
     html! {
         dl.facts {
@@ -411,12 +404,7 @@ fn lineage(compile: &Compile<'_>, at: usize, object: &ContextObject, links: Link
         .retrieval
         .iter()
         .flat_map(|retrieval| &retrieval.subqueries)
-        .filter(|subquery| {
-            subquery
-                .brought
-                .iter()
-                .any(|one| one.candidate as usize == at)
-        })
+        .filter(|subquery| subquery.brought.iter().any(|one| one.candidate as usize == at))
         .map(|subquery| &*subquery.name)
         .collect();
     let id = revision.object_id().to_string();
@@ -456,9 +444,7 @@ fn lineage(compile: &Compile<'_>, at: usize, object: &ContextObject, links: Link
 pub(crate) fn item_href(links: Links, record: &str, at: usize) -> Option<String> {
     match links {
         Links::File => Some(format!("#i{at}")),
-        Links::Server => links
-            .to(View::Part(record, "item"))
-            .map(|url| format!("{url}?at={at}")),
+        Links::Server => links.to(View::Part(record, "item")).map(|url| format!("{url}?at={at}")),
     }
 }
 
@@ -540,9 +526,7 @@ pub(crate) fn candidates(compile: &Compile<'_>, filter: &Filter) -> Markup {
 
 /// The payload of a compile.
 pub(crate) fn payload_page(compile: &Compile<'_>, most: usize, token: &str) -> Markup {
-    let digest = compile
-        .envelope
-        .and_then(|envelope| envelope.payload_digest);
+    let digest = compile.envelope.and_then(|envelope| envelope.payload_digest);
     let action = Links::Server.to(View::Part(&compile.named, "attention"));
     html! {
         h1 { "Payload of " span.mono { (name(&compile.named)) } }
@@ -564,10 +548,8 @@ pub(crate) fn attended(
         return html! {};
     };
     let owners = compile.verdicts_of_items();
-    let sections: Vec<Section> = payload::items(envelope)
-        .iter()
-        .map(|(section, _)| *section)
-        .collect();
+    let sections: Vec<Section> =
+        payload::items(envelope).iter().map(|(section, _)| *section).collect();
     let why = |item: usize| {
         important(
             compile,

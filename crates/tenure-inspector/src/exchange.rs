@@ -259,17 +259,11 @@ pub(crate) fn talk_head(talk: &Talk, catalogue: &Catalogue) -> Markup {
     let sum = |of: fn(&ExchangeRecord) -> u64| all.iter().map(of).sum::<u64>();
     let input = sum(|record| record.usage.map_or(0, |usage| usage.input));
     let read = sum(|record| record.usage.map_or(0, |usage| usage.cache_read));
-    let costs: Vec<_> = all
-        .iter()
-        .filter_map(|record| money::of_exchange(catalogue, record))
-        .collect();
-    let cost = costs
-        .iter()
-        .fold(tenure::catalogue::Cost::default(), |sum, cost| sum + *cost);
-    let epochs: BTreeSet<u32> = all
-        .iter()
-        .filter_map(|record| Some(record.compile.as_ref()?.epoch))
-        .collect();
+    let costs: Vec<_> =
+        all.iter().filter_map(|record| money::of_exchange(catalogue, record)).collect();
+    let cost = costs.iter().fold(tenure::catalogue::Cost::default(), |sum, cost| sum + *cost);
+    let epochs: BTreeSet<u32> =
+        all.iter().filter_map(|record| Some(record.compile.as_ref()?.epoch)).collect();
     html! {
         ul.figures aria-label="Figures" {
             li { b { (grouped(all.len() as u64)) } span { "requests" } }

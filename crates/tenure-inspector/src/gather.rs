@@ -104,11 +104,7 @@ impl Gathered {
 
     /// The bytes of the texts of its objects.
     pub fn texts(&self) -> usize {
-        self.look
-            .objects
-            .values()
-            .map(|object| object.revision().content().len())
-            .sum()
+        self.look.objects.values().map(|object| object.revision().content().len()).sum()
     }
 
     /// The places of what found no room and came nearest to it.
@@ -192,12 +188,8 @@ pub fn before(
     };
     let talk = records.conversation(Some(session))?;
     let mut requests = talk.map(|talk| talk.requests).unwrap_or_default();
-    let at = requests
-        .iter()
-        .position(|known| known.record_id == record.record_id);
-    let before = at
-        .and_then(|at| at.checked_sub(1))
-        .map(|at| requests.swap_remove(at));
+    let at = requests.iter().position(|known| known.record_id == record.record_id);
+    let before = at.and_then(|at| at.checked_sub(1)).map(|at| requests.swap_remove(at));
     Ok((at.map(|at| at + 1), before))
 }
 
@@ -259,10 +251,7 @@ fn imported(workspace: &Workspace, tenant: &Tenant, id: &str) -> Result<String, 
         Error::not_found(format!("`{}` is no record, and no session", clip(id)))
             .hint("`tenure log --list` and `tenure store records` list them")
     };
-    let items = workspace
-        .records(tenant)
-        .items_of_session(id, None)?
-        .ok_or_else(none)?;
+    let items = workspace.records(tenant).items_of_session(id, None)?.ok_or_else(none)?;
     let session = Session::find(tenant.clone(), id)?.ok_or_else(none)?;
     Ok(report::of_session(id, &items, session.checkpoints()))
 }
@@ -326,15 +315,8 @@ pub fn report_stored(
         });
         let items = records.items(&record)?;
         let proof = replay.as_ref().map(ExchangeReplay::sentence);
-        let body = replay
-            .as_ref()
-            .ok()
-            .and_then(|replay| replay.body.as_deref());
-        let body = proof
-            .as_deref()
-            .ok()
-            .zip(body)
-            .filter(|_| compile.is_none());
+        let body = replay.as_ref().ok().and_then(|replay| replay.body.as_deref());
+        let body = proof.as_deref().ok().zip(body).filter(|_| compile.is_none());
         return Ok(report::of_exchange(
             (&record, &items),
             before.as_ref(),

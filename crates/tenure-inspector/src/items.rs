@@ -126,9 +126,7 @@ impl<'b> Beside<'b> {
         if verdict.verdict == Ruling::Included {
             return None;
         }
-        let found = self
-            .remedies
-            .and_then(|remedies| remedies.get(&at).cloned());
+        let found = self.remedies.and_then(|remedies| remedies.get(&at).cloned());
         Some(found.unwrap_or_else(|| remedy_in_words(verdict, None)))
     }
 }
@@ -158,9 +156,7 @@ fn row(
     beside: &Beside<'_>,
     href: &impl Fn(usize) -> Option<String>,
 ) -> Markup {
-    let condensed = u32::try_from(at)
-        .ok()
-        .and_then(|at| beside.condensed.get(&at));
+    let condensed = u32::try_from(at).ok().and_then(|at| beside.condensed.get(&at));
     html! {
         tr id=(format!("i{at}")) {
             td.name {
@@ -253,9 +249,7 @@ pub(crate) fn factors(score: &ScoreCard) -> Markup {
 pub(crate) fn reasons(trace: &Trace, link: impl Fn(&str) -> Option<String>) -> Markup {
     let mut counted: BTreeMap<&str, (Ruling, u64, u64)> = BTreeMap::new();
     for verdict in &trace.verdicts {
-        let entry = counted
-            .entry(verdict.reason.code())
-            .or_insert((verdict.verdict, 0, 0));
+        let entry = counted.entry(verdict.reason.code()).or_insert((verdict.verdict, 0, 0));
         entry.1 += 1;
         entry.2 += u64::from(verdict.tokens);
     }

@@ -6,11 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub const ROOT: &str = "/inspect";
 
 /// The characters that are encoded in a part of a path or a query.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The place that a page stands in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,10 +53,7 @@ impl Links {
         }
         let of = |parts: &[&str]| {
             let encoded = parts.iter().map(|part| encode(part));
-            std::iter::once(ROOT.to_owned())
-                .chain(encoded)
-                .collect::<Vec<_>>()
-                .join("/")
+            std::iter::once(ROOT.to_owned()).chain(encoded).collect::<Vec<_>>().join("/")
         };
         Some(match view {
             View::Overview => ROOT.to_owned(),

@@ -137,9 +137,7 @@ pub(crate) fn paged(record: &str, items: &RequestItems, filter: &MessageFilter) 
     let page = filter.page.parse::<usize>().unwrap_or(1).max(1).min(pages) - 1;
     let from = page * ROWS;
     let shown = &found[from..found.len().min(from + ROWS)];
-    let terms = ItemForm::ALL
-        .iter()
-        .map(|form| (form.term(), in_words(*form)));
+    let terms = ItemForm::ALL.iter().map(|form| (form.term(), in_words(*form)));
     let by_form = |form: ItemForm| {
         let filter = MessageFilter {
             form: form.term().into(),

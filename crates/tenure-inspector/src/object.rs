@@ -40,17 +40,12 @@ impl AsOf {
     /// Reads the instants, of which a slider names one by its place among those at which something changed.
     pub fn read(&self, beliefs: &[Belief]) -> Then {
         let read = |text: &str, step: &str, steps: &[Instant]| match text.trim() {
-            "" => Ok(step
-                .parse()
-                .ok()
-                .and_then(|step: usize| steps.get(step).copied())),
+            "" => Ok(step.parse().ok().and_then(|step: usize| steps.get(step).copied())),
             text => text.parse().map(Some),
         };
         let valid = read(&self.valid, &self.valid_step, &truth(beliefs));
         let known = read(&self.known, &self.known_step, &knowledge(beliefs));
-        let fault = [&valid, &known]
-            .into_iter()
-            .find_map(|read| read.as_ref().err());
+        let fault = [&valid, &known].into_iter().find_map(|read| read.as_ref().err());
         Then {
             fault: fault.map(|error: &tenure::Error| error.to_string()),
             valid: valid.unwrap_or(None),
@@ -61,20 +56,12 @@ impl AsOf {
 
 /// The instants at which what is true changed, each once, in order.
 fn truth(beliefs: &[Belief]) -> Vec<Instant> {
-    steps(
-        beliefs
-            .iter()
-            .flat_map(|belief| [belief.held_from, belief.held_until]),
-    )
+    steps(beliefs.iter().flat_map(|belief| [belief.held_from, belief.held_until]))
 }
 
 /// The instants at which what is known changed.
 fn knowledge(beliefs: &[Belief]) -> Vec<Instant> {
-    steps(
-        beliefs
-            .iter()
-            .flat_map(|belief| [belief.tx_start, belief.tx_end]),
-    )
+    steps(beliefs.iter().flat_map(|belief| [belief.tx_start, belief.tx_end]))
 }
 
 fn steps(instants: impl Iterator<Item = Option<Instant>>) -> Vec<Instant> {
@@ -101,9 +88,7 @@ fn slider(title: &str, field: &str, steps: &[Instant], at: Option<Instant>, open
 /// The page of an object. The beliefs are the oldest first; `then` is what was `asked`, as it was read.
 pub(crate) fn page(id: &str, beliefs: &[Belief], more: bool, asked: &AsOf, then: &Then) -> Markup {
     let (valid, known) = (then.valid, then.known);
-    let title = beliefs
-        .last()
-        .map_or(id, |belief| belief.object.name.as_str());
+    let title = beliefs.last().map_or(id, |belief| belief.object.name.as_str());
     let holds = |belief: &Belief| {
         is_in(valid, belief.held_from, belief.held_until)
             && is_in(known, belief.tx_start, belief.tx_end)

@@ -102,10 +102,9 @@ impl ListFilter {
             ("compiles", what) => matches!(what, Listed::Compile(_)),
             ("faults", Listed::Exchange(record)) => exchange::fault(record).is_some(),
             ("faults", Listed::Compile(compile)) => compile.missed > 0,
-            ("epochs", Listed::Exchange(record)) => record
-                .compile
-                .as_ref()
-                .is_some_and(|compile| compile.rewritten > 0),
+            ("epochs", Listed::Exchange(record)) => {
+                record.compile.as_ref().is_some_and(|compile| compile.rewritten > 0)
+            }
             ("epochs", Listed::Compile(_)) => false,
             _ => true,
         };
@@ -156,10 +155,7 @@ impl ListFilter {
             ],
             Listed::Unreadable(_) => vec![Some(line.id.as_str())],
         };
-        texts
-            .into_iter()
-            .flatten()
-            .any(|text| text.to_lowercase().contains(&wanted))
+        texts.into_iter().flatten().any(|text| text.to_lowercase().contains(&wanted))
     }
 
     fn query(&self, after: &str) -> String {
@@ -263,9 +259,7 @@ fn request(record: &ExchangeRecord, catalogue: &Catalogue) -> Markup {
 }
 
 fn compiled(compile: &CompileLine, catalogue: &Catalogue) -> Markup {
-    let cost = compile
-        .usage
-        .and_then(|usage| money::spent(catalogue, &compile.model, &usage));
+    let cost = compile.usage.and_then(|usage| money::spent(catalogue, &compile.model, &usage));
     html! {
         td { (name(&compile.model)) }
         td { (name(&compile.policy)) }

@@ -193,9 +193,7 @@ pub fn object(
     then: &Then,
     frame: &Frame,
 ) -> String {
-    let title = beliefs
-        .last()
-        .map_or(id, |belief| belief.object.name.as_str());
+    let title = beliefs.last().map_or(id, |belief| belief.object.name.as_str());
     let title = plain(title, 80);
     let body = object::page(id, beliefs, more, asked, then);
     served(&title, frame, Some(View::Object(id)), body)

@@ -156,10 +156,7 @@ pub(crate) fn spread(
         let mut from = 0;
         for (range, number) in weighed {
             let each = spread[number].weight / unit / range.len() as f64;
-            while pieces
-                .get(from)
-                .is_some_and(|(piece, _)| piece.end <= range.start)
-            {
+            while pieces.get(from).is_some_and(|(piece, _)| piece.end <= range.start) {
                 from += 1;
             }
             let within = pieces[from..].iter();
@@ -344,9 +341,7 @@ fn text_of(block: &Value) -> String {
     let named = ["text", "content", "output"]
         .into_iter()
         .find_map(|field| text(block.get(field)?));
-    text(block)
-        .or(named)
-        .unwrap_or_else(|| format!("{block:#}"))
+    text(block).or(named).unwrap_or_else(|| format!("{block:#}"))
 }
 
 /// The texts of a body on a page, no more than `most` bytes of them.
@@ -498,10 +493,7 @@ mod tests {
     #[test]
     fn a_text_is_cut_where_its_items_stand() {
         let pieces = cut("abcdef", vec![(3..5, 1), (0..3, 0)]);
-        let shown: Vec<_> = pieces
-            .iter()
-            .map(|piece| (piece.item, piece.text.as_str()))
-            .collect();
+        let shown: Vec<_> = pieces.iter().map(|piece| (piece.item, piece.text.as_str())).collect();
         assert_eq!(shown, [(Some(0), "abc"), (Some(1), "de"), (None, "f")]);
         // Spans of a broken envelope give every byte once, too.
         let pieces = cut("abcdef", vec![(0..4, 0), (2..6, 1), (1..2, 2)]);
@@ -534,9 +526,7 @@ mod tests {
             let shares = shares(weight).unwrap();
             let all = shares.parts.iter().chain([&shares.unclaimed]);
             let expected = [4.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0];
-            let near = all
-                .zip(expected)
-                .all(|(part, as_much)| (part - as_much).abs() < 1e-9);
+            let near = all.zip(expected).all(|(part, as_much)| (part - as_much).abs() < 1e-9);
             assert!(near, "{weight}: {shares:?}");
         }
         assert!(shares(0.0).is_err());

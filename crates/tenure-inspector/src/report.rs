@@ -24,9 +24,7 @@ const MOST_FINDINGS: usize = 50;
 
 /// A compile as a page in one file. Of several payloads each is one compile.
 pub fn of_compiles(compiles: &[Compile<'_>]) -> String {
-    let title = compiles
-        .first()
-        .map_or("Nothing", |compile| compile.named.as_str());
+    let title = compiles.first().map_or("Nothing", |compile| compile.named.as_str());
     let pages = compiles.len();
     let body = html! {
         @for (number, compile) in compiles.iter().enumerate() {

@@ -49,9 +49,7 @@ pub(crate) fn page(tenant: &str, lines: &[Line], more: bool, catalogue: &Catalog
     let mut policies: BTreeMap<String, Versions> = BTreeMap::new();
     for line in lines {
         let at = line.at.to_string();
-        let day = days
-            .entry(at.get(..10).unwrap_or(&at).to_owned())
-            .or_default();
+        let day = days.entry(at.get(..10).unwrap_or(&at).to_owned()).or_default();
         let (model, usage) = match &line.what {
             Listed::Exchange(record) => {
                 day.requests += 1;
@@ -87,9 +85,7 @@ pub(crate) fn page(tenant: &str, lines: &[Line], more: bool, catalogue: &Catalog
         of.input += usage.input;
         of.output += usage.output;
         of.cached += usage.cache_read;
-        of.cost = cost
-            .map(|cost| cost + of.cost.unwrap_or_default())
-            .or(of.cost);
+        of.cost = cost.map(|cost| cost + of.cost.unwrap_or_default()).or(of.cost);
     }
     html! {
         h1 { "Over time" }

@@ -133,9 +133,7 @@ fn weights_that_are_none_are_refused_with_their_place() {
     assert!(of("spans", json!([span(0, 4_000_000_000)])).contains("ends behind its text"));
     let beyond = json!([{ "message": 4_000_000, "start": 0, "end": 1, "weight": 1 }]);
     assert!(of("spans", beyond).contains("does not have"));
-    let many: Vec<Value> = (0..=MOST_WEIGHTS as u64)
-        .map(|at| span(at, at + 1))
-        .collect();
+    let many: Vec<Value> = (0..=MOST_WEIGHTS as u64).map(|at| span(at, at + 1)).collect();
     assert!(of("spans", json!(many)).contains("at most 1,000,000"));
 
     let digest = compiled.envelope.payload_digest.unwrap();

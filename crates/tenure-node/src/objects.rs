@@ -150,10 +150,7 @@ impl Registries {
         files: Vec<String>,
     ) -> napi::Result<u32> {
         let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
-        let drawn = self
-            .0
-            .draw(workspace.embedded.workspace(), &label, &files)
-            .throw()?;
+        let drawn = self.0.draw(workspace.embedded.workspace(), &label, &files).throw()?;
         Ok(u32::try_from(drawn).unwrap_or(u32::MAX))
     }
 
@@ -190,10 +187,8 @@ impl Registries {
         scores: Option<String>,
     ) -> napi::Result<String> {
         let evict = || {
-            let scores: Option<BTreeMap<String, f64>> = scores
-                .as_deref()
-                .map(|json| parsed(json, "scores"))
-                .transpose()?;
+            let scores: Option<BTreeMap<String, f64>> =
+                scores.as_deref().map(|json| parsed(json, "scores")).transpose()?;
             written(&self.0.evict_until(&label, u64::from(bytes), |name| {
                 scores.as_ref()?.get(name).copied()
             })?)

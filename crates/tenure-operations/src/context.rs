@@ -163,9 +163,7 @@ impl Context<'_> {
     pub(crate) fn decider(&self, named: Option<&str>) -> Result<String, Error> {
         if let Deciders::Named = self.deciders {
             return named.map(str::to_owned).ok_or_else(|| {
-                Error::input("nobody decides")
-                    .at("by", None)
-                    .expected("the person who decides")
+                Error::input("nobody decides").at("by", None).expected("the person who decides")
             });
         }
         let person = self.reviewer()?;
@@ -192,13 +190,11 @@ impl Context<'_> {
         else {
             return Ok(());
         };
-        let is_own = proposed_by
-            .and_then(|by| by.strip_prefix("key "))
-            .is_some_and(|by| {
-                let user = keys.user_of(by);
-                self.caller.key.as_deref() == Some(by)
-                    || user.is_some() && user == self.caller.grant.user.as_deref()
-            });
+        let is_own = proposed_by.and_then(|by| by.strip_prefix("key ")).is_some_and(|by| {
+            let user = keys.user_of(by);
+            self.caller.key.as_deref() == Some(by)
+                || user.is_some() && user == self.caller.grant.user.as_deref()
+        });
         if !is_own {
             return Ok(());
         }

@@ -34,10 +34,7 @@ impl Caller {
         if principal.tenant != grant.tenant {
             return false;
         }
-        grant.operator
-            || grant
-                .bind(principal.clone())
-                .is_ok_and(|bound| bound == *principal)
+        grant.operator || grant.bind(principal.clone()).is_ok_and(|bound| bound == *principal)
     }
 
     /// Returns whether the caller may see a record.

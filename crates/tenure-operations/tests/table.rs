@@ -67,10 +67,7 @@ fn each_field_says_what_it_is_for() {
 #[test]
 fn examples_are_forms_with_known_fields() {
     for entry in table() {
-        let known: BTreeSet<String> = properties(entry)
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
+        let known: BTreeSet<String> = properties(entry).into_iter().map(|(name, _)| name).collect();
         for example in entry.examples {
             let input: Value = serde_json::from_str(example.input).unwrap();
             for name in input.as_object().unwrap().keys() {
@@ -169,9 +166,7 @@ fn a_query_is_read_by_the_types_of_the_form() {
     let form = entry.whole_form();
     with_store(|context| {
         let answer = |texts: &[(&str, &str)]| {
-            let texts = texts
-                .iter()
-                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
             entry.call(Input::default().with_texts(&form, texts)?, context)
         };
         assert!(answer(&[("state", "proposed")]).is_ok());

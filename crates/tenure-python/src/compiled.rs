@@ -94,9 +94,7 @@ impl Compiled {
     fn why(&self, py: Python<'_>, name: &str, page: usize) -> PyResult<String> {
         let why = || {
             let trace = &self.page(page)?.trace;
-            self.embedded
-                .workspace()
-                .why_not(&self.ran.job, trace, name)
+            self.embedded.workspace().why_not(&self.ran.job, trace, name)
         };
         let why = py.detach(why).raise(py)?;
         written(py, &why)

@@ -47,8 +47,7 @@ impl Registries {
         files: Vec<PathBuf>,
     ) -> PyResult<usize> {
         let workspace = workspace.0.workspace();
-        py.detach(|| self.0.draw(workspace, label, &files))
-            .raise(py)
+        py.detach(|| self.0.draw(workspace, label, &files)).raise(py)
     }
 
     /// Applies an operation whose blocks are named. A registry acts as itself.
@@ -67,9 +66,7 @@ impl Registries {
 
     /// Gives a block another content.
     fn revise(&self, py: Python<'_>, label: &str, name: &str, content: String) -> PyResult<String> {
-        let done = py
-            .detach(|| self.0.revise(label, name, content))
-            .raise(py)?;
+        let done = py.detach(|| self.0.revise(label, name, content)).raise(py)?;
         written(py, &done)
     }
 
@@ -83,11 +80,8 @@ impl Registries {
         bytes: u64,
         scores: Option<BTreeMap<String, f64>>,
     ) -> PyResult<(Vec<String>, u64)> {
-        py.detach(|| {
-            self.0
-                .evict_until(label, bytes, |name| scores.as_ref()?.get(name).copied())
-        })
-        .raise(py)
+        py.detach(|| self.0.evict_until(label, bytes, |name| scores.as_ref()?.get(name).copied()))
+            .raise(py)
     }
 
     /// The blocks as objects that can be compiled.

@@ -77,8 +77,7 @@ impl Session {
         let ran = py
             .detach(|| {
                 let mut session = self.inner()?;
-                self.embedded
-                    .compile_session(&mut session, call, kept, store)
+                self.embedded.compile_session(&mut session, call, kept, store)
             })
             .raise(py)?;
         Ok(Compiled::new(Arc::clone(&self.embedded), ran))

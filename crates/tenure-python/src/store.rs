@@ -35,9 +35,7 @@ impl Store {
             idempotency_key: key,
             author,
         };
-        let done = py
-            .detach(|| store::put(&self.inner, wanted, tenant, &writing))
-            .raise(py)?;
+        let done = py.detach(|| store::put(&self.inner, wanted, tenant, &writing)).raise(py)?;
         written(py, &done)
     }
 
@@ -50,36 +48,28 @@ impl Store {
         tenant: &str,
         known_at: Option<&str>,
     ) -> PyResult<String> {
-        let found = py
-            .detach(|| store::get(&self.inner, name, tenant, known_at))
-            .raise(py)?;
+        let found = py.detach(|| store::get(&self.inner, name, tenant, known_at)).raise(py)?;
         written(py, &found)
     }
 
     /// All that was ever believed of them, the first first.
     #[pyo3(signature = (name, tenant=LOCAL_TENANT))]
     fn history(&self, py: Python<'_>, name: &str, tenant: &str) -> PyResult<String> {
-        let found = py
-            .detach(|| store::history(&self.inner, name, tenant))
-            .raise(py)?;
+        let found = py.detach(|| store::history(&self.inner, name, tenant)).raise(py)?;
         written(py, &found)
     }
 
     /// The objects with words of a query that the owner sees.
     #[pyo3(signature = (query, most=20, tenant=LOCAL_TENANT))]
     fn search(&self, py: Python<'_>, query: &str, most: usize, tenant: &str) -> PyResult<String> {
-        let found = py
-            .detach(|| store::search(&self.inner, query, most, tenant))
-            .raise(py)?;
+        let found = py.detach(|| store::search(&self.inner, query, most, tenant)).raise(py)?;
         written(py, &found)
     }
 
     /// Judges an object believed no more: it stays in the history and leaves every compile.
     #[pyo3(signature = (name, tenant=LOCAL_TENANT))]
     fn retract(&self, py: Python<'_>, name: &str, tenant: &str) -> PyResult<String> {
-        let done = py
-            .detach(|| store::retract(&self.inner, name, tenant))
-            .raise(py)?;
+        let done = py.detach(|| store::retract(&self.inner, name, tenant)).raise(py)?;
         written(py, &done)
     }
 

@@ -123,9 +123,7 @@ impl Workspace {
     /// Checks a request's messages, and tells what is wrong with them.
     #[pyo3(signature = (body, format=None))]
     fn check(&self, py: Python<'_>, body: &str, format: Option<&str>) -> PyResult<String> {
-        let checked = py
-            .detach(|| check_body(body, "body", format_of(format)?, None))
-            .raise(py)?;
+        let checked = py.detach(|| check_body(body, "body", format_of(format)?, None)).raise(py)?;
         written(py, &checked.doubts())
     }
 
@@ -201,9 +199,8 @@ impl Workspace {
         project: Option<String>,
     ) -> PyResult<Session> {
         let (store, scope) = (&store.inner, (user, project));
-        let session = py
-            .detach(|| self.0.session(store, id, format_of(format)?, scope))
-            .raise(py)?;
+        let session =
+            py.detach(|| self.0.session(store, id, format_of(format)?, scope)).raise(py)?;
         Ok(Session::new(Arc::clone(&self.0), session))
     }
 

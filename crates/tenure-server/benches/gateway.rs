@@ -41,9 +41,7 @@ fn answer_all(mut stream: TcpStream) -> Option<()> {
             let first = "10\r\ndata: {\"n\":0}\n\n\n\r\n";
             stream.write_all(format!("{head}{first}").as_bytes()).ok()?;
             std::thread::sleep(Duration::from_millis(1));
-            stream
-                .write_all(b"10\r\ndata: {\"n\":1}\n\n\n\r\n0\r\n\r\n")
-                .ok()?;
+            stream.write_all(b"10\r\ndata: {\"n\":1}\n\n\n\r\n0\r\n\r\n").ok()?;
         } else {
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -223,9 +221,7 @@ impl Server {
             .spawn()
             .expect("the binary: cargo build --profile dist");
         let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut url)
-            .unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         let address = url.trim().strip_prefix("http://").unwrap().parse().unwrap();
         let server = Server { child, address };
         assert!(server.get("/readyz").contains("200 OK"));
@@ -319,8 +315,7 @@ impl Agent {
     /// The next request: some 1.3 KB more than the one before.
     fn next(&mut self) -> Vec<u8> {
         if self.turns > 0 {
-            self.messages
-                .push_str(",{\"role\":\"assistant\",\"content\":\"Hello.\"},");
+            self.messages.push_str(",{\"role\":\"assistant\",\"content\":\"Hello.\"},");
         }
         self.turns += 1;
         let turn = self.turns;

@@ -61,11 +61,7 @@ impl Accounting {
                 .then(|| Protocol::of(request.uri(), request.headers())),
             route,
             is_open,
-            context: app
-                .telemetry
-                .spans
-                .as_ref()
-                .and_then(|_| Context::of(request.headers())),
+            context: app.telemetry.spans.as_ref().and_then(|_| Context::of(request.headers())),
             caller: None,
             closed: false,
         }
@@ -100,15 +96,9 @@ impl Accounting {
         if self.is_open {
             return Ok(());
         }
-        let record = response
-            .headers()
-            .get(RECORD_HEADER)
-            .and_then(|record| record.to_str().ok());
+        let record = response.headers().get(RECORD_HEADER).and_then(|record| record.to_str().ok());
         let tenant = self.caller.as_ref().map(|caller| &*caller.tenant);
-        let key = self
-            .caller
-            .as_ref()
-            .and_then(|caller| caller.key.as_deref());
+        let key = self.caller.as_ref().and_then(|caller| caller.key.as_deref());
         if let (Some(spans), Some(context)) = (&telemetry.spans, &self.context) {
             let asked = (&*self.method, self.route, status);
             spans.request(context, took, asked, tenant, record);
@@ -169,9 +159,7 @@ impl Drop for Accounting {
         };
         let mut ungiven = Response::new(Body::empty());
         *ungiven.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-        ungiven
-            .extensions_mut()
-            .insert(Cause { kind, detail: None });
+        ungiven.extensions_mut().insert(Cause { kind, detail: None });
         // The client has left, so that a failure cannot be told; it is counted.
         let _ = self.note(&ungiven);
     }

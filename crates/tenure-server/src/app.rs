@@ -142,9 +142,7 @@ impl App {
     /// the model.
     pub(crate) fn world_like(&self, model: &str) -> Result<Option<(Arc<World>, Rule)>, Error> {
         let found = self.workspace.catalogue().resolve(model);
-        found
-            .map(|found| Ok((self.world(found.name)?, found.rule)))
-            .transpose()
+        found.map(|found| Ok((self.world(found.name)?, found.rule))).transpose()
     }
 
     /// Returns the world of models of which nothing is known.

@@ -34,9 +34,7 @@ impl Server {
         let runtime = runtime()?;
         let status = runtime.block_on(async {
             let signals = Signals::new().map_err(|error| cannot_run(&error))?;
-            let child = command
-                .spawn()
-                .map_err(|error| not_started(command, &error))?;
+            let child = command.spawn().map_err(|error| not_started(command, &error))?;
             let (stop, stopped) = oneshot::channel();
             let client = async {
                 let status = watched(child, signals).await;
@@ -53,11 +51,7 @@ impl Server {
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
         let status = status?;
-        let tally = telemetry
-            .tally
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let tally = telemetry.tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Ended { status, tally })
     }
 }

@@ -33,14 +33,12 @@ pub(crate) async fn whole_body(
     let mut first = Bytes::new();
     let mut whole: Vec<u8> = Vec::new();
     loop {
-        let frame = tokio::time::timeout(silence, body.frame())
-            .await
-            .map_err(|_| {
-                Refusal::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the request's body does not come",
-                )
-            })?;
+        let frame = tokio::time::timeout(silence, body.frame()).await.map_err(|_| {
+            Refusal::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body does not come",
+            )
+        })?;
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|error| {
             let what = format!("the request's body breaks off: {error}");

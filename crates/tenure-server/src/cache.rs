@@ -84,9 +84,7 @@ impl<K: Hash + Eq, T> VersionedCache<K, T> {
         K: Clone,
     {
         let all = self.0.lock();
-        all.iter()
-            .map(|(key, (version, _))| (key.clone(), *version))
-            .collect()
+        all.iter().map(|(key, (version, _))| (key.clone(), *version)).collect()
     }
 
     /// Lets go of the values whose keys are gone.

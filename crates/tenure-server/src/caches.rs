@@ -101,8 +101,7 @@ impl Caches {
             return wanted.read(tenant).map(Arc::new);
         }
         let key = (Arc::from(tenant.name()), wanted.label.clone());
-        self.registries
-            .get(key, tenant.version()?, || wanted.read(tenant))
+        self.registries.get(key, tenant.version()?, || wanted.read(tenant))
     }
 
     /// Notes the tenants of whom something is held, each with the version from which on it may be older than its store.

@@ -128,9 +128,7 @@ async fn answer(
     if is_own {
         // A browser takes what is sent for what it is said to be.
         let nosniff = HeaderValue::from_static("nosniff");
-        response
-            .headers_mut()
-            .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     }
     response
 }
@@ -207,10 +205,7 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
     let Some(matched) = matched else {
         return "none";
     };
-    let known = crate::status::PATHS
-        .iter()
-        .chain(mcp::PATHS)
-        .chain(crate::api::paths());
+    let known = crate::status::PATHS.iter().chain(mcp::PATHS).chain(crate::api::paths());
     let mut found = known.filter(|known| **known == matched.as_str());
     found.next().copied().unwrap_or("other")
 }
@@ -256,18 +251,16 @@ async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, 
             "the key is no operator's",
         ));
     }
-    app.rates
-        .take(&caller.tenant, Clock::now())
-        .map_err(|wait| {
-            Refusal::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                format!(
-                    "`{}` has asked too often",
-                    tenure::object::clip(&caller.tenant)
-                ),
-            )
-            .retry_after(wait)
-        })?;
+    app.rates.take(&caller.tenant, Clock::now()).map_err(|wait| {
+        Refusal::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            format!(
+                "`{}` has asked too often",
+                tenure::object::clip(&caller.tenant)
+            ),
+        )
+        .retry_after(wait)
+    })?;
     Ok(caller)
 }
 
@@ -279,10 +272,7 @@ fn host(request: &Request) -> Result<String, Refusal> {
         .iter()
         .map(|value| value.to_str().unwrap_or_default());
     let (first, second) = (named.next(), named.next());
-    let whole = request
-        .uri()
-        .authority()
-        .map(|authority| authority.as_str());
+    let whole = request.uri().authority().map(|authority| authority.as_str());
     match (first, second, whole) {
         (Some(host), None, None) if !host.is_empty() => Ok(host.to_owned()),
         (Some(host), None, Some(whole)) if host == whole => Ok(host.to_owned()),
@@ -316,10 +306,7 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
         let what = "the request does not say once which origin it comes from";
         return Err(Refusal::new(StatusCode::BAD_REQUEST, what).expected("one `Origin` header"));
     }
-    let from = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.split_once("://"));
+    let from = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     match from {
         Some((_, from)) if from.eq_ignore_ascii_case(host) => Ok(()),
         _ => Err(Refusal::new(
@@ -351,12 +338,8 @@ fn check_site(request: &Request) -> Result<(), Refusal> {
 /// Returns whether somebody followed a link from another site.
 #[cfg(feature = "inspector")]
 fn is_link(request: &Request) -> bool {
-    let says = |name: &str, word: &str| {
-        request
-            .headers()
-            .get(name)
-            .is_some_and(|value| value == word)
-    };
+    let says =
+        |name: &str, word: &str| request.headers().get(name).is_some_and(|value| value == word);
     let is_other = says(FETCH_SITE, "cross-site") || says(FETCH_SITE, "same-site");
     let navigates = says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document");
     request.method() == axum::http::Method::GET && is_other && navigates

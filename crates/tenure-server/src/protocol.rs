@@ -59,10 +59,7 @@ impl Protocol {
             let rest = path.strip_prefix(base);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let action = path
-            .rsplit('/')
-            .next()
-            .and_then(|last| last.rsplit_once(':'));
+        let action = path.rsplit('/').next().and_then(|last| last.rsplit_once(':'));
         let acts = action.is_some_and(|(_, action)| ACTIONS.contains(&action));
         if acts || is_under("/v1beta") || is_under("/v1alpha") {
             return Protocol::Google;

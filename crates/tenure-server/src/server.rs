@@ -343,9 +343,7 @@ async fn not_found(State(_): State<Arc<App>>, request: Request) -> Response {
             .expected(format!("`/v1{path}`"))
             .hint("the base URL of the client lacks `/v1`")
             .for_client(protocol),
-        None => refusal
-            .hint("GET /openapi.json says what there is")
-            .into_response(),
+        None => refusal.hint("GET /openapi.json says what there is").into_response(),
     }
 }
 

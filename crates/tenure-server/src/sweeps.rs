@@ -128,9 +128,8 @@ fn sweep(app: &App, schedule: Sweeping, tenant: String) -> bool {
                     && sweep.weakened.is_empty()) =>
             {
                 let weakened = sweep.weakened.iter();
-                let ended = weakened
-                    .filter(|one| matches!(one.becomes, Weakening::Ends(_)))
-                    .count();
+                let ended =
+                    weakened.filter(|one| matches!(one.becomes, Weakening::Ends(_))).count();
                 let of = |rule: RetirementRule| {
                     sweep.retired.iter().filter(|one| one.rule == rule).count()
                 };

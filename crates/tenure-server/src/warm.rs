@@ -64,9 +64,7 @@ fn ask(app: &App, store: &Store, tenant: &str) -> Result<(), Error> {
         ..archive::Ask::new(text)
     };
     let (world, policy, request) = (&job.world, &job.policy, &job.request);
-    let found = app
-        .workspace
-        .query(world, policy, request, job.candidates(), &asked);
+    let found = app.workspace.query(world, policy, request, job.candidates(), &asked);
     found.map(|_| ())
 }
 

@@ -85,9 +85,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         None => None,
     };
     let unwanted = Unwanted::default();
-    let _left = whose
-        .filter(|whose| whose.reads)
-        .map(|_| unwanted.when_dropped());
+    let _left = whose.filter(|whose| whose.reads).map(|_| unwanted.when_dropped());
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         unwanted.watched(job)

@@ -158,10 +158,7 @@ fn what_nobody_knows_is_explained_to_nobody() {
     let names = |name: &str| &described["components"]["schemas"][name]["properties"];
     assert!(names("Question").get("why").is_some());
     let call = names("Call").as_object().unwrap();
-    assert!(
-        call.keys()
-            .all(|name| names("Question").get(name).is_some())
-    );
+    assert!(call.keys().all(|name| names("Question").get(name).is_some()));
 }
 
 #[test]
@@ -293,16 +290,10 @@ fn a_list_comes_in_pages() {
     let mut names = Vec::new();
     let mut after = String::new();
     loop {
-        let page = bench
-            .get(&format!("/api/v1/objects?limit=10{after}"))
-            .json();
+        let page = bench.get(&format!("/api/v1/objects?limit=10{after}")).json();
         let lines = page["objects"].as_array().unwrap().clone();
         assert!(lines.len() <= 10);
-        names.extend(
-            lines
-                .iter()
-                .map(|line| line["name"].as_str().unwrap().to_owned()),
-        );
+        names.extend(lines.iter().map(|line| line["name"].as_str().unwrap().to_owned()));
         let Some(next) = page["next"].as_str() else {
             break;
         };
@@ -321,16 +312,10 @@ fn a_list_comes_in_pages() {
     acme.put_records((0..25).map(record).collect()).unwrap();
     let (mut ids, mut after) = (Vec::new(), String::new());
     loop {
-        let listed = bench
-            .get(&format!("/api/v1/records?limit=10{after}"))
-            .json();
+        let listed = bench.get(&format!("/api/v1/records?limit=10{after}")).json();
         let lines = listed["records"].as_array().unwrap();
         assert!(lines.len() <= 10);
-        ids.extend(
-            lines
-                .iter()
-                .map(|line| line["record_id"].as_str().unwrap().to_owned()),
-        );
+        ids.extend(lines.iter().map(|line| line["record_id"].as_str().unwrap().to_owned()));
         let Some(next) = listed["next"].as_str() else {
             break;
         };
@@ -338,10 +323,7 @@ fn a_list_comes_in_pages() {
     }
     let mut expected: Vec<i64> = (0..25).collect();
     expected.sort_by_key(|number| (-(number / 7), *number));
-    let expected: Vec<String> = expected
-        .iter()
-        .map(|number| format!("rec-{number:02}"))
-        .collect();
+    let expected: Vec<String> = expected.iter().map(|number| format!("rec-{number:02}")).collect();
     assert_eq!(ids, expected);
     for wrong in ["after=x", "after=yesterday/rec-1", "limit=0", "before=x"] {
         let reply = bench.get(&format!("/api/v1/records?{wrong}"));
@@ -388,9 +370,7 @@ fn labels_make_precision_and_recall_numbers() {
         "{done}"
     );
     let metrics = |id: &str| {
-        bench
-            .get(&format!("/api/v1/records/{id}?form=principle"))
-            .json()["observability_metrics"]
+        bench.get(&format!("/api/v1/records/{id}?form=principle")).json()["observability_metrics"]
             .clone()
     };
     assert!(metrics(&id)["context_precision"].is_null());
@@ -447,9 +427,7 @@ fn a_stored_compile_is_recorded_and_replayed() {
     post(&bench, "/api/v1/objects", &json!({ "objects": rules() }));
     let body = json!({ "request": { "task": { "objective": "Report the pressure." }, "budget": { "tokens": 500 } }, "record": true });
     let done = post(&bench, "/api/v1/compile", &body).json();
-    let id = done["record_ids"][0]
-        .as_str()
-        .unwrap_or_else(|| panic!("{done}"));
+    let id = done["record_ids"][0].as_str().unwrap_or_else(|| panic!("{done}"));
     let replay = post(&bench, "/api/v1/replay", &json!({ "record_id": id }));
     assert_eq!(replay.status, 200, "{}", replay.json());
     assert_eq!(replay.json()["proof"], "whole");
@@ -460,9 +438,7 @@ fn a_stored_compile_is_recorded_and_replayed() {
     );
     for form in ["record", "principle", "prefill", "otlp", "prov"] {
         assert_eq!(
-            bench
-                .get(&format!("/api/v1/records/{id}?form={form}"))
-                .status,
+            bench.get(&format!("/api/v1/records/{id}?form={form}")).status,
             200,
             "{form}"
         );
@@ -502,13 +478,7 @@ fn words_and_registries_are_there() {
         (&2.into(), &"exact".into())
     );
     let models = bench.get("/api/v1/models").json();
-    assert!(
-        models
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|model| model["name"] == "gpt-4o")
-    );
+    assert!(models.as_array().unwrap().iter().any(|model| model["name"] == "gpt-4o"));
     assert_eq!(bench.get("/api/v1/models/gpt-4o").json()["name"], "gpt-4o");
     assert_eq!(bench.get("/api/v1/models/gpt-4p").status, 404);
     // A file is not for callers to name, and none is asked for.
@@ -549,11 +519,7 @@ fn words_and_registries_are_there() {
     let done = post(&bench, "/api/v1/compile", &of("coder"));
     assert_eq!(done.status, 200, "{}", done.json());
     let compiled = done.json();
-    assert!(
-        compiled["envelope"]["payload"]
-            .to_string()
-            .contains("Remember.")
-    );
+    assert!(compiled["envelope"]["payload"].to_string().contains("Remember."));
     let id = compiled["record_ids"][0].as_str().unwrap();
     let record = bench.get(&format!("/api/v1/records/{id}")).json();
     assert_eq!(
@@ -564,11 +530,7 @@ fn words_and_registries_are_there() {
     let unrecorded = json!({ "request": request, "registry": "coder", "store": false });
     for _ in 0..2 {
         let again = post(&bench, "/api/v1/compile", &unrecorded).json();
-        assert!(
-            again["envelope"]["payload"]
-                .to_string()
-                .contains("Remember.")
-        );
+        assert!(again["envelope"]["payload"].to_string().contains("Remember."));
     }
     let evict = json!({ "operation": { "op": "evict", "blocks": ["note"] } });
     assert_eq!(
@@ -692,17 +654,11 @@ fn no_tenant_reaches_another() {
     let secret = json!({ "name": "plan", "content": "The secret plan of acme." });
     let put = call(&bench, "PUT", "/api/v1/objects/plan", &[&acme], &secret);
     assert_eq!(put.status, 201);
-    let id = put.json()["objects"][0]["object_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = put.json()["objects"][0]["object_id"].as_str().unwrap().to_owned();
     let compile = json!({ "request": task("Say the plan."), "record": true });
     let done = call(&bench, "POST", "/api/v1/compile", &[&acme], &compile).json();
     assert!(
-        done["envelope"]["payload"]
-            .as_str()
-            .unwrap()
-            .contains("secret plan"),
+        done["envelope"]["payload"].as_str().unwrap().contains("secret plan"),
         "{done}"
     );
     let record = done["record_ids"][0].as_str().unwrap();
@@ -1089,9 +1045,8 @@ fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
         limits: Limits::default().with_rate(Some(5)),
         ..options
     });
-    let statuses: Vec<u16> = (0..7)
-        .map(|_| bench.ask("GET", "/api/v1/models", &[&a], b"").status)
-        .collect();
+    let statuses: Vec<u16> =
+        (0..7).map(|_| bench.ask("GET", "/api/v1/models", &[&a], b"").status).collect();
     assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429]);
     let refused = bench.ask("GET", "/api/v1/models", &[&a], b"");
     assert_eq!(refused.header("retry-after"), Some("12"));
@@ -1199,9 +1154,8 @@ fn answers_have_a_form_of_their_own() {
             let mut good = answers.iter().filter(|(status, _)| status.starts_with('2'));
             let is_bare = |answer: &Value| {
                 let content = answer["content"].as_object();
-                let schema = content
-                    .and_then(|kinds| kinds.values().next())
-                    .map(|kind| &kind["schema"]);
+                let schema =
+                    content.and_then(|kinds| kinds.values().next()).map(|kind| &kind["schema"]);
                 schema.is_some_and(|schema| *schema == json!({}) || *schema == json!(true))
             };
             if good.any(|(_, answer)| is_bare(answer)) {
@@ -1246,9 +1200,7 @@ fn a_query_finds_passages_of_what_its_caller_may_see() {
     assert_eq!(rest["passages"][0]["name"], "note", "{rest}");
     let names = |found: &Value| -> Vec<String> {
         let passages = found["passages"].as_array().unwrap().iter();
-        passages
-            .map(|passage| passage["name"].as_str().unwrap().to_owned())
-            .collect()
+        passages.map(|passage| passage["name"].as_str().unwrap().to_owned()).collect()
     };
     assert!(!names(&rest).contains(&"manual".to_owned()));
     // A written object is found by the next query.
@@ -1325,10 +1277,7 @@ fn an_object_in_the_form_without_names_is_taken() {
         &printed,
     );
     assert_eq!(put.status, 201, "{}", put.json());
-    let name = put.json()["objects"][0]["name"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let name = put.json()["objects"][0]["name"].as_str().unwrap().to_owned();
     assert!(name.starts_with("retrieved_passage-"), "{name}");
     // By the name that follows from its content it is the same object.
     let again = call(
@@ -1353,10 +1302,7 @@ fn an_object_in_the_form_without_names_is_taken() {
     let refused = post(&bench, "/api/v1/objects", &json!({ "objects": [wrong] }));
     assert_eq!(refused.status, 400);
     assert!(
-        refused.json()["detail"]
-            .as_str()
-            .unwrap()
-            .contains("is no URI"),
+        refused.json()["detail"].as_str().unwrap().contains("is no URI"),
         "{}",
         refused.json()
     );

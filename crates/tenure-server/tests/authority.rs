@@ -57,10 +57,7 @@ fn compiled(bench: &Bench, key: &str, objects: &Value) -> Value {
 
 fn notes(answer: &Value) -> Vec<Value> {
     let notes = answer["trace"]["notes"].as_array().into_iter().flatten();
-    notes
-        .filter(|note| note["code"] == "authority_lowered")
-        .cloned()
-        .collect()
+    notes.filter(|note| note["code"] == "authority_lowered").cloned().collect()
 }
 
 #[test]
@@ -78,11 +75,7 @@ fn what_a_key_brings_has_no_more_authority_than_the_key() {
     let lowered = json!({ "code": "authority_lowered", "name": "mine", "asked": 0, "has": 2 });
     assert_eq!(notes(&answer), [lowered]);
     let answer = compiled(&bench, &operator, &objects);
-    assert!(
-        answer
-            .to_string()
-            .contains("Platform instructions (nothing")
-    );
+    assert!(answer.to_string().contains("Platform instructions (nothing"));
     assert_eq!(notes(&answer), Vec::<Value>::new());
     // What comes from elsewhere has less than its bearer.
     for origin in [

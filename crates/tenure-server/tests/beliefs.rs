@@ -212,10 +212,8 @@ fn a_belief_is_shown_revised_and_has_a_log() {
     assert_ne!(after["belief"]["stated"], before["stated"]);
     // Once more it changes nothing, and says so.
     let again = scene.post("beliefs", &scene.operator, asked);
-    let (belief, written) = scene
-        .acme
-        .revise_belief(guess, now(), None, &Writing::default())
-        .unwrap();
+    let (belief, written) =
+        scene.acme.revise_belief(guess, now(), None, &Writing::default()).unwrap();
     assert!(written.nothing_changed);
     assert_eq!(
         again,
@@ -226,9 +224,7 @@ fn a_belief_is_shown_revised_and_has_a_log() {
     let log = scene.get("objects/guess/history", &scene.operator);
     let history = scene.acme.history(guess).unwrap();
     assert_eq!(history.len(), 2);
-    let each = history
-        .iter()
-        .map(|belief| whole(&Belief::of(belief).unwrap()));
+    let each = history.iter().map(|belief| whole(&Belief::of(belief).unwrap()));
     assert_eq!(log, json!({ "beliefs": each.collect::<Vec<Value>>() }));
     let had = [0, 1].map(|at| log["beliefs"][at]["object"]["confidence_score"].clone());
     assert_eq!(had, [Value::Null, after["belief"]["stated"].clone()]);
@@ -248,9 +244,7 @@ fn entities_are_changed_listed_resolved_and_have_a_history() {
         scene.is_last(&done);
         let operations: Vec<EntityOp> = serde_json::from_value(operations).unwrap();
         let operations = operations.into_iter().map(|op| (op, None)).collect();
-        let own = twin
-            .change_entities(operations, &Writing::default())
-            .unwrap();
+        let own = twin.change_entities(operations, &Writing::default()).unwrap();
         assert_eq!(done["objects"], whole(&own.objects));
         let is_same = Written::clone(&own).nothing_changed;
         assert_eq!(done["nothing_changed"] == true, is_same, "{done}");
@@ -399,20 +393,13 @@ fn a_name_is_resolved_and_what_waits_is_reviewed() {
     assert_eq!(pending(&scene.operator), *whole(&waits).as_array().unwrap());
     assert_eq!(waits[0].candidates, ["chen-1", "chen-2"]);
     let proposals = scene.get("proposals", &scene.operator);
-    let own = scene
-        .acme
-        .proposals(Instant::from_micros(4_000_000_000_000_000), None)
-        .unwrap();
+    let own = scene.acme.proposals(Instant::from_micros(4_000_000_000_000_000), None).unwrap();
     assert_eq!(proposals, json!({ "proposals": whole(&own) }));
     change(json!([{ "op": "merge", "id": waits[0].id, "into": "chen-2" }]));
     assert_eq!(pending(&scene.operator), [] as [Value; 0]);
     let people = scene.get("entities?kind=person", &scene.bob);
-    let people: Vec<&Value> = people["entities"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &one["id"])
-        .collect();
+    let people: Vec<&Value> =
+        people["entities"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
     assert_eq!(people, ["chen-1", "chen-2", "kim"]);
     change(
         json!([{ "op": "create", "id": "third", "name": "M. Chen", "pending": true, "candidates": ["chen-1"] }]),
@@ -461,12 +448,7 @@ fn conflicts_are_listed_shown_and_resolved() {
     assert_eq!(hidden, json!({ "conflicts": [] }));
 
     // Who has the role decides; the list as it was stays as it was.
-    let at = scene
-        .acme
-        .written(scene.acme.version().unwrap())
-        .unwrap()
-        .unwrap()
-        .at;
+    let at = scene.acme.written(scene.acme.version().unwrap()).unwrap().unwrap().at;
     let decide = |stands: &str| json!({ "first": "badge", "second": "lease", "stands": stands, "note": "asked the owner" });
     scene.refused(403, "conflicts", &scene.bob, decide("first"));
     for stands in ["second", "first"] {
@@ -491,10 +473,7 @@ fn conflicts_are_listed_shown_and_resolved() {
     assert_eq!(told, history(None));
     assert_eq!(count(&told), 3);
     // A decision that comes after the pair is gone is none.
-    scene
-        .acme
-        .retract(ids[1], Expect::Any, &Writing::default())
-        .unwrap();
+    scene.acme.retract(ids[1], Expect::Any, &Writing::default()).unwrap();
     let refused = scene.refused(409, "conflicts", &scene.operator, decide("first"));
     let said = refused["detail"].as_str().unwrap();
     let named = "there is no open conflict between `badge` and `lease`";
@@ -568,9 +547,7 @@ fn outcomes_are_accepted_rejected_withdrawn_and_listed() {
     let asked = json!({ "request": { "task": { "objective": "List the valves in bar." }, "budget": { "tokens": 900 } } });
     let told = scene.post("compile", &scene.operator, asked);
     assert!(
-        !told["envelope"]["payload"]
-            .to_string()
-            .contains("Valves are listed"),
+        !told["envelope"]["payload"].to_string().contains("Valves are listed"),
         "{told}"
     );
 }

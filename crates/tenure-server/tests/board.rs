@@ -74,9 +74,7 @@ fn every_metric_and_label_of_the_board_is_exported() {
             let lines: Vec<&str> = text.lines().filter(is_of).collect();
             assert!(!lines.is_empty(), "`{metric}` is not exported:\n{text}");
             for label in labels(query) {
-                let has = lines
-                    .iter()
-                    .all(|line| line.contains(&format!("{label}=\"")));
+                let has = lines.iter().all(|line| line.contains(&format!("{label}=\"")));
                 assert!(has, "`{metric}` has no label `{label}`: {lines:?}");
             }
             seen.insert(metric.to_owned());

@@ -27,9 +27,7 @@ fn get(bench: &Bench, path: &str, known: &str) -> Reply {
 fn order(bench: &Bench) -> String {
     let shown = bench.get(CODER).json();
     let blocks = shown["blocks"].as_array().unwrap().iter();
-    blocks
-        .map(|block| block["name"].as_str().unwrap())
-        .collect()
+    blocks.map(|block| block["name"].as_str().unwrap()).collect()
 }
 
 /// A registry `coder` of the blocks a, b and c.
@@ -90,12 +88,7 @@ fn a_write_of_a_registry_under_a_key_is_done_once() {
     );
     assert_eq!(other.status, 409, "{}", other.json());
     assert_eq!(
-        bench
-            .get("/api/v1/registries")
-            .json()
-            .as_array()
-            .unwrap()
-            .len(),
+        bench.get("/api/v1/registries").json().as_array().unwrap().len(),
         1
     );
 }
@@ -142,10 +135,7 @@ fn a_write_under_a_key_that_is_sent_several_times_at_once_is_done_once() {
         let replies: Vec<Reply> = std::thread::scope(|scope| {
             let ask = || scope.spawn(|| post(&bench, path, &[key], &body));
             let asked: Vec<_> = (0..8).map(|_| ask()).collect();
-            asked
-                .into_iter()
-                .map(|asked| asked.join().unwrap())
-                .collect()
+            asked.into_iter().map(|asked| asked.join().unwrap()).collect()
         });
         for reply in &replies {
             assert_eq!(reply.status, status, "{}", reply.json());
@@ -241,9 +231,7 @@ fn the_description_says_what_may_be_answered_with_304() {
         let described = &described["paths"][path]["get"];
         let said = described["responses"].get("304").is_some();
         let parameters = described["parameters"].as_array().unwrap();
-        let taken = parameters
-            .iter()
-            .any(|known| known["name"] == "If-None-Match");
+        let taken = parameters.iter().any(|known| known["name"] == "If-None-Match");
         let tag = bench.get(asked).header("etag").unwrap().to_owned();
         let done = get(&bench, asked, &tag).status == 304;
         assert_eq!((said, taken, done), (true, true, true), "{path}");

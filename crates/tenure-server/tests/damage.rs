@@ -200,10 +200,8 @@ fn a_plain_key_is_refused_on_every_way_to_a_judgement() {
     let (operator, plain) = (key(true), key(false));
     let bench = Bench::over(folder, store, &[], |options| options);
     let ask = |key: Option<&str>, method: &str, path: &str, body: &Value| {
-        let headers: Vec<&str> = ["content-type: application/json"]
-            .into_iter()
-            .chain(key)
-            .collect();
+        let headers: Vec<&str> =
+            ["content-type: application/json"].into_iter().chain(key).collect();
         bench.ask(method, path, &headers, body.to_string().as_bytes())
     };
     let limit = json!({ "name": "limit", "content": "At most 10 kW." });

@@ -179,12 +179,7 @@ fn only_operators_erase_and_only_their_tenants() {
     }
     // Whom nobody knows and who is another's is told alike to a stranger.
     let nobody = bench.ask("GET", "/api/v1/subjects/eve", &[&stranger], b"");
-    let detail = |reply: &Reply| {
-        reply.json()["detail"]
-            .as_str()
-            .unwrap()
-            .replace("eve", "ada")
-    };
+    let detail = |reply: &Reply| reply.json()["detail"].as_str().unwrap().replace("eve", "ada");
     assert_eq!(detail(&nobody), detail(&known(&stranger)));
     assert_eq!(known(&owner).status, 200);
 }

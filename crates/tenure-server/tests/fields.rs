@@ -28,9 +28,7 @@ fn wrong(
     let all = [&["content-type: application/json"], headers].concat();
     let reply = bench.ask(method, path, &all, body);
     let problem = reply.json();
-    let told = problem["detail"]
-        .as_str()
-        .is_some_and(|detail| !detail.is_empty());
+    let told = problem["detail"].as_str().is_some_and(|detail| !detail.is_empty());
     if reply.status == 400 && problem["at"]["source"] == field && told {
         return None;
     }

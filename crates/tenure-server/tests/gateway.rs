@@ -73,9 +73,8 @@ fn every_size_of_body_arrives_whole() {
     });
     let bench = Bench::new(&[upstream.url()]);
     for size in [0, 1, 8_191, 8_192, 65_537, 260_000, 3_000_000] {
-        let body: Vec<u8> = (0..size)
-            .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
-            .collect();
+        let body: Vec<u8> =
+            (0..size).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let reply = bench.post("/v1/responses", &body);
         assert_eq!((reply.status, reply.body.len()), (200, body.len()));
         assert!(reply.body == body, "{size}");
@@ -347,11 +346,7 @@ fn what_the_upstream_refuses_comes_back_as_it_said_it() {
         assert_eq!(reply.header("retry-after"), Some("7"));
         assert_eq!(reply.header("x-should-retry"), Some("true"));
         assert_eq!(
-            reply
-                .headers
-                .iter()
-                .filter(|(name, _)| name == "set-cookie")
-                .count(),
+            reply.headers.iter().filter(|(name, _)| name == "set-cookie").count(),
             2
         );
         assert_eq!(bench.record("local", &reply.record()).status, Some(status));
@@ -437,10 +432,7 @@ fn without_an_upstream_it_says_so() {
     assert_eq!(reply.status, 404);
     let error = &reply.json()["error"];
     assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("--upstream anthropic=URL"),
+        error["message"].as_str().unwrap().contains("--upstream anthropic=URL"),
         "{error}"
     );
     drop(one);
@@ -526,9 +518,7 @@ fn what_is_under_way_comes_to_its_end_when_the_server_stops() {
     let wait = std::sync::Mutex::new(wait);
     let upstream = Upstream::new(move |_, stream| {
         wait.lock().unwrap().recv_timeout(LONG).unwrap();
-        stream
-            .write_all(&answer("200 OK", "application/json", b"{}"))
-            .unwrap();
+        stream.write_all(&answer("200 OK", "application/json", b"{}")).unwrap();
     });
     let mut bench = Bench::new(&[upstream.url()]);
     let mut client = bench.connect();
@@ -631,11 +621,7 @@ fn what_does_not_fit_is_cut_on_its_way() {
     let reply = ask(&long);
     assert_eq!(reply.status, 200);
     assert_eq!(reply.header("x-tenure-session"), Some(session.as_str()));
-    let saved: u64 = reply
-        .header("x-tenure-saved-tokens")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let saved: u64 = reply.header("x-tenure-saved-tokens").unwrap().parse().unwrap();
     assert!(saved > 3_000, "{saved}");
     let seen = upstream.seen();
     let sent = String::from_utf8(seen[1].body.clone()).unwrap();

@@ -62,8 +62,7 @@ fn a_key_is_shown_to_its_own_provider_alone() {
     ask("/v1/models", "x-api-key: sk-ant");
     let of = |upstream: &Upstream, name: &str| -> Vec<Option<String>> {
         let seen = upstream.seen().into_iter();
-        seen.map(|seen| seen.header(name).map(str::to_owned))
-            .collect()
+        seen.map(|seen| seen.header(name).map(str::to_owned)).collect()
     };
     assert_eq!(of(&openai, "x-goog-api-key"), [None, None]);
     assert_eq!(of(&openai, "x-api-key"), [None, None]);
@@ -81,11 +80,7 @@ fn one_upstream_without_a_name_takes_every_protocol() {
         assert_eq!(bench.ask("POST", path, &headers, b"{}").status, 200);
     }
     let seen = any.seen();
-    assert!(
-        seen[1]
-            .line
-            .starts_with("POST /v1beta/models/g:generateContent ")
-    );
+    assert!(seen[1].line.starts_with("POST /v1beta/models/g:generateContent "));
     for seen in seen {
         assert_eq!(seen.header("x-goog-api-key"), Some("AIza"));
         assert_eq!(seen.header("x-api-key"), Some("own"));

@@ -133,11 +133,8 @@ fn a_request_that_was_cut_is_made_again_to_the_byte() {
             let compile = record.compile.as_deref().unwrap();
             assert!(compile.cut && !compile.summaries.is_empty());
             assert!(compile.included.len() > 1);
-            let beside: Vec<&str> = compile
-                .included
-                .beside()
-                .map(|chosen| chosen.name.as_str())
-                .collect();
+            let beside: Vec<&str> =
+                compile.included.beside().map(|chosen| chosen.name.as_str()).collect();
             match mode {
                 Mode::Full => assert_eq!(beside, ["limits"]),
                 _ => assert!(beside.is_empty()),
@@ -208,11 +205,7 @@ fn the_trace_of_the_principle_says_what_happened() {
         let _ = std::io::Write::write_all(to, &answer(status, "application/json", body.as_bytes()));
     });
     let bench = compiling(&upstream, Mode::Fit, |options| options);
-    let principle = |id: &str| {
-        bench
-            .get(&format!("/api/v1/records/{id}?form=principle"))
-            .json()
-    };
+    let principle = |id: &str| bench.get(&format!("/api/v1/records/{id}?form=principle")).json();
     let (_, first) = ask(&bench, &talk(3));
     let shown = principle(&first.record_id);
     assert_eq!(shown["cache_hit_status"], "MISS");
@@ -285,11 +278,7 @@ fn what_a_cut_saves_is_told_in_the_providers_tokens_and_in_money() {
     let (_, first) = ask(&bench, &talk(3));
     let (reply, cut) = ask(&bench, &talk(60));
     // The header went before the provider's count was known.
-    let header: u64 = reply
-        .header("x-tenure-saved-tokens")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let header: u64 = reply.header("x-tenure-saved-tokens").unwrap().parse().unwrap();
     assert_eq!(header, cut.saved);
     let reported = cut.usage.unwrap().input;
     let (ours, tokens) = (cut.sent_tokens.unwrap(), cut.tokens());
@@ -387,10 +376,7 @@ fn a_claim_that_was_left_out_as_unresolved_is_quarantined_in_the_trace_of_the_pr
     let compile = older["compile"].as_object_mut().unwrap();
     assert!(compile.remove("entity_conflicts").is_some());
     for named in compile["omitted"]["named"].as_array_mut().unwrap() {
-        named
-            .as_object_mut()
-            .unwrap()
-            .remove("contradiction_status");
+        named.as_object_mut().unwrap().remove("contradiction_status");
     }
     let older: ExchangeRecord = serde_json::from_value(older).unwrap();
     let shown = older.principle(&tenant);
@@ -453,11 +439,8 @@ fn a_record_tells_each_item_of_a_request_that_was_cut() {
             ("Be brief.", ItemForm::Whole)
         );
         // Each message has the place at which it came, and its text.
-        let came: Vec<&RequestItem> = told
-            .items
-            .iter()
-            .filter(|item| item.id.starts_with('t'))
-            .collect();
+        let came: Vec<&RequestItem> =
+            told.items.iter().filter(|item| item.id.starts_with('t')).collect();
         assert_eq!(came.len(), 59);
         for (at, item) in came.iter().enumerate() {
             let place = format!("messages[{}]", at + first);
@@ -491,15 +474,8 @@ fn a_record_tells_each_item_of_a_request_that_was_cut() {
             let stands = sent.contains(&&body["messages"][at + first]);
             assert_eq!(stands, item.form == ItemForm::Whole, "{item:?}");
         }
-        let summary = told
-            .items
-            .iter()
-            .find(|item| item.why == "summary")
-            .unwrap();
-        let by = came
-            .iter()
-            .find(|item| item.form == ItemForm::Summarised)
-            .unwrap();
+        let summary = told.items.iter().find(|item| item.why == "summary").unwrap();
+        let by = came.iter().find(|item| item.form == ItemForm::Summarised).unwrap();
         assert!(
             by.says.contains(&format!("{} stands for it", summary.id)),
             "{by:?}"
@@ -522,10 +498,7 @@ fn a_record_tells_each_item_of_a_request_that_was_cut() {
             let text = text.or(message["content"][0]["text"].as_str()).unwrap();
             let begins = &text[..text.len().min(30)].lines().next().unwrap();
             let place = format!("aria-label=\"messages[{at}].content");
-            let there = shown
-                .split(&place)
-                .nth(1)
-                .unwrap_or_else(|| panic!("{place}: {shown}"));
+            let there = shown.split(&place).nth(1).unwrap_or_else(|| panic!("{place}: {shown}"));
             let there = there.split("</section>").next().unwrap();
             // Frames are marked up as such.
             let is_frame = begins.starts_with('<');

@@ -49,10 +49,7 @@ fn stream(events: &[Value], to: &mut impl Write) {
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     )
     .unwrap();
-    let text: String = events
-        .iter()
-        .map(|event| format!("event: x\ndata: {event}\n\n"))
-        .collect();
+    let text: String = events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect();
     for piece in text.as_bytes().chunks(37) {
         to.write_all(&chunk(piece)).unwrap();
     }
@@ -189,8 +186,7 @@ fn what_was_asked_is_durable_when_the_answer_ends() {
                 to.write_all(b"0\r\n\r\n").unwrap();
             } else {
                 // Its length is known, and nobody knows what it is.
-                to.write_all(&answer("200 OK", "text/plain", b"Warm."))
-                    .unwrap();
+                to.write_all(&answer("200 OK", "text/plain", b"Warm.")).unwrap();
             }
         });
         let bench = compiling(&upstream, Mode::Full, |options| options);
@@ -240,10 +236,7 @@ fn key(format: Format) -> &'static str {
 
 fn with(body: &Value, format: Format, more: &[Value]) -> Value {
     let mut body = body.clone();
-    body[key(format)]
-        .as_array_mut()
-        .unwrap()
-        .extend_from_slice(more);
+    body[key(format)].as_array_mut().unwrap().extend_from_slice(more);
     body
 }
 
@@ -277,10 +270,7 @@ fn a_streamed_reply_is_a_turn_and_is_recognised_when_it_comes_back() {
             let count = 2 + 2 * back.len();
             let all = wait_for_messages(&bench, &id, format, count);
             assert_eq!(
-                all[1 + back.len()]
-                    .to_string()
-                    .matches("41 degrees")
-                    .count(),
+                all[1 + back.len()].to_string().matches("41 degrees").count(),
                 1
             );
             wait_for(|| (replies(&bench, "kept") == 2.0).then_some(()));
@@ -366,9 +356,7 @@ fn an_incomplete_reply_is_not_kept_and_no_turn_is_lost() {
             stream(&[events[0].clone(), failed], to);
             to.write_all(b"0\r\n\r\n").unwrap();
         }
-        3 => to
-            .write_all(&answer("500 Oh", "application/json", b"{}"))
-            .unwrap(),
+        3 => to.write_all(&answer("500 Oh", "application/json", b"{}")).unwrap(),
         _ => to
             .write_all(&answer("200 OK", "application/json", CHAT_REPLY.as_bytes()))
             .unwrap(),
@@ -457,12 +445,7 @@ fn what_a_provider_finds_too_long_goes_once_more() {
         assert_eq!(upstream.seen()[before + 2].body, seen[before + 1].body);
         // So do all sessions of the model, once the shorter one was answered.
         let logs = || bench.store.tenant("local").unwrap().logs().unwrap();
-        wait_for(|| {
-            logs()
-                .iter()
-                .find(|(log, _)| log.starts_with("window/"))
-                .map(drop)
-        });
+        wait_for(|| logs().iter().find(|(log, _)| log.starts_with("window/")).map(drop));
         let mut another = body.clone();
         another["messages"][0]["content"] =
             json!(format!("Again: {}", "the pump is warm ".repeat(20)));
@@ -559,8 +542,7 @@ fn calls_that_nobody_asked_for_are_told() {
     for (answered, told) in cases {
         let body = answered.clone();
         let upstream = Upstream::new(move |_, to| {
-            to.write_all(&answer("200 OK", "application/json", body.as_bytes()))
-                .unwrap();
+            to.write_all(&answer("200 OK", "application/json", body.as_bytes())).unwrap();
         });
         for mode in [Mode::Observe, Mode::Fit, Mode::Full] {
             let bench = compiling(&upstream, mode, |options| options);
@@ -754,9 +736,7 @@ fn schemas_of_answers_are_added_and_force_nothing_where_the_policy_says_so() {
         if !policy.is_empty() {
             let policy = format!("name = \"gateway\"\nrequired = []\n{policy}");
             let tenant = bench.store.tenant("local").unwrap();
-            Policies::of(&tenant)
-                .keep(&Policy::from_toml(&policy).unwrap())
-                .unwrap();
+            Policies::of(&tenant).keep(&Policy::from_toml(&policy).unwrap()).unwrap();
         }
         let reply = ask(&bench, path, &shaped);
         let body = sent.lock().unwrap().clone();
@@ -956,8 +936,7 @@ fn counting_is_of_what_is_sent_and_changes_nothing() {
         } else {
             reply
         };
-        to.write_all(&answer("200 OK", "application/json", said.as_bytes()))
-            .unwrap();
+        to.write_all(&answer("200 OK", "application/json", said.as_bytes())).unwrap();
     });
     let last = |upstream: &Upstream| string(&upstream.seen().last().unwrap().body);
     for mode in [Mode::Fit, Mode::Full] {
@@ -966,11 +945,7 @@ fn counting_is_of_what_is_sent_and_changes_nothing() {
             &bench,
             &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
         );
-        let sessions = || {
-            Session::list(&bench.store.tenant("local").unwrap())
-                .unwrap()
-                .len()
-        };
+        let sessions = || Session::list(&bench.store.tenant("local").unwrap()).unwrap().len();
         for turns in [1, 21] {
             let request =
                 json!({ "model": "claude-small", "max_tokens": 500, "messages": long(turns) });
@@ -1027,9 +1002,7 @@ fn a_begun_answer_is_the_last_message_also_in_full() {
     let messages = sent["messages"].as_array().unwrap();
     assert!(messages.len() < 22);
     assert!(
-        messages.last().unwrap()["content"]
-            .to_string()
-            .contains("It is "),
+        messages.last().unwrap()["content"].to_string().contains("It is "),
         "{sent}"
     );
     assert_eq!(messages.last().unwrap()["role"], "assistant");
@@ -1142,9 +1115,7 @@ fn each_tenant_has_its_own_policy_and_objects() {
     assert!(written.status < 300, "{}", string(&written.body));
     let text = "name = \"gateway\"\nheadings = false\nprecedence = false\nrequired = []\n";
     let tenant = bench.store.tenant("acme").unwrap();
-    Policies::of(&tenant)
-        .keep(&Policy::from_toml(text).unwrap())
-        .unwrap();
+    Policies::of(&tenant).keep(&Policy::from_toml(text).unwrap()).unwrap();
     let request = chat(&[user("How warm is it?")]);
     let path = "/v1/chat/completions";
     let first = ask_as(&acme, "POST", path, &request);
@@ -1195,12 +1166,7 @@ fn a_handle_leads_to_the_conversation_that_offers_the_tools() {
         });
         session(&ask(&bench, "/v1/messages", &body))
     };
-    let read = || {
-        handle
-            .read()
-            .unwrap()
-            .map(|found| (found.tenant, found.session))
-    };
+    let read = || handle.read().unwrap().map(|found| (found.tenant, found.session));
     // A title is asked for, then the task, then another title.
     asked("the title", "look");
     assert_eq!(read(), None);
@@ -1233,9 +1199,7 @@ fn a_key_of_its_own_opens_one_server_and_is_in_no_store() {
     let asked = |key: &str| {
         let own = format!("x-tenure-key: {key}");
         let head = [HEAD[0], &own];
-        bench
-            .ask("POST", "/v1/messages", &head, body.to_string().as_bytes())
-            .status
+        bench.ask("POST", "/v1/messages", &head, body.to_string().as_bytes()).status
     };
     assert_eq!(asked("tnr_run_5ec1e7"), 200);
     for other in ["", "tnr_run_5ec1e", "tnr_run_5ec1e78", "run", "tnr_run"] {

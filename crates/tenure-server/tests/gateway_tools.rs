@@ -21,13 +21,9 @@ const TOOLS: [(&str, &str); 4] = [
 fn upstream() -> Upstream {
     Upstream::new(|seen, to| {
         let body: Value = serde_json::from_slice(&seen.body).unwrap();
-        let last = body["messages"]
-            .as_array()
-            .and_then(|all| all.last().cloned());
+        let last = body["messages"].as_array().and_then(|all| all.last().cloned());
         let said = last.unwrap_or_default()["content"].to_string();
-        let called = TOOLS
-            .iter()
-            .find(|(name, _)| said.contains(&format!("call {name}")));
+        let called = TOOLS.iter().find(|(name, _)| said.contains(&format!("call {name}")));
         let message = match called {
             Some((name, _)) => {
                 json!({ "role": "assistant", "content": null, "tool_calls": [call(name)] })

@@ -56,11 +56,7 @@ fn claude_code_as_shipped_is_managed() {
     let reply = ask(&bench, "/v1/messages?beta=true", &long);
     assert_eq!((reply.status, fault(&reply)), (200, None));
     assert_eq!(reply.header("x-tenure-session"), Some(session.as_str()));
-    let saved: u64 = reply
-        .header("x-tenure-saved-tokens")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let saved: u64 = reply.header("x-tenure-saved-tokens").unwrap().parse().unwrap();
     assert!(saved > 2_000, "{saved}");
     let sent: Value = serde_json::from_slice(&upstream.seen()[1].body).unwrap();
     assert_eq!(sent["context_management"], request["context_management"]);
@@ -227,9 +223,7 @@ fn hidden(bench: &Bench, asked: &Value) {
     // The answer is in its session.
     let entries = crate::support::wait_for(|| {
         let entries = tenant.entries(&log, 0).unwrap();
-        let said = entries
-            .iter()
-            .filter(|(_, body)| body.contains("\"said\":{\"at\""));
+        let said = entries.iter().filter(|(_, body)| body.contains("\"said\":{\"at\""));
         (said.count() == 2).then_some(entries)
     });
     let (_, said) = &entries[1];

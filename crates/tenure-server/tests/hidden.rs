@@ -174,8 +174,7 @@ fn what_is_left_out_is_named_to_whom_it_is_open() {
     archive(open).unwrap();
     let names = |trace: &Value| {
         let left = trace["unfetched"].as_array().unwrap().iter();
-        left.map(|one| one["what"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        left.map(|one| one["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(&compiled(&ana, "caller")), ["open"]);
     let all = names(&compiled(&operator, "operator"));
@@ -202,11 +201,7 @@ fn what_is_hidden_takes_as_long_as_what_is_not_there() {
             (name, times[times.len() / 2])
         });
         println!("{status} of {path}: {middle:?}");
-        assert!(
-            middle
-                .iter()
-                .all(|(_, time)| *time < Duration::from_secs(5))
-        );
+        assert!(middle.iter().all(|(_, time)| *time < Duration::from_secs(5)));
     }
 }
 

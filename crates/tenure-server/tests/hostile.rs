@@ -208,10 +208,7 @@ fn an_upstream_with_endless_headers_is_a_bad_gateway() {
     let upstream = Upstream::new(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
         for number in 0..100_000 {
-            if stream
-                .write_all(format!("x-{number}: {number}\r\n").as_bytes())
-                .is_err()
-            {
+            if stream.write_all(format!("x-{number}: {number}\r\n").as_bytes()).is_err() {
                 return;
             }
         }
@@ -833,8 +830,7 @@ fn bodies_that_are_no_json_harm_nobody() {
         [b"\xef\xbb\xbf", chat.as_bytes()].concat(),
         chat.replace("Hi", "\\ud800").into_bytes(),
         chat.replace("\"Hi\"", "1e999999").into_bytes(),
-        chat.replace("gpt-4o\"", "gpt-4o\",\"model\":[]")
-            .into_bytes(),
+        chat.replace("gpt-4o\"", "gpt-4o\",\"model\":[]").into_bytes(),
         chat.as_bytes()[..chat.len() - 2].to_vec(),
         deep,
         b"null".to_vec(),
@@ -937,9 +933,7 @@ fn a_page_of_another_origin_is_refused() {
     }
     let own = format!("origin: http://{}", bench.address);
     assert_eq!(
-        bench
-            .ask("POST", "/v1/responses", &[&host, &own], b"{}")
-            .status,
+        bench.ask("POST", "/v1/responses", &[&host, &own], b"{}").status,
         200
     );
     let mut client = bench.connect();

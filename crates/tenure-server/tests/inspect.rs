@@ -82,8 +82,7 @@ impl Scene {
     fn api(&self, method: &str, path: &str, key: &str, body: &Value) -> Reply {
         let shown = format!("x-tenure-key: {key}");
         let headers = [shown.as_str(), "content-type: application/json"];
-        self.bench
-            .ask(method, path, &headers, body.to_string().as_bytes())
+        self.bench.ask(method, path, &headers, body.to_string().as_bytes())
     }
 
     /// A recorded compile of ann's, with an object that only the chief may see.
@@ -129,9 +128,7 @@ fn who_has_no_key_signs_in_and_a_revoked_key_ends_it() {
             "content-type: application/x-www-form-urlencoded",
             "origin: http://localhost",
         ];
-        scene
-            .bench
-            .ask("POST", "/inspect/sign-in", &headers, body.as_bytes())
+        scene.bench.ask("POST", "/inspect/sign-in", &headers, body.as_bytes())
     };
     let wrong = send("key=tnr_none_none&back=%2Finspect%2Ftrends".into());
     assert!(wrong.header("set-cookie").is_none());
@@ -151,10 +148,7 @@ fn who_has_no_key_signs_in_and_a_revoked_key_ends_it() {
     // The cookie opens the pages, and nothing else.
     assert_eq!(scene.page("/inspect", &scene.reader).status, 200);
     assert_eq!(scene.page("/api/v1/models", &scene.reader).status, 401);
-    scene
-        .keys
-        .revoke(&scene.reader_id, Clock::machine().now())
-        .unwrap();
+    scene.keys.revoke(&scene.reader_id, Clock::machine().now()).unwrap();
     assert_eq!(scene.page("/inspect", &scene.reader).status, 303);
 }
 
@@ -189,13 +183,7 @@ fn a_page_may_load_and_do_nothing_but_its_own() {
         );
     }
     let style = scene.bench.get("/inspect/style.css");
-    assert!(
-        style.status == 200
-            && style
-                .header("content-type")
-                .unwrap()
-                .starts_with("text/css")
-    );
+    assert!(style.status == 200 && style.header("content-type").unwrap().starts_with("text/css"));
 }
 
 #[test]
@@ -204,11 +192,7 @@ fn a_reader_sees_what_they_could_have_asked_for() {
     let id = scene.compiled();
     let path = format!("/inspect/records/{id}");
     let items = format!("{path}/items");
-    assert!(
-        scene
-            .text(&items, &scene.operator)
-            .contains("secret-of-the-chief")
-    );
+    assert!(scene.text(&items, &scene.operator).contains("secret-of-the-chief"));
     // Ann's view has nothing of what she was not admitted to; for bob and for a stranger there is nothing.
     let seen = scene.text(&items, &scene.ann);
     assert!(seen.contains("units") && !seen.contains("secret-of-the-chief"));
@@ -219,9 +203,7 @@ fn a_reader_sees_what_they_could_have_asked_for() {
         assert_eq!(scene.page(&format!("{path}{part}"), &scene.bob).status, 404);
     }
     assert_eq!(
-        scene
-            .page(&format!("{path}/diff?before={id}"), &scene.bob)
-            .status,
+        scene.page(&format!("{path}/diff?before={id}"), &scene.bob).status,
         404
     );
     let guessed = scene.page("/inspect/records/cmp-0", &scene.bob);
@@ -258,16 +240,12 @@ fn a_key_that_only_reads_writes_nothing_and_sends_nothing() {
     assert_eq!(written.status, 403, "{}", written.json());
     let call = json!({ "record": true, "request": { "task": { "objective": "x" }, "budget": { "tokens": 900 } } });
     assert_eq!(
-        scene
-            .api("POST", "/api/v1/compile", &scene.reader, &call)
-            .status,
+        scene.api("POST", "/api/v1/compile", &scene.reader, &call).status,
         403
     );
     let chat = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "Hello" }] });
     assert_eq!(
-        scene
-            .api("POST", "/v1/chat/completions", &scene.reader, &chat)
-            .status,
+        scene.api("POST", "/v1/chat/completions", &scene.reader, &chat).status,
         403
     );
     // It reads, through the API and as pages.
@@ -285,9 +263,7 @@ fn a_key_that_only_reads_writes_nothing_and_sends_nothing() {
     assert!(scene.text("/inspect", &scene.reader).contains("reads only"));
     let body = format!("token={}&id=x&sure=yes", scene.token(&scene.reader));
     assert_eq!(
-        scene
-            .form("/inspect/waiting/entity", &scene.reader, &body)
-            .status,
+        scene.form("/inspect/waiting/entity", &scene.reader, &body).status,
         403
     );
 }
@@ -305,32 +281,14 @@ fn a_request_of_the_gateway_is_explained() {
         page.contains("It went on as it came.") && page.contains("64.0 %"),
         "{page}"
     );
-    assert!(
-        scene
-            .text("/inspect?kind=requests", &scene.operator)
-            .contains(&id)
-    );
-    assert!(
-        !scene
-            .text("/inspect?kind=compiles", &scene.operator)
-            .contains(&id)
-    );
-    assert!(
-        !scene
-            .text("/inspect?q=no-such-model", &scene.operator)
-            .contains(&id)
-    );
+    assert!(scene.text("/inspect?kind=requests", &scene.operator).contains(&id));
+    assert!(!scene.text("/inspect?kind=compiles", &scene.operator).contains(&id));
+    assert!(!scene.text("/inspect?q=no-such-model", &scene.operator).contains(&id));
     assert_eq!(
-        scene
-            .page(&format!("/inspect/records/{id}"), &scene.ann)
-            .status,
+        scene.page(&format!("/inspect/records/{id}"), &scene.ann).status,
         404
     );
-    assert!(
-        scene
-            .text("/inspect/trends", &scene.operator)
-            .contains("gpt-4o")
-    );
+    assert!(scene.text("/inspect/trends", &scene.operator).contains("gpt-4o"));
 }
 
 #[test]
@@ -360,11 +318,7 @@ fn two_tabs_decide_one_conflict_once() {
             "token={token}&first={first}&second={second}&since={since}&stands={stands}&note=&sure={sure}"
         )
     };
-    let decide = |body: &str| {
-        scene
-            .form("/inspect/waiting/conflict", &scene.operator, body)
-            .status
-    };
+    let decide = |body: &str| scene.form("/inspect/waiting/conflict", &scene.operator, body).status;
     // Not without the proof that a page of this reader sent it, nor unconfirmed, nor from another site.
     assert_eq!(decide(&body("x", "first", "yes")), 403);
     assert_eq!(
@@ -443,10 +397,7 @@ fn who_follows_a_link_from_elsewhere_is_led_on() {
         "sec-fetch-dest: image",
     ];
     assert_eq!(
-        scene
-            .bench
-            .ask("GET", "/inspect/trends", &image, b"")
-            .status,
+        scene.bench.ask("GET", "/inspect/trends", &image, b"").status,
         403
     );
 }
@@ -470,10 +421,7 @@ fn a_page_is_told_of_new_requests_until_its_key_is_revoked() {
         assert!(read > 0, "{told}");
         told.push_str(&String::from_utf8_lossy(&buffer[..read]));
     }
-    scene
-        .keys
-        .revoke(&scene.reader_id, Clock::machine().now())
-        .unwrap();
+    scene.keys.revoke(&scene.reader_id, Clock::machine().now()).unwrap();
     while !told.contains("event: end") {
         let read = client.stream.read(&mut buffer).unwrap();
         assert!(read > 0, "{told}");
@@ -483,9 +431,7 @@ fn a_page_is_told_of_new_requests_until_its_key_is_revoked() {
 
 /// The value of a field of the form on a page that has this action.
 fn field(page: &str, action: &str, name: &str) -> String {
-    let form = page
-        .split(&format!("action=\"/inspect/waiting/{action}\""))
-        .nth(1);
+    let form = page.split(&format!("action=\"/inspect/waiting/{action}\"")).nth(1);
     let form = form.unwrap_or_else(|| panic!("no form {action}: {page}"));
     let after = form.split(&format!("name=\"{name}\" value=\"")).nth(1);
     let value = after.unwrap_or_else(|| panic!("no field {name}: {page}"));
@@ -539,9 +485,7 @@ fn outcomes_and_confirmations_are_decided_once_by_who_may() {
             "content-type: application/x-www-form-urlencoded",
             "origin: https://evil.example",
         ];
-        let sent = scene
-            .bench
-            .ask("POST", &form.0, &foreign, form.1.as_bytes());
+        let sent = scene.bench.ask("POST", &form.0, &foreign, form.1.as_bytes());
         assert_eq!(sent.status, 403);
         let stolen = form.1.replacen("token=", "token=x", 1);
         assert_eq!(scene.form(&form.0, key, &stolen).status, 403);
@@ -570,9 +514,7 @@ fn outcomes_and_confirmations_are_decided_once_by_who_may() {
     let outcomes = tenant.outcomes(None).unwrap();
     assert_eq!(outcomes[0].decided_by.as_deref(), Some("rita"));
     assert_eq!(
-        tenant
-            .awaiting("2026-06-06".parse().unwrap(), None)
-            .unwrap(),
+        tenant.awaiting("2026-06-06".parse().unwrap(), None).unwrap(),
         []
     );
     let page = scene.text("/inspect/waiting", &scene.operator);
@@ -599,11 +541,8 @@ fn weights_are_laid_over_a_payload_and_kept_nowhere() {
     let tenant = scene.bench.store.tenant("acme").unwrap();
     let version = tenant.version().unwrap();
     let send = |key: &str, token: &str, weights: &Value| {
-        let encoded: String = weights
-            .to_string()
-            .bytes()
-            .map(|byte| format!("%{byte:02X}"))
-            .collect();
+        let encoded: String =
+            weights.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
         let body = format!("token={token}&weights={encoded}");
         scene.form(&format!("/inspect/records/{id}/attention"), key, &body)
     };
@@ -658,22 +597,16 @@ fn who_is_no_operator_sees_their_own_and_guesses_nothing() {
     let done = scene.api("POST", "/api/v1/compile", &scene.ann, &call);
     let id = done.json()["record_ids"][0].as_str().unwrap().to_owned();
     let chat = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "Hello" }] });
-    let request = scene
-        .api("POST", "/v1/chat/completions", &scene.ann, &chat)
-        .record();
+    let request = scene.api("POST", "/v1/chat/completions", &scene.ann, &chat).record();
     scene.bench.record("acme", &request);
     let object = json!({ "objects": [{ "name": "anns-rule", "object_type": "rule", "content": "Pumps are warm.", "permission_scope": { "allow_roles": ["chief"] } }] });
     assert_eq!(
-        scene
-            .api("POST", "/api/v1/objects", &scene.operator, &object)
-            .status,
+        scene.api("POST", "/api/v1/objects", &scene.operator, &object).status,
         200
     );
     let registry = json!({ "label": "notes", "kind": "agent" });
     assert_eq!(
-        scene
-            .api("POST", "/api/v1/registries", &scene.operator, &registry)
-            .status,
+        scene.api("POST", "/api/v1/registries", &scene.operator, &registry).status,
         201
     );
 
@@ -691,11 +624,7 @@ fn who_is_no_operator_sees_their_own_and_guesses_nothing() {
     let own = scene.text(&format!("/inspect/records/{request}"), &scene.ann);
     assert!(own.contains("64.0 %"), "{own}");
     assert!(scene.text("/inspect/trends", &scene.ann).contains("gpt-4o"));
-    assert!(
-        scene
-            .text("/inspect/waiting", &scene.ann)
-            .contains("There are none.")
-    );
+    assert!(scene.text("/inspect/waiting", &scene.ann).contains("There are none."));
 
     // Of others: the same as what does not exist, byte for byte.
     let list = scene.text("/inspect", &scene.bob);

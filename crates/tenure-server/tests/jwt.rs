@@ -82,8 +82,7 @@ impl Signer {
         match self {
             Signer::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)
-                    .unwrap();
+                key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature).unwrap();
                 signature
             }
             Signer::Ec(key) => key.sign(&random, message).unwrap().as_ref().to_vec(),
@@ -296,20 +295,13 @@ fn a_token_opens_what_its_claims_say() {
     // Who did it stands in the audit log; the token does not.
     let audit = bench.folder.path().join("originals.audit");
     let audit = std::fs::read_to_string(audit).unwrap();
-    let lines: Vec<Value> = audit
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let wrote = lines.iter().find(|line| line["method"] == "POST").unwrap();
     assert_eq!(
         (&wrote["tenant"], &wrote["key"]),
         (&json!("acme"), &json!("jwt:ana"))
     );
-    assert!(
-        lines
-            .iter()
-            .any(|line| line["status"] == 401 && line["tenant"] == "")
-    );
+    assert!(lines.iter().any(|line| line["status"] == 401 && line["tenant"] == ""));
     assert!(!audit.contains(&token[token.len() - 20..]));
     // A key of the store opens beside tokens.
     let operator = Grant {
@@ -317,10 +309,7 @@ fn a_token_opens_what_its_claims_say() {
         ..Grant::owner("acme")
     };
     let now = tenure::time::Instant::from_micros(seconds() * 1_000_000);
-    let (_, key) = Keys::of(&bench.store)
-        .unwrap()
-        .create(operator, now)
-        .unwrap();
+    let (_, key) = Keys::of(&bench.store).unwrap().create(operator, now).unwrap();
     crate::support::wait_for(|| (ask(&bench, &key).status == 200).then_some(()));
     assert_eq!(ask(&bench, &token).status, 200);
 }
@@ -419,9 +408,7 @@ fn whoever_is_not_signed_for_is_not_let_in() {
         format!("{message}.{}", encode(tag))
     };
     let published = issuer.rsa.public("r1");
-    let modulus = URL_SAFE_NO_PAD
-        .decode(published["n"].as_str().unwrap())
-        .unwrap();
+    let modulus = URL_SAFE_NO_PAD.decode(published["n"].as_str().unwrap()).unwrap();
     let unsigned = |alg: &str| format!("{}.", message(&header(alg), &claims()));
     // Not signed, or by a secret that is none.
     for alg in [
@@ -541,9 +528,7 @@ fn whoever_is_not_signed_for_is_not_let_in() {
         let token = issuer.ec.token_of(&access, &claims());
         assert_eq!(ask(&bench, &token).status, 200, "{kind}");
     }
-    let array = issuer
-        .ec
-        .token_of(&json!({ "alg": "ES256", "kid": "e1" }), &json!([claims()]));
+    let array = issuer.ec.token_of(&json!({ "alg": "ES256", "kid": "e1" }), &json!([claims()]));
     is_refused(&bench, &array, 401, "no JSON object");
 }
 
@@ -785,9 +770,7 @@ fn an_issuer_that_lies_or_hangs_lets_nobody_in_and_holds_nobody_up() {
     of_another["alg"] = json!("HS256");
     let small = json!({ "kty": "RSA", "kid": "k1", "n": encode([0xff; 64]), "e": "AQAB" });
     let set = |key: Value| json!({ "keys": [key] }).to_string().into_bytes();
-    let many = json!({ "keys": vec![good.clone(); 101] })
-        .to_string()
-        .into_bytes();
+    let many = json!({ "keys": vec![good.clone(); 101] }).to_string().into_bytes();
     let token = signer.token("k1", &claims());
     for (status, body, code, says) in [
         ("200 OK", b"<html>".to_vec(), 503, "no key set"),
@@ -919,11 +902,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         };
         assert_eq!(error.kind, tenure::ErrorKind::Input);
         assert!(error.to_string().contains(says), "{says}: {error}");
-        let file = error
-            .at
-            .as_ref()
-            .map(|at| at.source.as_str())
-            .unwrap_or_default();
+        let file = error.at.as_ref().map(|at| at.source.as_str()).unwrap_or_default();
         assert!(file.contains("jwt.toml") || file.contains("keys.json") || says == "nothing.pem");
     }
 }
@@ -1013,10 +992,7 @@ fn each_issuer_opens_with_its_own_keys_what_is_its_own() {
 #[test]
 fn an_issuer_that_is_away_holds_up_its_own_tokens_only() {
     let (ours, theirs) = (Issuer::new(), Issuer::new());
-    let nobody = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let bench = both(&ours.set(), &format!("http://{nobody}/keys"));
     assert_eq!(
         ask(&bench, &theirs.token(&partners("sub", "ana".into()))).status,

@@ -51,18 +51,12 @@ fn done(bench: &Bench, at: &str, key: &str, tool: &str, arguments: Value) -> Val
 fn refused(bench: &Bench, at: &str, key: &str, tool: &str, arguments: Value) -> String {
     let answer = call(bench, at, key, tool, arguments);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    answer["result"]["content"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
 fn names(reply: &Value) -> Vec<&str> {
     let tools = reply["result"]["tools"].as_array().unwrap();
-    tools
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect()
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
 fn user(name: Option<&str>) -> Grant {
@@ -177,9 +171,7 @@ fn a_key_has_the_rights_that_it_has_in_the_api() {
     // A key that is revoked opens nothing from its next request on.
     let keys = Keys::of(&bench.store).unwrap();
     let known = keys.load().unwrap();
-    let found = known
-        .iter()
-        .find(|key| key.grant.user.as_deref() == Some("bob"));
+    let found = known.iter().find(|key| key.grant.user.as_deref() == Some("bob"));
     keys.revoke(&found.unwrap().id, NOW).unwrap();
     let own = format!("authorization: Bearer {bob}");
     assert_eq!(say(&bench, "/mcp", &[&own], &list).status, 401);
@@ -518,13 +510,7 @@ fn an_outcome_is_proposed_and_only_a_person_decides_on_it() {
         let said = refused(&bench, "/mcp", &ada, "propose", more);
         assert!(said.contains(field), "{said}");
     }
-    assert!(
-        listed(&ada)
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|one| one["state"] == "proposed")
-    );
+    assert!(listed(&ada).as_array().unwrap().iter().all(|one| one["state"] == "proposed"));
     let compiled = |key: &str| {
         let task = json!({ "task": "Turn the plugh seal of pump 7." });
         done(&bench, "/mcp", key, "compile", task)["payloads"].to_string()
@@ -533,16 +519,10 @@ fn an_outcome_is_proposed_and_only_a_person_decides_on_it() {
     // A person accepts it.
     let tenant = bench.store.tenant("acme").unwrap();
     let found = tenant.outcomes(None).unwrap();
-    let id = found
-        .iter()
-        .find(|one| one.content == text)
-        .unwrap()
-        .object_id;
+    let id = found.iter().find(|one| one.content == text).unwrap().object_id;
     let accept = tenure::object::OutcomeDecision::Accept;
     let by_hand = tenure_store::Writing::default();
-    tenant
-        .decide_outcome(id, accept, "grace", &by_hand)
-        .unwrap();
+    tenant.decide_outcome(id, accept, "grace", &by_hand).unwrap();
     assert!(compiled(&ada).contains("to the left"));
     assert!(!compiled(&bob).contains("to the left"));
     // The same mistake again is a repeat of what is corrected already; of whose, others are not told.
@@ -575,9 +555,7 @@ fn what_is_written_and_proposed_says_whence_it_is_and_hides_nothing() {
         let id = all.iter().find(|one| one.name == name).unwrap().object_id;
         let accept = tenure::object::OutcomeDecision::Accept;
         let by_hand = tenure_store::Writing::default();
-        tenant
-            .decide_outcome(id, accept, "grace", &by_hand)
-            .unwrap();
+        tenant.decide_outcome(id, accept, "grace", &by_hand).unwrap();
         let resident = tenant.load().unwrap();
         let object = resident.held(id).next().unwrap();
         let revision = object.revision();
@@ -587,9 +565,7 @@ fn what_is_written_and_proposed_says_whence_it_is_and_hides_nothing() {
         assert_eq!(from, Some(source));
     }
     // It is about her, so it goes with her.
-    let erased = tenant
-        .erase_subject("grace", &tenure_store::Writing::default())
-        .unwrap();
+    let erased = tenant.erase_subject("grace", &tenure_store::Writing::default()).unwrap();
     assert_eq!(erased.objects.len(), 3);
 }
 

@@ -110,9 +110,7 @@ fn a_collector_that_is_away_holds_nobody_up_and_is_counted() {
         ..options
     });
     assert_eq!(
-        bench
-            .post("/api/v1/compile", body().to_string().as_bytes())
-            .status,
+        bench.post("/api/v1/compile", body().to_string().as_bytes()).status,
         200
     );
     crate::support::wait_for(|| {

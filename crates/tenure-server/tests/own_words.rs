@@ -195,10 +195,7 @@ fn who_compiles_for_themselves_sees_what_they_send_and_who_compiles_for_another_
         let asked = || call(&bench, "POST", "/api/v1/compile", &caller, &body);
         let reply = crate::support::wait_for(|| Some(asked()).filter(|reply| reply.status != 401));
         assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()["envelope"]["payload"]
-            .as_str()
-            .unwrap()
-            .contains("pascal")
+        reply.json()["envelope"]["payload"].as_str().unwrap().contains("pascal")
     };
     let request =
         json!({ "task": { "objective": "Report the pressure." }, "budget": { "tokens": 400 } });

@@ -117,9 +117,7 @@ impl Home {
         assert_eq!(reply.status, 200, "{}", reply.json());
         let listed = reply.json();
         let listed = listed[list].as_array().unwrap().iter();
-        let mut ids: Vec<String> = listed
-            .map(|one| one[id].as_str().unwrap().to_owned())
-            .collect();
+        let mut ids: Vec<String> = listed.map(|one| one[id].as_str().unwrap().to_owned()).collect();
         ids.sort();
         ids
     }
@@ -150,10 +148,7 @@ fn a_conversation_of_the_gateway_is_its_users(store: Store) {
             // Another's and none are told alike.
             let hidden = home.get(other, &path);
             let none = home.get(other, "/api/v1/sessions/none");
-            let told = hidden.json()["detail"]
-                .as_str()
-                .unwrap()
-                .replace(session, "none");
+            let told = hidden.json()["detail"].as_str().unwrap().replace(session, "none");
             assert_eq!(
                 (hidden.status, told),
                 (404, none.json()["detail"].as_str().unwrap().to_owned())
@@ -230,12 +225,7 @@ fn a_conversation_of_the_gateway_is_its_users(store: Store) {
     assert_eq!(left["sessions"], json!([]));
     assert_eq!(left["records"], json!([]));
     assert_eq!(left["mentions"][0]["place"], "key", "{left}");
-    assert!(
-        left["mentions"][0]["why"]
-            .as_str()
-            .unwrap()
-            .contains("revoke")
-    );
+    assert!(left["mentions"][0]["why"].as_str().unwrap().contains("revoke"));
     assert_eq!(left["ownerless_sessions"], 1);
     let tenant = home.bench.store.tenant("acme").unwrap();
     for (log, _) in tenant.logs().unwrap() {
@@ -331,12 +321,7 @@ fn a_record_of_a_compile_is_its_users(store: Store) {
         "{shown}"
     );
     assert_eq!(home.get(BOB, &path).status, 404);
-    assert!(
-        home.get(OPERATOR, &path)
-            .json()
-            .to_string()
-            .contains("salary")
-    );
+    assert!(home.get(OPERATOR, &path).json().to_string().contains("salary"));
 }
 
 fn all(store: &dyn Fn(&str) -> Store) {

@@ -123,9 +123,7 @@ fn compile(package: &Value, more: Value) -> Value {
             "budget": { "tokens": 2000 } },
         "packages": [{ "package": package }],
     });
-    body.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
 }
 
@@ -478,12 +476,7 @@ fn packages_are_compared_and_put_together() {
     // What comes out goes in.
     let body = json!({ "package": done["merged"] });
     let again = post(&bench, "/api/v1/packages/activate", "x-none: x", &body);
-    assert!(
-        again["activation"]["content"]
-            .as_str()
-            .unwrap()
-            .contains("41 degrees")
-    );
+    assert!(again["activation"]["content"].as_str().unwrap().contains("41 degrees"));
 }
 
 #[test]

@@ -120,9 +120,7 @@ impl Home {
         let page = reply.json();
         assert_eq!(reply.status, 200, "{page}");
         let lines = page["objects"].as_array().unwrap().iter();
-        lines
-            .map(|line| line["name"].as_str().unwrap().to_owned())
-            .collect()
+        lines.map(|line| line["name"].as_str().unwrap().to_owned()).collect()
     }
 
     /// What is answered of an object that is not there, with its name in the place of another's.
@@ -205,9 +203,7 @@ fn everybody_reads_what_is_theirs(home: &Home) {
         ("PUT", "/api/v1/objects/open"),
         ("DELETE", "/api/v1/objects/open"),
     ] {
-        let reply = home
-            .bench
-            .ask(method, path, &[JSON, &home.bob], open.as_bytes());
+        let reply = home.bench.ask(method, path, &[JSON, &home.bob], open.as_bytes());
         assert_eq!(reply.status, 403, "{method}");
     }
 }
@@ -217,9 +213,7 @@ fn what_is_shown_names_nothing_else(home: &Home) {
         json!({ "name": "made", "content": "What was made of it.", "derived_from": [ANAS_PLAN] });
     let body = json!({ "objects": [made] }).to_string();
     let lines = [JSON, &home.operator];
-    let reply = home
-        .bench
-        .ask("POST", "/api/v1/objects", &lines, body.as_bytes());
+    let reply = home.bench.ask("POST", "/api/v1/objects", &lines, body.as_bytes());
     assert_eq!(reply.status, 200, "{}", reply.json());
     for path in ["made", "made/history"] {
         let path = format!("/api/v1/objects/{path}");
@@ -243,9 +237,7 @@ fn what_is_hidden_leaves_no_gap_in_a_history(home: &Home) {
         }
         let body = json!({ "objects": [object] }).to_string();
         let lines = [JSON, &home.operator];
-        let reply = home
-            .bench
-            .ask("POST", "/api/v1/objects", &lines, body.as_bytes());
+        let reply = home.bench.ask("POST", "/api/v1/objects", &lines, body.as_bytes());
         assert_eq!(reply.status, 200, "{}", reply.json());
     }
     let pages = |key: &str, limit: usize| {

@@ -84,9 +84,7 @@ fn a_session_goes_from_its_first_message_to_its_summaries() {
     assert_eq!(unique.len(), 61);
     let known = format!("if-none-match: {tag}");
     assert_eq!(
-        bench
-            .ask("GET", "/api/v1/sessions/plant", &[&known], b"")
-            .status,
+        bench.ask("GET", "/api/v1/sessions/plant", &[&known], b"").status,
         304
     );
 
@@ -97,19 +95,12 @@ fn a_session_goes_from_its_first_message_to_its_summaries() {
     let messages = payload["messages"].as_array().unwrap();
     assert!(messages.len() < 61, "{}", messages.len());
     assert!(
-        payload
-            .to_string()
-            .contains("Which station reported 170 pascal?"),
+        payload.to_string().contains("Which station reported 170 pascal?"),
         "{payload}"
     );
     assert!(done["envelope"]["total_tokens"].as_u64().unwrap() <= 2500);
     assert_eq!(done["session"]["messages"], 61);
-    assert!(
-        !done["session"]["checkpoints"]
-            .as_array()
-            .unwrap()
-            .is_empty()
-    );
+    assert!(!done["session"]["checkpoints"].as_array().unwrap().is_empty());
     let again = post(&bench, "/api/v1/sessions/plant/compile", &turn).json();
     assert_eq!(again["envelope"]["payload"], done["envelope"]["payload"]);
 
@@ -130,17 +121,12 @@ fn a_session_goes_from_its_first_message_to_its_summaries() {
     )
     .json();
     assert!(
-        one["originals"][0]["text"]
-            .as_str()
-            .unwrap()
-            .contains("Station 0: what"),
+        one["originals"][0]["text"].as_str().unwrap().contains("Station 0: what"),
         "{one}"
     );
     let carried = post(&bench, "/api/v1/sessions/plant/compile", &turn).json();
     assert!(
-        carried["envelope"]["payload"]
-            .to_string()
-            .contains("Station 0: what"),
+        carried["envelope"]["payload"].to_string().contains("Station 0: what"),
         "{carried}"
     );
 
@@ -183,10 +169,7 @@ fn a_write_that_is_sent_again_is_done_once() {
         let threads: Vec<_> = (0..6)
             .map(|_| scope.spawn(|| call(&bench, "POST", &path, &once, &more).json()))
             .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(
         sent[0]["messages"].as_array().unwrap().len(),
@@ -456,9 +439,7 @@ fn an_idempotency_key_is_its_callers() {
             clearance: Some(Classification::Public),
             ..Grant::default()
         };
-        let made = Keys::of(&store)
-            .unwrap()
-            .create(grant, Instant::from_micros(1_000));
+        let made = Keys::of(&store).unwrap().create(grant, Instant::from_micros(1_000));
         format!("x-tenure-key: {}", made.unwrap().1)
     };
     let (ada, bob) = (key(Some("ada")), key(Some("bob")));
@@ -618,9 +599,7 @@ fn a_session_is_pinned_taught_and_taken_elsewhere() {
         bench.get("/api/v1/sessions/copy/export").json()["messages"],
         said
     );
-    let anthropic = bench
-        .get(&format!("{path}/export?format=anthropic-messages"))
-        .json();
+    let anthropic = bench.get(&format!("{path}/export?format=anthropic-messages")).json();
     assert_eq!(anthropic["messages"].as_array().unwrap().len(), 24);
     for wrong in ["format=word", "form=gemini"] {
         assert_eq!(bench.get(&format!("{path}/export?{wrong}")).status, 400);

@@ -48,10 +48,7 @@ fn provider(ip: &str) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             if request.is_empty() {
                 continue;
             }
-            heard
-                .lock()
-                .unwrap()
-                .push(String::from_utf8(request).unwrap());
+            heard.lock().unwrap().push(String::from_utf8(request).unwrap());
             let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{\"ok\":true}";
             let _ = stream.write_all(answer);
             stream.conn.send_close_notify();

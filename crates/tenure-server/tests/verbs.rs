@@ -25,10 +25,7 @@ fn refused(bench: &Bench, path: &str, body: &Value) -> String {
     let reply = call(bench, path, &[], body);
     let problem = reply.json();
     assert_eq!(reply.status, 400, "{path} {body}: {problem}");
-    problem["at"]["source"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    problem["at"]["source"].as_str().unwrap_or_default().to_owned()
 }
 
 fn log_of(lines: usize) -> String {
@@ -185,12 +182,8 @@ fn answers_are_held_against_constraints_and_instructions_looked_through() {
         "/api/v1/lint",
         &json!({ "objects": [never, always] }),
     );
-    let flaws: Vec<&Value> = found["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &one["flaw"])
-        .collect();
+    let flaws: Vec<&Value> =
+        found["findings"].as_array().unwrap().iter().map(|one| &one["flaw"]).collect();
     assert_eq!(flaws, ["unchecked", "contradictory"], "{found}");
 }
 
@@ -283,9 +276,7 @@ fn a_budget_is_shared() {
     let asked = json!({ "budget": 1000, "demands": { "evidence": 4000, "history": 500 }, "what_if": [500] });
     let study = post(&bench, "/api/v1/allocate", &asked);
     let allocated = study["allocations"].as_array().unwrap().iter();
-    let allocated: u64 = allocated
-        .map(|row| row["allocated"].as_u64().unwrap())
-        .sum();
+    let allocated: u64 = allocated.map(|row| row["allocated"].as_u64().unwrap()).sum();
     assert_eq!(allocated, 1000, "{study}");
     assert_eq!(study["what_if"][0]["budget"], 500);
     let claims = json!([{ "name": "a", "demand": 10 }, { "name": "b", "demand": 900 }]);
@@ -543,9 +534,7 @@ fn what_is_inferred_on_too_little_is_written_and_waits() {
     let written = call(&bench, "/api/v1/objects", &[&operator], &objects).json();
     let note = json!({ "code": "awaits_confirmation", "why": "too_little_evidence" });
     assert_eq!(written["objects"][0]["note"], note, "{written}");
-    let waiting = bench
-        .ask("GET", "/api/v1/proposals", &[&operator], b"")
-        .json();
+    let waiting = bench.ask("GET", "/api/v1/proposals", &[&operator], b"").json();
     let id = &written["objects"][0]["object_id"];
     let shown = &waiting["proposals"][0];
     assert_eq!(

@@ -54,8 +54,7 @@ impl Home {
         } else {
             format!("/api/v1/{path}")
         };
-        self.bench
-            .ask(method, &path, &[JSON, accept, &key], body.as_bytes())
+        self.bench.ask(method, &path, &[JSON, accept, &key], body.as_bytes())
     }
 
     fn call(&self, who: usize, tool: &str, arguments: &Value) -> Value {
@@ -109,10 +108,7 @@ fn a_key_sees_what_it_writes(store: Store) {
     // A file of the memory tool, and what is proposed.
     let create = json!({ "command": "create", "path": "/memories/pump.md", "file_text": "The xyzzy pump is red." });
     assert_eq!(home.ask(ADA, "POST", "memory", &create).status, 200);
-    assert!(
-        home.compiled(ADA, "Paint the xyzzy pump.")
-            .contains("is red")
-    );
+    assert!(home.compiled(ADA, "Paint the xyzzy pump.").contains("is red"));
     let lesson = json!({ "name": "lesson", "content": "The boiler was too hot." });
     home.done(ADA, "propose", &lesson);
     let listed = home.ask(ADA, "GET", "outcomes", &Value::Null).json();
@@ -147,13 +143,11 @@ fn a_key_sees_what_it_writes(store: Store) {
     let outcome = json!({ "kind": "outcome", "object": high });
     assert_eq!(home.ask(MANAGER, "POST", "outcomes", &outcome).status, 403);
     assert_eq!(
-        home.ask(OPERATOR, "GET", "objects/pay", &Value::Null)
-            .status,
+        home.ask(OPERATOR, "GET", "objects/pay", &Value::Null).status,
         404
     );
     assert_eq!(
-        home.ask(OPERATOR, "GET", "objects/door", &Value::Null)
-            .status,
+        home.ask(OPERATOR, "GET", "objects/door", &Value::Null).status,
         404
     );
     assert_eq!(home.ask(OPERATOR, "PUT", "objects/pay", &high).status, 201);
@@ -204,10 +198,8 @@ fn a_reviewer_decides_on_what_others_propose(store: Store) {
     let listed = |who: usize| {
         let outcomes = home.ask(who, "GET", "outcomes", &Value::Null).json();
         let outcomes = outcomes["outcomes"].as_array().unwrap().clone();
-        let mut names: Vec<String> = outcomes
-            .iter()
-            .map(|one| one["name"].as_str().unwrap().to_owned())
-            .collect();
+        let mut names: Vec<String> =
+            outcomes.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
         names.sort();
         names
     };
@@ -231,10 +223,7 @@ fn a_reviewer_decides_on_what_others_propose(store: Store) {
         (stranger, &*boiler),
     ] {
         let refused = decide(who, outcome, "accept");
-        let told = refused.json()["detail"]
-            .as_str()
-            .unwrap()
-            .replace(outcome, "nothing");
+        let told = refused.json()["detail"].as_str().unwrap().replace(outcome, "nothing");
         let expected = none.json()["detail"].as_str().unwrap().to_owned();
         assert_eq!((refused.status, told), (none.status, expected));
     }
@@ -308,7 +297,7 @@ fn what_an_agent_writes_passes_the_gate(store: Store) {
             block["claim"] = json!(claim);
         }
         let told = home.refused(ada, "write", &block);
-        assert!(told.contains("the block has"), "{told}");
+        assert!(told.contains("the text has"), "{told}");
     }
     // What came from one site is read for that site alone.
     let block = json!({
@@ -326,10 +315,7 @@ fn what_an_agent_writes_passes_the_gate(store: Store) {
     // A file is a source, and no site.
     let block = json!({ "name": "valve", "content": "The xyzzy valve is red.", "source": "notes/valves.md" });
     home.done(ada, "write", &block);
-    assert!(
-        home.compiled(ada, "Which colour has the xyzzy valve?")
-            .contains("is red")
-    );
+    assert!(home.compiled(ada, "Which colour has the xyzzy valve?").contains("is red"));
 }
 
 fn a_frame_says_the_trust_of_what_it_holds(store: Store) {

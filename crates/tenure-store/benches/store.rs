@@ -75,10 +75,7 @@ fn per_second(count: usize, time: Duration) -> String {
 
 /// Whether a part is to be run: all of them, or those that are named.
 fn wanted(part: &str) -> bool {
-    let named: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|arg| !arg.starts_with('-'))
-        .collect();
+    let named: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     named.is_empty() || named.iter().any(|name| name == part)
 }
 
@@ -126,8 +123,7 @@ fn tenant(store: &Store, name: &str) -> Tenant {
 fn writes(store: &Store) {
     let one = tenant(store, "single");
     let (time, _) = median(201, |number| {
-        one.put(puts(number..number + 1), &Writing::default())
-            .expect("a write")
+        one.put(puts(number..number + 1), &Writing::default()).expect("a write")
     });
     row("one object, one writer", 1, time, &per_second(1, time));
     for writers in [8, 64] {
@@ -138,8 +134,7 @@ fn writes(store: &Store) {
                 let own = tenant(store, &format!("writer-{writer}"));
                 scope.spawn(move || {
                     for number in 0..EACH {
-                        own.put(puts(number..number + 1), &Writing::default())
-                            .expect("a write");
+                        own.put(puts(number..number + 1), &Writing::default()).expect("a write");
                     }
                 });
             }
@@ -154,9 +149,8 @@ fn writes(store: &Store) {
         );
     }
     for size in [100, 1_000, 10_000, 100_000] {
-        let prepared: Vec<Vec<Put>> = (0..3)
-            .map(|run| puts(run * size..(run + 1) * size))
-            .collect();
+        let prepared: Vec<Vec<Put>> =
+            (0..3).map(|run| puts(run * size..(run + 1) * size)).collect();
         let batch = tenant(store, &format!("batch-{size}"));
         let mut prepared = prepared.into_iter();
         let (time, _) = median(3, |_| {
@@ -194,12 +188,7 @@ fn past(store: &Store) {
         }
     }
     let middle = middle.expect("a middle");
-    let ids: Vec<_> = middle
-        .objects
-        .iter()
-        .step_by(997)
-        .map(|object| object.object_id)
-        .collect();
+    let ids: Vec<_> = middle.objects.iter().step_by(997).map(|object| object.object_id).collect();
     let (time, found) = median(ids.len(), |number| {
         tenant.as_of(ids[number], middle.at).expect("a read")
     });
@@ -232,8 +221,7 @@ fn resident(store: &Store) {
         for size in [100, 1_000, 10_000, 100_000] {
             let own = tenant(store, &format!("resident-{size}"));
             if own.version().expect("a version") == 0 {
-                own.put(puts(0..size), &Writing::default())
-                    .expect("a write");
+                own.put(puts(0..size), &Writing::default()).expect("a write");
             }
             let (load, resident) = median(3, |_| own.load().expect("a load"));
             let note = format!(
@@ -279,8 +267,7 @@ fn resident(store: &Store) {
 fn search(store: &Store) {
     for size in [10_000usize, 100_000] {
         let own = tenant(store, &format!("search-{size}"));
-        own.put(puts(0..size), &Writing::default())
-            .expect("a write");
+        own.put(puts(0..size), &Writing::default()).expect("a write");
         let ask = |number: usize| own.search(&format!("passage {number}")).expect("a search");
         let (time, _) = median(1, ask);
         row("the first search, among so many objects", size, time, "");
@@ -313,14 +300,12 @@ fn search(store: &Store) {
         row("the same where all are hidden", size, time, "");
         let (time, _) = median(201, |run| {
             let new = size + run;
-            own.put(puts(new..new + 1), &Writing::default())
-                .expect("a write");
+            own.put(puts(new..new + 1), &Writing::default()).expect("a write");
         });
         row("a write, among so many objects", size, time, "");
         let (time, _) = median(21, |run| {
             let new = size + 1_000 + run;
-            own.put(puts(new..new + 1), &Writing::default())
-                .expect("a write");
+            own.put(puts(new..new + 1), &Writing::default()).expect("a write");
             ask(new)
         });
         row(
@@ -353,9 +338,7 @@ fn bare(folder: &std::path::Path) {
             .prepare_cached("INSERT INTO bodies VALUES (?1, ?2, ?3)")
             .expect("SQL");
         let id = (number as u128 * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C834).to_be_bytes();
-        statement
-            .execute(rusqlite::params!["bench", id, body])
-            .expect("an insert");
+        statement.execute(rusqlite::params!["bench", id, body]).expect("an insert");
     };
     let (time, _) = median(201, insert);
     row(

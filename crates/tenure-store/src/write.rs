@@ -105,9 +105,8 @@ impl Tenant {
                 .collect();
             let mut drafts = self.seal_part(own, 0, each)?;
             for worker in workers {
-                let sealed = worker
-                    .join()
-                    .map_err(|_| Error::assertion("sealing panics at nothing"))??;
+                let sealed =
+                    worker.join().map_err(|_| Error::assertion("sealing panics at nothing"))??;
                 drafts.each.extend(sealed.each);
                 drafts.wordings.extend(sealed.wordings);
             }
@@ -207,10 +206,7 @@ impl Draft {
     /// Returns whether it speaks for what is inferred by the same write; what was inferred itself speaks once it has come
     /// through the gate.
     fn speaks(&self) -> bool {
-        let judged = self
-            .judgement
-            .contradiction
-            .unwrap_or(ContradictionStatus::Clean);
+        let judged = self.judgement.contradiction.unwrap_or(ContradictionStatus::Clean);
         !self.is_inferred()
             && self.lifecycle == Lifecycle::Active
             && judged == ContradictionStatus::Clean
@@ -567,9 +563,7 @@ fn gate<'w>(
         },
         labels: Arc::clone(&inherited.row.labels),
     };
-    let is_believed = inherited
-        .before
-        .is_some_and(|standing| any_believed(&standing.beliefs));
+    let is_believed = inherited.before.is_some_and(|standing| any_believed(&standing.beliefs));
     Ok(Gated {
         is_alongside: belief.waits() && is_believed,
         inherited,
@@ -705,13 +699,9 @@ impl<'w> Settling<'w> {
         }
         apply(&mut self.change, current, settlement);
         let parents = revision.derived_from().iter();
-        self.change
-            .links
-            .extend(parents.map(|parent| (id, *parent)));
+        self.change.links.extend(parents.map(|parent| (id, *parent)));
         let subjects = revision.subjects().iter();
-        self.change
-            .subjects
-            .extend(subjects.map(|subject| (id, subject.clone())));
+        self.change.subjects.extend(subjects.map(|subject| (id, subject.clone())));
     }
 }
 
@@ -772,11 +762,8 @@ fn store(
         mixed,
         ..
     } = settling;
-    let changed: Vec<&ContextObject> = objects
-        .iter()
-        .filter(|one| one.is_changed())
-        .map(|one| &*one.object)
-        .collect();
+    let changed: Vec<&ContextObject> =
+        objects.iter().filter(|one| one.is_changed()).map(|one| &*one.object).collect();
     let cyclic = made_from_themselves(rows, &changed, &said.parents)?;
     rows.change(&change)?;
     let told: Vec<(ObjectId, Usage)> = drafts

@@ -24,9 +24,7 @@ fn change(tenant: &Tenant, operations: &[&str]) {
     let operations = operations
         .iter()
         .map(|op| -> (EntityOp, Option<ObjectId>) { (serde_json::from_str(op).unwrap(), None) });
-    tenant
-        .change_entities(operations.collect(), &Writing::default())
-        .unwrap();
+    tenant.change_entities(operations.collect(), &Writing::default()).unwrap();
 }
 
 const MEI: &str = r#"{"op": "create", "id": "mei", "name": "Mei Chen", "kind": "person", "metadata": {"mail": "mei@acme.example"}}"#;
@@ -72,9 +70,7 @@ fn a_name_beside_a_known_address_is_a_name(home: &Home) {
     assert_eq!(aliases(&acme, "mei"), ["M. Chen"]);
     assert_eq!(entity(&acme, "mei").relations[0].1, "nova");
     let history = acme.entity_history("mei").unwrap();
-    let given = history
-        .iter()
-        .find(|one| matches!(one.does, EntityOp::Alias { .. }));
+    let given = history.iter().find(|one| matches!(one.does, EntityOp::Alias { .. }));
     assert_eq!(given.unwrap().source, Some(written.objects[0].object_id));
     // Its address is no second mention of the same place, and nothing of its own.
     assert_eq!(all(&acme).len(), 3);
@@ -141,12 +137,8 @@ fn a_new_name_acts_for_who_may_see_its_source(home: &Home) {
             );
         }
         let bob = |objects: &[std::sync::Arc<tenure::ContextObject>]| {
-            let users = objects
-                .iter()
-                .map(|one| one.revision().scope().user.clone());
-            users
-                .map(|user| user.is_none_or(|user| &*user == "bob"))
-                .collect()
+            let users = objects.iter().map(|one| one.revision().scope().user.clone());
+            users.map(|user| user.is_none_or(|user| &*user == "bob")).collect()
         };
         let texts = [
             "M. Chen asks for Project Nova.",
@@ -335,8 +327,7 @@ fn what_was_written_before_is_resolved_again(home: &Home) {
     change(&acme, &[MEI, NOVA]);
     let logs = || -> Vec<(String, u64)> {
         let logs = acme.logs().unwrap().into_iter();
-        logs.filter(|(log, _)| log.starts_with("entities"))
-            .collect()
+        logs.filter(|(log, _)| log.starts_with("entities")).collect()
     };
     // What a write would find is told, and nothing is added.
     let before = logs();
@@ -391,12 +382,7 @@ fn what_was_written_before_is_resolved_again(home: &Home) {
     assert!(acme.resolve_again(id, &writing).unwrap().nothing_changed);
     assert_eq!(logs(), before);
     let missing = acme.resolve_again(ObjectId::from_bits(7), &writing);
-    assert!(
-        missing
-            .unwrap_err()
-            .to_string()
-            .contains("there is no object")
-    );
+    assert!(missing.unwrap_err().to_string().contains("there is no object"));
     // A tenant that knows nobody finds what it would make, and makes nothing.
     let empty = home.tenant("empty");
     let id = put(&empty, vec![document("a", text)]).objects[0].object_id;

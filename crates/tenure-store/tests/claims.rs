@@ -112,11 +112,7 @@ fn a_conflict_is_judged_decided_and_gone(home: &Home) {
     }
     let before = acme.load_as_of(loaded.latest().unwrap()).unwrap();
     let objects = before.candidates().objects();
-    assert!(
-        objects
-            .iter()
-            .all(|object| object.status().decisions.is_none())
-    );
+    assert!(objects.iter().all(|object| object.status().decisions.is_none()));
 
     // One that agrees ends the conflict, and the decision with it.
     put(&acme, vec![claims("a", "port > 400")]);
@@ -131,31 +127,19 @@ fn a_conflict_is_judged_decided_and_gone(home: &Home) {
     let history = acme.conflict_history(both[1], both[0], None).unwrap();
     let grounds: Vec<Ground> = history.iter().map(|one| one.ground).collect();
     assert_eq!(grounds, [Ground::Tie, Ground::Person, Ground::Tie]);
-    assert!(
-        history[1]
-            .tx_end
-            .is_some_and(|end| end < history[2].tx_start)
-    );
+    assert!(history[1].tx_end.is_some_and(|end| end < history[2].tx_start));
     // Neither what is retracted, nor archived, nor judged takes part.
     for gone in 0..3 {
         match gone {
-            0 => drop(
-                acme.retract(both[0], Expect::Any, &Writing::default())
-                    .unwrap(),
-            ),
-            1 => drop(
-                acme.age(vec![both[0]], Lifecycle::Archived, &Writing::default())
-                    .unwrap(),
-            ),
+            0 => drop(acme.retract(both[0], Expect::Any, &Writing::default()).unwrap()),
+            1 => drop(acme.age(vec![both[0]], Lifecycle::Archived, &Writing::default()).unwrap()),
             _ => {
                 let status = ContradictionStatus::Quarantined;
-                acme.judge(both[0], status, None, &Writing::default())
-                    .unwrap();
+                acme.judge(both[0], status, None, &Writing::default()).unwrap();
             }
         }
         assert_eq!(conflicts(&acme), [], "{gone}");
-        acme.age(vec![both[0]], Lifecycle::Active, &Writing::default())
-            .unwrap();
+        acme.age(vec![both[0]], Lifecycle::Active, &Writing::default()).unwrap();
         put(&acme, vec![claims("a", "port == 80")]);
         assert_eq!(conflicts(&acme).len(), usize::from(gone < 2), "{gone}");
     }
@@ -276,10 +260,8 @@ fn what_loses_by_its_source_is_disputed(home: &Home) {
         ContradictionStatus::Disputed,
         ContradictionStatus::Overridden,
     );
-    let listed: BTreeMap<Ground, ContradictionStatus> = conflicts(&acme)
-        .into_iter()
-        .map(|one| (one.ground, one.status))
-        .collect();
+    let listed: BTreeMap<Ground, ContradictionStatus> =
+        conflicts(&acme).into_iter().map(|one| (one.ground, one.status)).collect();
     let expected = [
         (Ground::Authority, overridden),
         (Ground::SourceAuthority, disputed),
@@ -297,11 +279,7 @@ fn what_loses_by_its_source_is_disputed(home: &Home) {
         assert_eq!(status("worse").contradiction(), Some(disputed), "{rule}");
         assert_eq!(status("low").contradiction(), Some(low), "{rule}");
         assert_eq!(status("worse").code(), "overridden");
-        assert!(
-            status("worse")
-                .sentence()
-                .starts_with("disputed, and `better` stands")
-        );
+        assert!(status("worse").sentence().starts_with("disputed, and `better` stands"));
     }
     // The policy of a compile changes nothing in the list.
     assert!(
@@ -334,15 +312,12 @@ fn who_may_not_see_both_is_told_of_neither(home: &Home) {
     let both = ids(&acme, vec![claims("a", "port == 80"), hidden]);
     assert_eq!(conflicts(&acme).len(), 1);
     let sees = |objects: &[Arc<tenure::ContextObject>]| {
-        let open = objects
-            .iter()
-            .map(|object| object.revision().scope().user.is_none());
+        let open = objects.iter().map(|object| object.revision().scope().user.is_none());
         open.collect::<Vec<bool>>()
     };
     assert_eq!(acme.conflicts(None, Some(&sees)).unwrap(), []);
     assert_eq!(
-        acme.conflict_history(both[0], both[1], Some(&sees))
-            .unwrap(),
+        acme.conflict_history(both[0], both[1], Some(&sees)).unwrap(),
         []
     );
     assert_eq!(home.tenant("other").conflicts(None, None).unwrap(), []);
@@ -598,9 +573,7 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
         change(&acme, create(id), None);
     }
     let sees = |objects: &[Arc<tenure::ContextObject>]| {
-        let open = objects
-            .iter()
-            .map(|object| object.revision().scope().user.is_none());
+        let open = objects.iter().map(|object| object.revision().scope().user.is_none());
         open.collect::<Vec<bool>>()
     };
     let pairs = |sees: Option<&tenure_store::Sees<'_>>| {
@@ -632,13 +605,10 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
     assert_eq!(pairs(None).len(), 3);
     assert_eq!(pairs(Some(&sees)), std::slice::from_ref(&open));
     let history = |one: usize, other: usize, sees: Option<&tenure_store::Sees<'_>>| {
-        acme.conflict_history(all[one], all[other], sees)
-            .unwrap()
-            .len()
+        acme.conflict_history(all[one], all[other], sees).unwrap().len()
     };
     assert_eq!((history(0, 2, None), history(0, 2, Some(&sees))), (1, 0));
-    acme.retract(all[3], Expect::Any, &Writing::default())
-        .unwrap();
+    acme.retract(all[3], Expect::Any, &Writing::default()).unwrap();
     assert_eq!(pairs(None), std::slice::from_ref(&open));
 
     // What somebody decides stays while both collide, and acts while both are one.
@@ -689,10 +659,7 @@ fn a_pair_that_a_merge_makes_is_listed_decided_and_taken_back(home: &Home) {
     // Two that name one id are judged by writes, whatever is merged.
     put(&acme, vec![about("d", "desk", "port == 443")]);
     assert_eq!(
-        conflicts(&acme)
-            .iter()
-            .filter(|one| one.merged.is_none())
-            .count(),
+        conflicts(&acme).iter().filter(|one| one.merged.is_none()).count(),
         1
     );
     let found = acme.check().unwrap();

@@ -85,9 +85,8 @@ fn sees(caller: Principal) -> impl Fn(&[Arc<ContextObject>]) -> Vec<bool> {
     let policy = Policy::preset("standard").unwrap();
     move |objects: &[Arc<ContextObject>]| {
         let candidates = tenure::Candidates::new(objects.to_vec());
-        let open: BTreeSet<usize> = tenure::admitted(&policy, &caller, &candidates)
-            .into_iter()
-            .collect();
+        let open: BTreeSet<usize> =
+            tenure::admitted(&policy, &caller, &candidates).into_iter().collect();
         (0..objects.len()).map(|at| open.contains(&at)).collect()
     }
 }
@@ -115,9 +114,8 @@ fn held(tenant: &Tenant, known: Option<Instant>) -> String {
         let ids = ["ada", "lovelace", "nova", "desk"].into_iter();
         let mut request =
             Request::new("What is the port of Nova, says Ada?", Budget::tokens(4_000));
-        request.identities = ids
-            .filter_map(|id| resident.entities().identity(id, &is_open))
-            .collect();
+        request.identities =
+            ids.filter_map(|id| resident.entities().identity(id, &is_open)).collect();
         request.as_of = AsOf {
             valid: Some(Instant::from_micros(1 << 51)),
             known,
@@ -158,22 +156,14 @@ fn said(tenant: &Tenant) -> String {
         writeln!(said, "proposals {proposals:?}").unwrap();
     }
     let every = tenant.entities(None).unwrap();
-    for id in every
-        .iter()
-        .flat_map(|one| one.merged.iter().chain([&one.id]))
-    {
+    for id in every.iter().flat_map(|one| one.merged.iter().chain([&one.id])) {
         writeln!(said, "{id} {:?}", tenant.entity_history(id).unwrap()).unwrap();
     }
-    let ids: BTreeSet<ObjectId> = exported(tenant)
-        .iter()
-        .filter_map(|line| line.object.object_id)
-        .collect();
+    let ids: BTreeSet<ObjectId> =
+        exported(tenant).iter().filter_map(|line| line.object.object_id).collect();
     for id in ids {
         let history = tenant.history(id).unwrap();
-        let history: Vec<_> = history
-            .iter()
-            .map(|one| (&one.object, one.lifecycle))
-            .collect();
+        let history: Vec<_> = history.iter().map(|one| (&one.object, one.lifecycle)).collect();
         writeln!(said, "{id} {history:?} {:?}", tenant.belief(id, at, None)).unwrap();
     }
     said
@@ -461,11 +451,8 @@ fn every_kind_of_line_counts() {
         let whole = (said(&tenant), held(&tenant, None), held(&tenant, known));
         left.retain(|kind| {
             let start = format!("{{\"{kind}\"");
-            let rest: Vec<String> = all
-                .iter()
-                .filter(|line| !line.starts_with(&start))
-                .cloned()
-                .collect();
+            let rest: Vec<String> =
+                all.iter().filter(|line| !line.starts_with(&start)).cloned().collect();
             let store = Home::in_memory();
             let copy = store.tenant(&name);
             import(&copy, &rest).unwrap();
@@ -508,8 +495,7 @@ fn told(acme: &Tenant) {
         mistake: Some("psi in the list".into()),
     };
     let bars = acme.propose_outcome(proposal, &by("eve")).unwrap().objects[0].object_id;
-    acme.decide_outcome(bars, OutcomeDecision::Accept, "ada", &quietly())
-        .unwrap();
+    acme.decide_outcome(bars, OutcomeDecision::Accept, "ada", &quietly()).unwrap();
     let usage = Usage {
         access_count: 3,
         last_used: Some(Instant::from_micros(5)),
@@ -542,11 +528,8 @@ fn a_copy_says_what_the_tenant_says(home: &Home) {
     // The lines of the beliefs alone are what an earlier version wrote.
     let older = Home::sqlite();
     let older = older.tenant("acme");
-    let beliefs: Vec<String> = all
-        .iter()
-        .filter(|line| line.contains("\"object\":{"))
-        .cloned()
-        .collect();
+    let beliefs: Vec<String> =
+        all.iter().filter(|line| line.contains("\"object\":{")).cloned().collect();
     import(&older, &beliefs).unwrap();
     assert_eq!(exported(&older), exported(&acme));
     // The session's next object is bound to whom it has named.
@@ -742,12 +725,8 @@ fn what_was_erased_stays_erased(home: &Home) {
     same(&acme, &copy, &[]).unwrap();
     // Of who was erased here, nothing comes with an import.
     let before = lines(&copy);
-    copy.change_entities(vec![entity("bob", "Bob")], &quietly())
-        .unwrap();
-    let bob = lines(&copy)
-        .into_iter()
-        .find(|line| line.contains("Bob"))
-        .unwrap();
+    copy.change_entities(vec![entity("bob", "Bob")], &quietly()).unwrap();
+    let bob = lines(&copy).into_iter().find(|line| line.contains("Bob")).unwrap();
     copy.erase_subject("bob", &quietly()).unwrap();
     assert_eq!(lines(&copy), before);
     for line in [bob.clone(), bob.replace("\"id\":\"bob\"", "\"id\":\"BOB\"")] {
@@ -778,8 +757,7 @@ fn the_registry_of_another_is_not_mixed_in(home: &Home) {
     // Of an entity that it has otherwise, nothing is taken over.
     let heir = Home::sqlite();
     let heir = heir.tenant("acme");
-    heir.change_entities(vec![entity("ada", "Ada")], &by("eve"))
-        .unwrap();
+    heir.change_entities(vec![entity("ada", "Ada")], &by("eve")).unwrap();
     let before = lines(&heir);
     let refused = import(&heir, &all).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Conflict);
@@ -922,8 +900,7 @@ fn many_lines_take_their_time_and_no_more() {
     let made = (0..many).map(|at| entity(&format!("e{at}"), &format!("Nova {at}")));
     acme.change_entities(made.collect(), &quietly()).unwrap();
     let chain = (1..many).map(|at| (merge(&format!("e{}", at - 1), &format!("e{at}")), None));
-    acme.change_entities(chain.take(100).collect(), &quietly())
-        .unwrap();
+    acme.change_entities(chain.take(100).collect(), &quietly()).unwrap();
     let began = std::time::Instant::now();
     let all = lines(&acme);
     let (whole, began) = (began.elapsed(), std::time::Instant::now());
@@ -940,8 +917,7 @@ fn many_lines_take_their_time_and_no_more() {
 fn an_entity_that_is_there_by_the_same_words_is_there() {
     let home = Home::sqlite();
     let acme = home.tenant("acme");
-    acme.change_entities(vec![(create("x"), None)], &quietly())
-        .unwrap();
+    acme.change_entities(vec![(create("x"), None)], &quietly()).unwrap();
     let all = lines(&acme);
     import(&acme, &all).unwrap();
     assert_eq!(lines(&acme), all);

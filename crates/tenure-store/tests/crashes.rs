@@ -77,10 +77,7 @@ fn writers_of_different_things_all_succeed(home: &Home) {
     let log = shared.log(0, 1000).unwrap();
     let versions: Vec<u64> = log.iter().map(|write| write.stamp.version).collect();
     assert_eq!(versions, (1..=200).collect::<Vec<_>>());
-    assert!(
-        log.windows(2)
-            .all(|pair| pair[0].stamp.at < pair[1].stamp.at)
-    );
+    assert!(log.windows(2).all(|pair| pair[0].stamp.at < pair[1].stamp.at));
     for writer in 0..8 {
         assert_eq!(
             home.tenant(&format!("tenant-{writer}")).version().unwrap(),
@@ -105,15 +102,8 @@ fn check_paired(tenant: &Tenant, acknowledged: u64) -> u64 {
     let lines = exported(tenant);
     let of = |name: &str| -> Vec<u64> {
         let lines = lines.iter().filter(|line| line.object.name == name);
-        let numbers = lines.map(|line| {
-            line.object
-                .content
-                .split_once(' ')
-                .unwrap()
-                .0
-                .parse()
-                .unwrap()
-        });
+        let numbers =
+            lines.map(|line| line.object.content.split_once(' ').unwrap().0.parse().unwrap());
         numbers.collect()
     };
     let (left, right) = (of("left"), of("right"));
@@ -213,9 +203,7 @@ fn write_through(tenant: &Tenant, stop: &AtomicBool) -> (u64, u32) {
 fn end_under_load(how: &str, times: u32) {
     let server = Server::start("fsync = on");
     let home = Home::on(&server);
-    let tenants: Vec<Tenant> = (0..4)
-        .map(|n| home.tenant(&format!("tenant-{n}")))
-        .collect();
+    let tenants: Vec<Tenant> = (0..4).map(|n| home.tenant(&format!("tenant-{n}"))).collect();
     let stop = AtomicBool::new(false);
     let mut dice = Dice(9);
     let written: Vec<(u64, u32)> = std::thread::scope(|scope| {
@@ -231,10 +219,7 @@ fn end_under_load(how: &str, times: u32) {
         }
         std::thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::Relaxed);
-        writers
-            .into_iter()
-            .map(|writer| writer.join().unwrap())
-            .collect()
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     for (tenant, (acknowledged, failures)) in tenants.iter().zip(written) {
         assert!(failures > 0);
@@ -259,22 +244,15 @@ impl Narrow {
     fn mounted() -> Option<Narrow> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
-            .arg(folder.path());
+        mount.args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(folder.path());
         let done = mount.stderr(Stdio::null()).status();
-        done.is_ok_and(|done| done.success())
-            .then(|| Narrow(folder))
+        done.is_ok_and(|done| done.success()).then(|| Narrow(folder))
     }
 }
 
 impl Drop for Narrow {
     fn drop(&mut self) {
-        Command::new("umount")
-            .arg("-l")
-            .arg(self.0.path())
-            .status()
-            .ok();
+        Command::new("umount").arg("-l").arg(self.0.path()).status().ok();
     }
 }
 

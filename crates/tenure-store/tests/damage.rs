@@ -49,9 +49,7 @@ pub(crate) fn alter(home: &Home, sql: &str) {
         .map(Result::unwrap)
         .collect();
     for (name, _) in &triggers {
-        connection
-            .execute_batch(&format!("DROP TRIGGER {name}"))
-            .unwrap();
+        connection.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
     }
     connection.execute_batch(sql).unwrap();
     for (_, sql) in &triggers {
@@ -95,9 +93,7 @@ fn an_export_names_the_revision_that_is_damaged(home: &Home) {
     assert!(error.what.contains(&revision), "{error}");
     // Nothing of what stands there now is told.
     assert!(!error.to_string().contains("At least"), "{error}");
-    let error = acme
-        .export_with_texts(1 << 20, &mut |_| Ok(()))
-        .unwrap_err();
+    let error = acme.export_with_texts(1 << 20, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Damaged);
 }
 
@@ -142,8 +138,7 @@ fn a_compile_leaves_it_out_with_a_reason_or_fails(home: &Home) {
     let (acme, _) = damaged(home, document("", ""), LOUDER);
     for resident in [
         acme.load().unwrap(),
-        acme.load_as_of(acme.written(9).unwrap().unwrap().at)
-            .unwrap(),
+        acme.load_as_of(acme.written(9).unwrap().unwrap().at).unwrap(),
     ] {
         assert_eq!(resident.damaged().count(), 1);
         let compiled = compiled(resident.candidates()).unwrap();
@@ -327,12 +322,7 @@ fn what_says_no_more_who_may_see_it_is_in_no_list() {
     let names: Vec<&str> = names.map(|object| object.name()).collect();
     assert_eq!(names, ["other"]);
     assert!(acme.get_seen(lost, Some(&sees)).unwrap().is_empty());
-    let labels: Vec<_> = acme
-        .labels("lost")
-        .unwrap()
-        .into_iter()
-        .map(|(_, of)| of)
-        .collect();
+    let labels: Vec<_> = acme.labels("lost").unwrap().into_iter().map(|(_, of)| of).collect();
     assert_eq!(sees(&labels), [false]);
     // Without a caller, all of it is found, and a check tells of it.
     assert_eq!(acme.search("kW").unwrap().candidates().len(), 2);
@@ -348,10 +338,7 @@ fn a_lost_tenant_is_no_empty_one(home: &Home) {
     for error in [
         lost.version().unwrap_err(),
         lost.load().map(drop).unwrap_err(),
-        lost.history(id)
-            .map(drop)
-            .and_then(|()| lost.version())
-            .unwrap_err(),
+        lost.history(id).map(drop).and_then(|()| lost.version()).unwrap_err(),
         lost.put(vec![Put::new(document("limit", "1"))], &Writing::default())
             .map(drop)
             .unwrap_err(),
@@ -407,10 +394,7 @@ fn a_check_finds_it_and_a_repair_sets_it_aside(home: &Home) {
     assert!(findings(&acme).is_empty());
     // The row stays as it is; the rest is exported.
     assert_eq!(bodies(home), before);
-    let names: Vec<String> = exported(&acme)
-        .into_iter()
-        .map(|line| line.object.name)
-        .collect();
+    let names: Vec<String> = exported(&acme).into_iter().map(|line| line.object.name).collect();
     assert_eq!(names, ["note"]);
     // It is left out, and still no answer by itself.
     let resident = acme.load().unwrap();
@@ -574,11 +558,9 @@ fn a_row_that_no_digest_holds_has_a_sum() {
         };
         let put = vec![Put::new(document("limit", "1"))];
         let id = acme.put(put, &first).unwrap().objects[0].object_id;
-        acme.put(vec![Put::new(document("other", "2"))], &Writing::default())
-            .unwrap();
+        acme.put(vec![Put::new(document("other", "2"))], &Writing::default()).unwrap();
         acme.append("log", 0, vec!["{\"a\":1}".into()]).unwrap();
-        acme.record_use(vec![(id, tenure::object::Usage::default())])
-            .unwrap();
+        acme.record_use(vec![(id, tenure::object::Usage::default())]).unwrap();
         acme.put_records(vec![tenure_store::engine::RecordRow {
             id: "rec".into(),
             compiled_at: tenure::time::Instant::from_micros(1),
@@ -651,11 +633,7 @@ fn a_check_writes_nothing() {
     let found = std::fs::read_dir(copy.path()).unwrap();
     assert_eq!(found.count(), 1);
     let put = vec![Put::new(document("limit", "2"))];
-    let error = store
-        .tenant("acme")
-        .unwrap()
-        .put(put, &Writing::default())
-        .unwrap_err();
+    let error = store.tenant("acme").unwrap().put(put, &Writing::default()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert_eq!(store.rebuild().unwrap_err().kind, ErrorKind::Unavailable);
     assert!(file.exists());
@@ -677,10 +655,7 @@ fn a_store_opened_to_be_read_follows_what_is_written_later() {
     let writing = Store::open(&url).unwrap();
     write(&writing, "At most 11 kW.");
     assert_eq!(contents(&acme, id), ["At most 11 kW."]);
-    let gone = writing
-        .tenant("acme")
-        .unwrap()
-        .erase(vec![id], &Writing::default());
+    let gone = writing.tenant("acme").unwrap().erase(vec![id], &Writing::default());
     gone.unwrap();
     assert!(acme.get(id).unwrap().is_empty());
     drop((writing, acme, reading));

@@ -35,9 +35,7 @@ on_both_engines!(
 const HIDDEN: &str = "after this decision nothing would stand, with what you may not see";
 
 fn not_eves(objects: &[Arc<ContextObject>]) -> Vec<bool> {
-    let open = objects
-        .iter()
-        .map(|object| object.revision().scope().user.is_none());
+    let open = objects.iter().map(|object| object.revision().scope().user.is_none());
     open.collect()
 }
 
@@ -67,9 +65,7 @@ fn decisions_do_not_go_round_in_a_circle(home: &Home) {
     let refused = decide(&acme, all[2], all[0]).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Conflict);
     assert!(
-        refused
-            .what
-            .ends_with("circle: `c` over `a` over `b` over `c`"),
+        refused.what.ends_with("circle: `c` over `a` over `b` over `c`"),
         "{refused}"
     );
     assert!(refused.hint.unwrap().contains("--stands both"));
@@ -92,9 +88,7 @@ fn decisions_do_not_go_round_in_a_circle(home: &Home) {
     decide(&acme, all[2], all[3]).unwrap();
     decide(&acme, all[3], all[0]).unwrap_err();
     let sees = |objects: &[Arc<ContextObject>]| {
-        let open = objects
-            .iter()
-            .map(|object| object.revision().scope().user.is_none());
+        let open = objects.iter().map(|object| object.revision().scope().user.is_none());
         open.collect::<Vec<bool>>()
     };
     acme.resolve_conflict(all[0], all[2], both, None, None, &Writing::default())
@@ -173,10 +167,7 @@ fn judged_at(tenant: &Tenant, at: &[i64]) -> Vec<Vec<(String, Option<Defeat>)>> 
 /// The names of the claims that stand at an instant.
 fn standing_at(tenant: &Tenant, at: i64) -> Vec<String> {
     let judged = judged_at(tenant, &[at]).into_iter().flatten();
-    judged
-        .filter(|(_, defeat)| defeat.is_none())
-        .map(|(name, _)| name)
-        .collect()
+    judged.filter(|(_, defeat)| defeat.is_none()).map(|(name, _)| name).collect()
 }
 
 /// Whether something stands or waits at each of these instants.
@@ -408,11 +399,7 @@ fn a_decision_ends_when_one_says_something_else(home: &Home) {
         &acme,
         vec![claims("a", "port == 80"), claims("b", "port == 443")],
     );
-    let decided = || {
-        conflicts(&acme)
-            .iter()
-            .any(|one| one.ground == Ground::Person)
-    };
+    let decided = || conflicts(&acme).iter().any(|one| one.ground == Ground::Person);
     let a = || claims("a", "port == 80");
     let said_otherwise = [
         claims("a", "port == 81"),
@@ -430,8 +417,7 @@ fn a_decision_ends_when_one_says_something_else(home: &Home) {
     ];
     for other in said_otherwise {
         put(&acme, vec![a()]);
-        acme.retract(both[0], Expect::Any, &Writing::default())
-            .unwrap();
+        acme.retract(both[0], Expect::Any, &Writing::default()).unwrap();
         put(&acme, vec![a()]);
         decide(&acme, both[0], both[1]).unwrap();
         // Other words, another confidence, the same claim written otherwise, in two parts: it says the same.
@@ -454,22 +440,18 @@ fn a_decision_ends_when_one_says_something_else(home: &Home) {
             assert!(decided());
         }
         let status = ContradictionStatus::Clean;
-        acme.judge(both[1], status, None, &Writing::default())
-            .unwrap();
+        acme.judge(both[1], status, None, &Writing::default()).unwrap();
         assert!(decided());
         put(&acme, vec![other.clone()]);
         assert!(!decided(), "{other:?}");
     }
     // The history keeps it, with its end; what comes next is judged by the protocols.
     put(&acme, vec![claims("b", "port == 444")]);
-    acme.retract(both[0], Expect::Any, &Writing::default())
-        .unwrap();
+    acme.retract(both[0], Expect::Any, &Writing::default()).unwrap();
     put(&acme, vec![a()]);
     let history = acme.conflict_history(both[0], both[1], None).unwrap();
-    let persons: Vec<&Conflict> = history
-        .iter()
-        .filter(|one| one.ground == Ground::Person)
-        .collect();
+    let persons: Vec<&Conflict> =
+        history.iter().filter(|one| one.ground == Ground::Person).collect();
     assert_eq!(persons.len(), 5);
     assert!(persons.iter().all(|one| one.tx_end.is_some()));
     assert_eq!(history.last().unwrap().ground, Ground::Tie);
@@ -497,8 +479,7 @@ fn a_decision_that_is_made_already_changes_nothing(home: &Home) {
         ..Writing::default()
     };
     let decide = |stands, note, by: &Writing| {
-        acme.resolve_conflict(both[0], both[1], stands, note, None, by)
-            .unwrap()
+        acme.resolve_conflict(both[0], both[1], stands, note, None, by).unwrap()
     };
     let history = || acme.conflict_history(both[0], both[1], None).unwrap();
     let said = |one: &Conflict| (one.by.clone(), one.note.clone());
@@ -511,11 +492,7 @@ fn a_decision_that_is_made_already_changes_nothing(home: &Home) {
         let same = decide(Decision::First, note, &by("bob"));
         assert!(same.nothing_changed);
         assert_eq!(same.objects.len(), 2);
-        assert!(
-            same.objects
-                .iter()
-                .all(|one| one.outcome == Outcome::Unchanged)
-        );
+        assert!(same.objects.iter().all(|one| one.outcome == Outcome::Unchanged));
         assert_eq!(history(), decided);
     }
     assert!(acme.version().unwrap() > resident);
@@ -584,9 +561,7 @@ fn a_history_says_what_was_claimed_then(home: &Home) {
     assert_eq!(all.last().unwrap(), "port == 82, port == 83");
     // Who might not see what was claimed then is not told of it.
     let sees = |objects: &[Arc<ContextObject>]| {
-        let open = objects
-            .iter()
-            .map(|object| object.revision().scope().user.is_none());
+        let open = objects.iter().map(|object| object.revision().scope().user.is_none());
         open.collect::<Vec<bool>>()
     };
     let open = said(Some(&sees));
@@ -595,11 +570,8 @@ fn a_history_says_what_was_claimed_then(home: &Home) {
     let then = acme.conflicts(first, None).unwrap();
     assert!(then.iter().all(|one| one.claimed_at == first));
     let shown = [&then[0].first, &then[0].second];
-    let shown: BTreeSet<&str> = shown
-        .iter()
-        .flat_map(|one| &one.claims)
-        .map(String::as_str)
-        .collect();
+    let shown: BTreeSet<&str> =
+        shown.iter().flat_map(|one| &one.claims).map(String::as_str).collect();
     assert_eq!(shown, BTreeSet::from(["port == 443", "port == 80"]));
     // A part of an object that may not be seen is not shown beside one that may.
     put(
@@ -694,9 +666,7 @@ fn conflicts_come_in_pages(home: &Home) {
     }
     change(&acme, merge("table", "desk"), None);
     let sees = |objects: &[Arc<ContextObject>]| {
-        let open = objects
-            .iter()
-            .map(|object| object.revision().scope().user.is_none());
+        let open = objects.iter().map(|object| object.revision().scope().user.is_none());
         open.collect::<Vec<bool>>()
     };
     let pages = |query: &ConflictQuery<'_>, most: usize| {
@@ -729,11 +699,7 @@ fn conflicts_come_in_pages(home: &Home) {
             slot,
             ..query
         };
-        let lamp: Vec<Conflict> = all
-            .iter()
-            .filter(|one| one.entity == "lamp")
-            .cloned()
-            .collect();
+        let lamp: Vec<Conflict> = all.iter().filter(|one| one.entity == "lamp").cloned().collect();
         assert_eq!(pages(&of(Some("lamp"), None), 7), lamp);
         assert_eq!(pages(&of(Some("lamp"), Some("port")), 7), []);
         assert_eq!(pages(&of(None, Some("size")), 1).len(), 2);

@@ -52,9 +52,7 @@ fn trusting(mode: &str, authority: &str) -> String {
 }
 
 fn refused(url: &str, says: &str) {
-    let error = Store::open(url)
-        .and_then(|store| store.migrate())
-        .unwrap_err();
+    let error = Store::open(url).and_then(|store| store.migrate()).unwrap_err();
     assert!(error.to_string().contains(says), "{says}: {error}");
     assert!(!error.to_string().contains(PASSWORD), "{error}");
 }

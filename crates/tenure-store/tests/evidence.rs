@@ -161,8 +161,7 @@ fn what_is_judged_or_archived_takes_along_what_was_inferred_from_it_alone(home: 
             ..inferred("made", &[c])
         },
     );
-    acme.age(vec![c], Lifecycle::Archived, &Writing::default())
-        .unwrap();
+    acme.age(vec![c], Lifecycle::Archived, &Writing::default()).unwrap();
     assert_eq!(acme.get(made).unwrap()[0].lifecycle, Lifecycle::Archived);
 }
 
@@ -171,8 +170,7 @@ fn an_erasure_lowers_what_claims_the_same(home: &Home) {
     let (a, b) = (id(&acme, source("a")), id(&acme, source("b")));
     let held = id(&acme, inferred("held", &[a]));
     let other = confirmed(&acme, inferred("other", &[b]));
-    acme.revise_belief(held, now(), None, &Writing::default())
-        .unwrap();
+    acme.revise_belief(held, now(), None, &Writing::default()).unwrap();
     let before = confidence(&acme, held).unwrap();
     acme.erase(vec![other], &Writing::default()).unwrap();
     assert!(confidence(&acme, held).unwrap() < before);
@@ -341,9 +339,7 @@ fn every_text_that_can_reach_a_prompt_comes_through_the_gate(home: &Home) {
     let shown = acme.belief(upon, now(), None).unwrap();
     assert_eq!(shown.refused, Some(GateRefusal::Flagged));
     assert_eq!(shown.flagged.len(), 1);
-    let error = acme
-        .revise_belief(upon, now(), None, &Writing::default())
-        .unwrap_err();
+    let error = acme.revise_belief(upon, now(), None, &Writing::default()).unwrap_err();
     let said = format!("flagged (hidden_characters in the behavioral_implication of {open})");
     assert!(error.what.ends_with(&said), "{error}");
     // A person may let it through all the same.
@@ -360,10 +356,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     let waits = acme.named("one").unwrap()[0];
     // Its evidence can be looked at while it waits.
     assert!(acme.belief(waits, now(), None).unwrap().refused.is_some());
-    assert!(
-        acme.revise_belief(waits, now(), None, &Writing::default())
-            .is_err()
-    );
+    assert!(acme.revise_belief(waits, now(), None, &Writing::default()).is_err());
     let at = "2026-01-01".parse().unwrap();
     acme.confirm(vec![waits], at, &Writing::default()).unwrap();
     assert_eq!(lifecycle(&acme, "one"), Lifecycle::Active);
@@ -390,8 +383,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
     };
     put(&acme, vec![also]);
     assert_eq!(stages(), both);
-    acme.revise_belief(waits, now(), None, &Writing::default())
-        .unwrap();
+    acme.revise_belief(waits, now(), None, &Writing::default()).unwrap();
     assert_eq!(stages(), [Lifecycle::Active]);
     assert_eq!(contents(&acme, waits), ["In other words."]);
     // An export holds what was decided, and an import of it decides nothing anew.
@@ -410,8 +402,7 @@ fn what_waits_is_believed_once_a_person_confirms_it_or_its_evidence_is_enough(ho
         let line = serde_json::json!({ "object": document });
         serde_json::from_value::<tenure_store::Line>(line).unwrap()
     };
-    bare.import(vec![line(inferred("none", &[]))], &Writing::default())
-        .unwrap();
+    bare.import(vec![line(inferred("none", &[]))], &Writing::default()).unwrap();
     assert_eq!(lifecycle(&bare, "none"), Lifecycle::AwaitingConfirmation);
 }
 
@@ -529,16 +520,14 @@ fn what_is_hidden_changes_nothing_that_more_may_see(home: &Home) {
     assert_eq!(shown.confidence, before);
     let link = shown.evidence.iter().find(|link| link.object_id == spy);
     assert_eq!(link.unwrap().silent, Some(Silence::NotForAll));
-    acme.revise_belief(held, now(), None, &Writing::default())
-        .unwrap();
+    acme.revise_belief(held, now(), None, &Writing::default()).unwrap();
     assert_eq!(confidence(&acme, held), Some(before));
     // Who may see it, sees it count; nobody else is told of it.
     let seen_by = |user: Option<&'static str>| {
         let sees = move |objects: &[Arc<ContextObject>]| -> Vec<bool> {
             let open = |owner: Option<&str>| owner.is_none() || owner == user;
             let each = objects.iter();
-            each.map(|object| open(object.revision().scope().user.as_deref()))
-                .collect()
+            each.map(|object| open(object.revision().scope().user.as_deref())).collect()
         };
         let shown = acme.belief(held, now(), Some(&sees)).unwrap();
         let revised = acme.revise_belief(held, now(), Some(&sees), &Writing::default());
@@ -567,9 +556,7 @@ fn a_revision_that_changes_nothing_is_not_written_and_says_why(home: &Home) {
     };
     let plain = id(&acme, plain);
     let revise = |id| {
-        let (_, written) = acme
-            .revise_belief(id, now(), None, &Writing::default())
-            .unwrap();
+        let (_, written) = acme.revise_belief(id, now(), None, &Writing::default()).unwrap();
         let one = &written.objects[0];
         (one.outcome, one.note.clone(), acme.version().unwrap())
     };
@@ -640,9 +627,7 @@ fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home
         });
         of.collect()
     };
-    let (_, written) = acme
-        .revise_belief(port, now(), None, &Writing::default())
-        .unwrap();
+    let (_, written) = acme.revise_belief(port, now(), None, &Writing::default()).unwrap();
     assert_eq!(written.objects[0].outcome, Outcome::Revised);
     let now_sure = shown.confidence;
     assert!(now_sure > Score::HALF);
@@ -652,9 +637,7 @@ fn what_is_revised_is_what_was_shown_whatever_was_written_about_other_times(home
     );
     // What was said of other times stays as it was.
     assert_eq!(held("port == 80"), [(Some(10), Some(20), Score::HALF)]);
-    let (_, again) = acme
-        .revise_belief(port, now(), None, &Writing::default())
-        .unwrap();
+    let (_, again) = acme.revise_belief(port, now(), None, &Writing::default()).unwrap();
     assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
     assert!(acme.check().unwrap().is_empty());
 }

@@ -376,8 +376,7 @@ fn a_caller_is_told_of_what_may_be_seen(home: &Home) {
         let sees = move |objects: &[std::sync::Arc<tenure::ContextObject>]| -> Vec<bool> {
             let open = |owner: Option<&str>| owner.is_none() || owner == user;
             let each = objects.iter();
-            each.map(|object| open(object.revision().scope().user.as_deref()))
-                .collect()
+            each.map(|object| open(object.revision().scope().user.as_deref())).collect()
         };
         let all = acme.proposals(day(0), Some(&sees)).unwrap().into_iter();
         let all = all.filter(|one| one.kind == WaitingKind::Weakened);
@@ -518,9 +517,7 @@ fn slow(steps: &[Step], stated: &Sure, last: i64) -> Vec<(f64, Option<i64>)> {
             for upon in upon {
                 left.insert(100 + upon);
                 // It is no better a source than those that it was made from.
-                let parents = steps
-                    .iter()
-                    .filter(|step| step.of == upon && step.side == 0);
+                let parents = steps.iter().filter(|step| step.of == upon && step.side == 0);
                 let least = parents.map(|step| step.quality).min();
                 // What was inferred from nothing that is named has one vote together.
                 if least.is_some() || !is_unfounded {

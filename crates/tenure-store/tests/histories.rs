@@ -250,10 +250,7 @@ fn slow_confidence(tenant: &Tenant, all: &[ObjectId]) -> BTreeMap<ObjectId, f64>
             let best = &mut best.entry(origin).or_default()[side];
             *best = best.max(quality);
         }
-        let sum: f64 = best
-            .values()
-            .map(|[pro, contra]| vote(*pro) - vote(*contra))
-            .sum();
+        let sum: f64 = best.values().map(|[pro, contra]| vote(*pro) - vote(*contra)).sum();
         (*id, 1.0 / (1.0 + (-sum).exp()))
     });
     weighed.collect()
@@ -272,9 +269,7 @@ fn prevails<'o>(one: &'o ContextObject, other: &'o ContextObject) -> Option<&'o 
         let revision = object.revision();
         (revision.valid().from, revision.source_authority())
     };
-    let asks = [one, other]
-        .iter()
-        .any(|object| policy(object) == Some(ConflictPolicy::Ask));
+    let asks = [one, other].iter().any(|object| policy(object) == Some(ConflictPolicy::Ask));
     let order = match first(one).cmp(&first(other)) {
         std::cmp::Ordering::Equal if asks => return None,
         order => order.then_with(|| then(one).cmp(&then(other))),
@@ -294,9 +289,7 @@ type Part<'o> = (&'o ContextObject, String, String, SlotClaim);
 fn last_word(believed: &[Part<'_>], (names, merged, entity): &Pair) -> Option<String> {
     let parts = |name: &str| {
         let name = name.to_owned();
-        believed
-            .iter()
-            .filter(move |(object, ..)| object.name() == name)
+        believed.iter().filter(move |(object, ..)| object.name() == name)
     };
     let is_of = |one: &Part<'_>, other: &Part<'_>| {
         let mut ids = [one.1.clone(), other.1.clone()];
@@ -333,9 +326,7 @@ fn check_views(
     compiles: bool,
 ) -> Result<(), TestCaseError> {
     let policy = Policy::preset("standard").unwrap();
-    let objects = believed
-        .iter()
-        .map(|(object, ..)| Arc::new((*object).clone()));
+    let objects = believed.iter().map(|(object, ..)| Arc::new((*object).clone()));
     let candidates = Candidates::new(objects.collect());
     for user in [None, Some("ada"), Some("bob")] {
         let caller = caller(tenant, user);
@@ -450,10 +441,7 @@ fn check_history(fresh: Fresh, history: &History) -> Result<(), TestCaseError> {
         prop_assert_eq!(winner, &last_word(&believed, pair), "{:?}", pair);
     }
     // So is the confidence, in both orders of arrival.
-    let names: BTreeSet<String> = steps
-        .iter()
-        .map(|step| format!("o{}", step.object))
-        .collect();
+    let names: BTreeSet<String> = steps.iter().map(|step| format!("o{}", step.object)).collect();
     for tenant in [&acme, &moved] {
         let ids = names.iter().flat_map(|name| tenant.named(name).unwrap());
         let ids: Vec<ObjectId> = ids.collect();

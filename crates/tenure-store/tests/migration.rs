@@ -56,10 +56,8 @@ fn check_the_past(tenant: &Tenant, lines: &[Line]) {
             });
             let expected: BTreeSet<Option<Digest>> = held.map(|line| line.revision).collect();
             let found = tenant.as_of(*id, at).unwrap();
-            let found: BTreeSet<Option<Digest>> = found
-                .iter()
-                .map(|stored| Some(stored.object.revision().id()))
-                .collect();
+            let found: BTreeSet<Option<Digest>> =
+                found.iter().map(|stored| Some(stored.object.revision().id())).collect();
             assert_eq!(found, expected, "{id} at {at}");
         }
     }
@@ -98,9 +96,7 @@ fn a_file_of_version_1_answers_as_before() {
             assert_eq!(fresh.version(), loaded.version());
             let texts = |resident: &Resident| -> Vec<String> {
                 let objects = resident.candidates().objects().iter();
-                objects
-                    .map(|object| object.revision().content().to_owned())
-                    .collect()
+                objects.map(|object| object.revision().content().to_owned()).collect()
             };
             assert_eq!(texts(&fresh), texts(&loaded));
             assert!(texts(&loaded).len() > 2);
@@ -114,9 +110,7 @@ fn a_file_of_version_1_answers_as_before() {
         for line in lines(said).iter().filter(|line| line.tx_end.is_none()) {
             let found = tenant.search(&line.object.name).unwrap();
             let objects = found.candidates().objects().iter();
-            let ids: Vec<ObjectId> = objects
-                .map(|object| object.revision().object_id())
-                .collect();
+            let ids: Vec<ObjectId> = objects.map(|object| object.revision().object_id()).collect();
             assert!(ids.contains(&id_of(line)), "{}", line.object.name);
         }
     }

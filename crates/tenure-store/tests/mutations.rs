@@ -64,10 +64,7 @@ fn furnish(path: &Path) -> Known {
         for number in 0..12 {
             let text = format!("{name} measures {number} in {}.", WORDS[number % 3]);
             let more = ObjectDocument {
-                subjects: (number % 4 == 1)
-                    .then(|| "ada".into())
-                    .into_iter()
-                    .collect(),
+                subjects: (number % 4 == 1).then(|| "ada".into()).into_iter().collect(),
                 derived_from: ids
                     .first()
                     .copied()
@@ -92,9 +89,7 @@ fn furnish(path: &Path) -> Known {
             let put = vec![Put::new(document("object-2", &text))];
             tenant.put(put, &Writing::default()).unwrap();
         }
-        tenant
-            .retract(own[3], Expect::Any, &Writing::default())
-            .unwrap();
+        tenant.retract(own[3], Expect::Any, &Writing::default()).unwrap();
         tenant
             .judge(
                 own[4],
@@ -103,9 +98,7 @@ fn furnish(path: &Path) -> Known {
                 &Writing::default(),
             )
             .unwrap();
-        tenant
-            .age(vec![own[7]], Lifecycle::Archived, &Writing::default())
-            .unwrap();
+        tenant.age(vec![own[7]], Lifecycle::Archived, &Writing::default()).unwrap();
         tenant.erase(vec![own[8]], &Writing::default()).unwrap();
         let used = Usage {
             access_count: 3,
@@ -230,9 +223,7 @@ fn ask_tenant(tenant: &Tenant, known: &Known, note: &mut dyn FnMut(String, Resul
     note("logs".into(), tenant.logs().map(|logs| format!("{logs:?}")));
     note(
         "entries".into(),
-        tenant
-            .entries("log", 0)
-            .map(|entries| format!("{entries:?}")),
+        tenant.entries("log", 0).map(|entries| format!("{entries:?}")),
     );
     note(
         "records".into(),
@@ -374,10 +365,7 @@ fn judge(path: &Path, known: &Known, before: &Before) -> Result<Came, String> {
             }
         }
     }
-    let missing = before
-        .answers
-        .keys()
-        .any(|question| !after.contains_key(question));
+    let missing = before.answers.keys().any(|question| !after.contains_key(question));
     if told {
         return Ok(Came::Told);
     }

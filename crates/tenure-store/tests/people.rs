@@ -79,8 +79,7 @@ fn peopled(home: &Home) -> (Tenant, ObjectId) {
         ..document("digest", "Of a note on an allergy.")
     };
     let made = json!({ "op": "write", "object": block });
-    acme.append("registry/main", 0, vec![op.to_string(), made.to_string()])
-        .unwrap();
+    acme.append("registry/main", 0, vec![op.to_string(), made.to_string()]).unwrap();
     let ill = document("hers-2", "My knee hurts when it rains.");
     session(&acme, "hers", Some("ada"), ill);
     session(&acme, "his", Some("bob"), document("his-2", "Good day."));
@@ -148,8 +147,7 @@ fn a_person_leaves_the_registry_of_entities(home: &Home) {
     let change = |operations: &[&str]| {
         let operations = operations.iter();
         let operations = operations.map(|op| (serde_json::from_str(op).unwrap(), None));
-        acme.change_entities(operations.collect(), &quietly())
-            .unwrap();
+        acme.change_entities(operations.collect(), &quietly()).unwrap();
     };
     change(&[
         r#"{"op": "create", "id": "e-7", "name": "Ada Lovelace", "kind": "person", "metadata": {"mail": "Ada@acme.example"}}"#,
@@ -167,10 +165,7 @@ fn a_person_leaves_the_registry_of_entities(home: &Home) {
     acme.erase_subject("ada@acme.example", &quietly()).unwrap();
     assert!(acme.person("ada@acme.example").unwrap().is_unknown());
     let left = acme.entities(None).unwrap();
-    let left: Vec<_> = left
-        .iter()
-        .map(|one| (&*one.id, &*one.profile.aliases))
-        .collect();
+    let left: Vec<_> = left.iter().map(|one| (&*one.id, &*one.profile.aliases)).collect();
     assert_eq!(
         left,
         [
@@ -211,10 +206,7 @@ fn an_erasure_of_a_person_leaves_nothing(home: &Home) {
     let records: Vec<String> = records.map(|record| record.0).collect();
     assert_eq!(records, ["listed", "other"]);
     assert_eq!(acme.blobs().unwrap(), [Digest::of(b"another")]);
-    let entries: Vec<_> = logs
-        .iter()
-        .map(|log| acme.entries(log, 0).unwrap())
-        .collect();
+    let entries: Vec<_> = logs.iter().map(|log| acme.entries(log, 0).unwrap()).collect();
     let left = format!("{entries:?}");
     for word in [
         "penicillin",
@@ -327,9 +319,7 @@ fn what_came_under_a_persons_key_is_theirs(home: &Home) {
     let without = acme.person("ada").unwrap();
     let expected = [("gw-3", Relation::User), ("s2", Relation::User)];
     let owned = |list: &[(&str, Relation)]| -> Vec<(String, Relation)> {
-        list.iter()
-            .map(|(name, of)| ((*name).to_owned(), *of))
-            .collect()
+        list.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect()
     };
     assert_eq!(listed(&without), owned(&expected));
     assert_eq!(without.ownerless_sessions, 1);
@@ -391,8 +381,7 @@ fn what_names_a_person_is_known_until_nothing_does(home: &Home) {
     let block = of_user("scratch", "A thought of mine, for later.", "ada");
     let wrote = json!({ "op": "write", "object": block });
     let decided = json!({ "op": "note", "by": "ada" });
-    acme.append("registry/main", 0, vec![wrote.to_string()])
-        .unwrap();
+    acme.append("registry/main", 0, vec![wrote.to_string()]).unwrap();
     acme.append("judged", 0, vec![decided.to_string()]).unwrap();
     let tagged = ObjectDocument {
         tags: vec!["ada".into()],
@@ -401,11 +390,7 @@ fn what_names_a_person_is_known_until_nothing_does(home: &Home) {
     put(&acme, vec![tagged]);
     keep(&acme, "other", 6, &asked_by("bob", "ada"), &[]);
     let places = |person: &Person| -> Vec<Place> {
-        person
-            .mentions
-            .iter()
-            .map(|mention| mention.place)
-            .collect()
+        person.mentions.iter().map(|mention| mention.place).collect()
     };
     let known = acme.person("ada").unwrap();
     assert_eq!(places(&known), [Place::Log, Place::Object, Place::Record]);

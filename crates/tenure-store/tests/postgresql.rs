@@ -84,15 +84,11 @@ fn a_store_is_made_by_a_migration_only() {
     let error = newer.tenants().unwrap_err();
     assert!(error.hint.unwrap().contains("newer version of tenure"));
     assert_eq!(newer.migrate().unwrap_err().kind, ErrorKind::Input);
-    client
-        .batch_execute("COMMENT ON SCHEMA tenure IS NULL")
-        .unwrap();
+    client.batch_execute("COMMENT ON SCHEMA tenure IS NULL").unwrap();
     let error = open("bare").migrate().unwrap_err();
     assert!(error.what.contains("does not belong to tenure"), "{error}");
     client.batch_execute("DROP SCHEMA tenure CASCADE").unwrap();
-    let error = acme
-        .get(tenure::object::ObjectId::from_bits(1))
-        .unwrap_err();
+    let error = acme.get(tenure::object::ObjectId::from_bits(1)).unwrap_err();
     assert_eq!(
         error.hint.as_deref(),
         Some("run `tenure store migrate`"),
@@ -104,9 +100,8 @@ fn a_store_is_made_by_a_migration_only() {
 fn nodes_that_migrate_at_once_wait_for_each_other() {
     Server::shared().create("crowd");
     let applied: Vec<Vec<u32>> = std::thread::scope(|scope| {
-        let nodes: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| open("crowd").migrate().unwrap()))
-            .collect();
+        let nodes: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| open("crowd").migrate().unwrap())).collect();
         nodes.into_iter().map(|node| node.join().unwrap()).collect()
     });
     assert_eq!(

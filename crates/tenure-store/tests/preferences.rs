@@ -147,13 +147,8 @@ fn what_renews_a_belief_brings_nothing_back(home: &Home) {
     let recorded = |resident: &tenure_store::Resident| {
         let objects = resident.candidates().objects().iter();
         let own = objects.filter(|object| object.name() == "old");
-        own.map(|object| {
-            object
-                .status()
-                .recorded
-                .or(object.status().transaction.from)
-        })
-        .collect::<Vec<_>>()
+        own.map(|object| object.status().recorded.or(object.status().transaction.from))
+            .collect::<Vec<_>>()
     };
     // Whoever holds what is believed in memory is told the same, and so is who looks at the past.
     let fresh = acme.refresh(&known).unwrap();
@@ -401,9 +396,7 @@ impl Log {
                 && said.until.is_none_or(|until| *instant < until)
         };
         let times: Vec<i64> = WORLD.filter(inside).collect();
-        let before = times
-            .iter()
-            .filter_map(|instant| self.held.get(&(said.object, *instant)));
+        let before = times.iter().filter_map(|instant| self.held.get(&(said.object, *instant)));
         let before: Vec<&Held> = before.collect();
         let is_repeated = !before.is_empty() && before.iter().all(|held| said.repeats(&held.said));
         let recorded = before.iter().map(|held| held.recorded).min();

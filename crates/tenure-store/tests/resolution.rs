@@ -36,9 +36,7 @@ fn operation(op: &str) -> (EntityOp, Option<ObjectId>) {
 
 fn change(tenant: &Tenant, operations: &[&str]) {
     let operations = operations.iter().map(|op| operation(op)).collect();
-    tenant
-        .change_entities(operations, &Writing::default())
-        .unwrap();
+    tenant.change_entities(operations, &Writing::default()).unwrap();
 }
 
 /// The entities: id, or name where it was made by a write, with the other names, and whether it waits.
@@ -102,16 +100,10 @@ fn what_is_written_is_bound_waits_or_is_new(home: &Home) {
     // What is bound in one object belongs together.
     put(&acme, vec![document("c", "Project Nova waits for OPS-12.")]);
     let seen = acme.entities(None).unwrap();
-    let nova = seen
-        .iter()
-        .flat_map(|one| one.relations.iter().map(move |to| (&one.id, to)));
+    let nova = seen.iter().flat_map(|one| one.relations.iter().map(move |to| (&one.id, to)));
     let related: Vec<_> = nova.collect();
     assert_eq!(related.len(), 3, "{related:?}");
-    assert!(
-        related
-            .iter()
-            .all(|(_, to)| to.0 == RelationType::CrossReference)
-    );
+    assert!(related.iter().all(|(_, to)| to.0 == RelationType::CrossReference));
     assert!(acme.check().unwrap().is_empty());
 }
 
@@ -148,8 +140,7 @@ fn what_came_from_an_erased_object_is_gone(home: &Home) {
         vec![document("a", "Ask ann.lee@acme.example of Project Nova.")],
     );
     assert_eq!(entities(&acme).len(), 2);
-    acme.erase(vec![written.objects[0].object_id], &Writing::default())
-        .unwrap();
+    acme.erase(vec![written.objects[0].object_id], &Writing::default()).unwrap();
     assert_eq!(entities(&acme), [named("nova", &[], false)]);
     // A write does not know it from memory, either.
     put(
@@ -246,8 +237,7 @@ fn the_registry_is_read_with_the_beliefs(home: &Home) {
     let written = put(&acme, vec![document("b", "Tables are desks.")]);
     let id = written.objects[0].object_id;
     let merge = operation(r#"{"op": "merge", "id": "table", "into": "desk"}"#);
-    acme.change_entities(vec![(merge.0, Some(id))], &Writing::default())
-        .unwrap();
+    acme.change_entities(vec![(merge.0, Some(id))], &Writing::default()).unwrap();
     let merged = acme.refresh(&split).unwrap();
     assert_eq!(of(&merged), Some((Some("desk".into()), false)));
     acme.erase(vec![id], &Writing::default()).unwrap();
@@ -405,10 +395,7 @@ fn a_write_decides_by_the_weights_of_the_policy(home: &Home) {
         (both.len(), made, written.objects[0].note.clone())
     };
     let waits = |names: &[&str]| -> Vec<(String, bool)> {
-        names
-            .iter()
-            .map(|name| ((*name).to_owned(), true))
-            .collect()
+        names.iter().map(|name| ((*name).to_owned(), true)).collect()
     };
     let zero = r#""kind": 0.0, "metadata": 0.0, "neighbourhood": 0.0"#;
     let pending = Some(WriteNote::EntityPending);
@@ -494,17 +481,14 @@ fn seen_by_bob(tenant: &Tenant) -> Vec<(String, Vec<String>, Vec<String>, bool)>
     let all = tenant.entities(Some(&sees)).unwrap();
     let name = |id: &String| {
         let found = all.iter().find(|one| one.id == *id);
-        found
-            .map(|one| one.profile.name.clone())
-            .unwrap_or_default()
+        found.map(|one| one.profile.name.clone()).unwrap_or_default()
     };
     let mut told: Vec<_> = all
         .iter()
         .map(|one| {
             // Which of two ids goes first is chance.
-            let back = all
-                .iter()
-                .filter(|other| other.relations.iter().any(|(_, to)| *to == one.id));
+            let back =
+                all.iter().filter(|other| other.relations.iter().any(|(_, to)| *to == one.id));
             let near = one.relations.iter().map(|(_, to)| to);
             let near = near.chain(back.map(|other| &other.id));
             let mut near: Vec<String> = near.chain(&one.candidates).map(name).collect();
@@ -560,8 +544,7 @@ fn the_hidden_changes_nothing_of_what_is_added(home: &Home) {
             );
             let merge = operation(r#"{"op": "merge", "id": "engine", "into": "helix"}"#);
             let source = Some(written.objects[2].object_id);
-            acme.change_entities(vec![(merge.0, source)], &Writing::default())
-                .unwrap();
+            acme.change_entities(vec![(merge.0, source)], &Writing::default()).unwrap();
         }
         let texts = [
             "Codename Zebra met Grace Hopper.",
@@ -648,8 +631,7 @@ fn names_of_data_and_of_what_is_retracted_are_none(home: &Home) {
     );
     assert_eq!(entities(&acme), [named("ada", &["Countess of L"], false)]);
     let note = written.objects[0].object_id;
-    acme.retract(note, Expect::Any, &Writing::default())
-        .unwrap();
+    acme.retract(note, Expect::Any, &Writing::default()).unwrap();
     assert_eq!(entities(&acme), [named("ada", &[], false)]);
     put(
         &acme,
@@ -765,15 +747,13 @@ fn what_texts_mention_is_known_with_the_beliefs(home: &Home) {
     let lead = claims("lead", "Ada Lovelace leads.");
     let lead = put(&acme, vec![lead, claims("also", "She does.")]).objects[0].object_id;
     let now = "2026-07-01T00:00:00Z".parse().unwrap();
-    acme.revise_belief(lead, now, None, &Writing::default())
-        .unwrap();
+    acme.revise_belief(lead, now, None, &Writing::default()).unwrap();
     assert_eq!(acme.history(lead).unwrap().len(), 2);
     let revised = acme.refresh(&later).unwrap();
     assert_eq!(of(&revised, "lead"), ["ada"]);
     acme.erase(vec![lead], &Writing::default()).unwrap();
     // What is erased is mentioned by nothing, and mentions nothing.
-    acme.erase(vec![written.objects[0].object_id], &Writing::default())
-        .unwrap();
+    acme.erase(vec![written.objects[0].object_id], &Writing::default()).unwrap();
     let erased = acme.refresh(&later).unwrap();
     assert_eq!(of(&erased, "mail").len(), 1);
     let said = acme.entries_in("entities/mentions", 1..u64::MAX).unwrap();
@@ -781,8 +761,7 @@ fn what_texts_mention_is_known_with_the_beliefs(home: &Home) {
         said.iter().all(|(_, line)| !line.contains("nova")),
         "{said:?}"
     );
-    acme.erase(vec![written.objects[1].object_id], &Writing::default())
-        .unwrap();
+    acme.erase(vec![written.objects[1].object_id], &Writing::default()).unwrap();
     assert!(acme.refresh(&erased).unwrap().mentions_none());
     assert!(acme.check().unwrap().is_empty());
 }
@@ -809,9 +788,7 @@ fn an_erased_person_is_in_no_log_of_what_was_spoken(home: &Home) {
         let logs = logs.filter(|log| log.starts_with("entities"));
         let lines = logs.flat_map(|log| {
             let entries = acme.entries_in(&log, 1..u64::MAX).unwrap();
-            entries
-                .into_iter()
-                .map(move |(_, line)| (log.clone(), line))
+            entries.into_iter().map(move |(_, line)| (log.clone(), line))
         });
         lines.collect()
     };
@@ -822,8 +799,7 @@ fn an_erased_person_is_in_no_log_of_what_was_spoken(home: &Home) {
     };
     assert_eq!(logs("lovelace").len(), 3);
     // Her objects stay: they are not about her. What is said of her by her mail address goes with her.
-    acme.erase_subject("ada@acme.example", &Writing::default())
-        .unwrap();
+    acme.erase_subject("ada@acme.example", &Writing::default()).unwrap();
     assert_eq!(logs("lovelace"), [].into());
     assert_eq!(logs("nova").len(), 3);
     let fresh = acme.refresh(&resident).unwrap();

@@ -272,9 +272,7 @@ fn left_out_as_stale(tenant: &Tenant, at: Instant) -> Vec<String> {
             known: None,
         },
     );
-    let stale = reasons
-        .into_iter()
-        .filter(|(_, reason)| matches!(reason, Reason::Stale { .. }));
+    let stale = reasons.into_iter().filter(|(_, reason)| matches!(reason, Reason::Stale { .. }));
     let mut names: Vec<String> = stale.map(|(name, _)| name).collect();
     names.sort_unstable();
     names.dedup();
@@ -410,8 +408,7 @@ fn a_proposal_to_erase_is_one_whatever_is_to_be_erased(home: &Home) {
             ),
         ],
     );
-    acme.sweep(later(), Retention::default(), false, &quietly())
-        .unwrap();
+    acme.sweep(later(), Retention::default(), false, &quietly()).unwrap();
     let proposal = Proposal {
         document: of(ObjectType::Outcome, RetirementRule::HardDelete, "new"),
         kind: OutcomeKind::Outcome,
@@ -454,15 +451,11 @@ fn a_decision_holds_for_what_was_seen(home: &Home) {
     let acme = home.tenant("acme");
     let asks = || ageing("asks", RetirementRule::TriggerUserConfirmation);
     let id = put(&acme, vec![asks()]).objects[0].object_id;
-    let sweep = |at| {
-        acme.sweep(at, Retention::default(), false, &quietly())
-            .unwrap()
-    };
+    let sweep = |at| acme.sweep(at, Retention::default(), false, &quietly()).unwrap();
     sweep(later());
     let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
     // Somebody else confirms it: who saw it waiting retracts nothing any more.
-    acme.confirm_seen(id, now(), (seen, None), &quietly())
-        .unwrap();
+    acme.confirm_seen(id, now(), (seen, None), &quietly()).unwrap();
     let late = acme.retract(id, seen, &quietly()).unwrap_err();
     assert_eq!(late.kind, ErrorKind::Conflict);
     assert!(late.what.contains("was changed meanwhile"), "{late:?}");
@@ -621,8 +614,7 @@ fn what_was_judged_along_with_something_clean_is_a_proposal(home: &Home) {
     let judged = || {
         let all = acme.proposals(now(), None).unwrap().into_iter();
         let all = all.filter(|one| one.kind == WaitingKind::Judged);
-        all.map(|one| (one.object_id, one.other_id, one.decide))
-            .collect::<Vec<_>>()
+        all.map(|one| (one.object_id, one.other_id, one.decide)).collect::<Vec<_>>()
     };
     let judge = |id, status| acme.judge(id, status, None, &quietly()).unwrap();
     judge(parent, ContradictionStatus::Quarantined);

@@ -72,8 +72,7 @@ fn what_has_the_words_is_found(home: &Home) {
     );
     put(&acme, vec![later]);
     assert_eq!(found(&acme, "three lamp"), names(["manual"]));
-    acme.age(vec![id], Lifecycle::Archived, &Writing::default())
-        .unwrap();
+    acme.age(vec![id], Lifecycle::Archived, &Writing::default()).unwrap();
     assert_eq!(found(&acme, "three lamp"), names(["manual"]));
     acme.retract(id, Expect::Any, &Writing::default()).unwrap();
     assert_eq!(found(&acme, "three"), names([]));
@@ -113,11 +112,7 @@ fn random_write(tenant: &Tenant, dice: &mut Dice) {
     let name = format!("object-{}", dice.roll(9));
     let known = tenant.named(&name).unwrap().first().copied();
     match (dice.roll(10), known) {
-        (0, Some(id)) => drop(
-            tenant
-                .retract(id, Expect::Any, &Writing::default())
-                .unwrap(),
-        ),
+        (0, Some(id)) => drop(tenant.retract(id, Expect::Any, &Writing::default()).unwrap()),
         (1, Some(id)) => drop(tenant.erase(vec![id], &Writing::default()).unwrap()),
         (2, Some(id)) => {
             let stage = [Lifecycle::Active, Lifecycle::Archived][dice.roll(2) as usize];
@@ -222,10 +217,7 @@ fn no_query_is_more_than_its_words(home: &Home) {
 /// The last hexadecimal digits of the digest of a term, which stand in an index as they are.
 fn trace_of(key: &[u8; 32], term: &str) -> String {
     let digest = Digest::keyed(key, &[b"term", term.as_bytes()]);
-    let hex: String = digest.bytes()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex: String = digest.bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     hex[8..].to_owned()
 }
 
@@ -265,21 +257,14 @@ fn what_is_erased_leaves_the_index(home: &Home) {
         assert_eq!((rows(secret), rows(other)), (0, 1));
     } else {
         let connection = rusqlite::Connection::open(home.file()).unwrap();
-        let key: [u8; 32] = connection
-            .query_row("SELECT key FROM tenants", [], |row| row.get(0))
-            .unwrap();
+        let key: [u8; 32] =
+            connection.query_row("SELECT key FROM tenants", [], |row| row.get(0)).unwrap();
         let holds = |term: &str| {
-            connection
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-                .unwrap();
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
             let bytes = std::fs::read(home.file()).unwrap();
             let trace = trace_of(&key, term);
-            let held = bytes
-                .windows(trace.len())
-                .any(|part| part == trace.as_bytes());
-            let said = bytes
-                .windows(term.len())
-                .any(|part| part == term.as_bytes());
+            let held = bytes.windows(trace.len()).any(|part| part == trace.as_bytes());
+            let said = bytes.windows(term.len()).any(|part| part == term.as_bytes());
             (held, said)
         };
         for word in words {
@@ -376,9 +361,7 @@ fn a_search_reads_nothing_of_what_is_hidden_but_its_labels() {
         (0..20).map(|number| labelled(&format!("hidden-{number}"), Classification::Restricted));
     put(
         &acme,
-        hidden
-            .chain([labelled("open", Classification::Public)])
-            .collect(),
+        hidden.chain([labelled("open", Classification::Public)]).collect(),
     );
     assert_eq!(found(&acme, "valve").len(), 21);
     let judged: RefCell<Vec<usize>> = RefCell::default();

@@ -118,9 +118,7 @@ fn an_inferred_preference_waits_and_takes_its_place_once_a_person_confirms_it(ho
             ..stated("heard", "short")
         }],
     );
-    let error = acme
-        .revise_belief(guess, now(), None, &Writing::default())
-        .unwrap_err();
+    let error = acme.revise_belief(guess, now(), None, &Writing::default()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Policy);
     assert_eq!(lifecycle(&acme, "guess"), Lifecycle::AwaitingConfirmation);
     // What is stated meanwhile is older than the confirmation, too.
@@ -162,8 +160,7 @@ fn what_a_person_rejects_leaves_the_stated_one(home: &Home) {
     assert_eq!(note(&acme, belief), Some(too_little));
     assert_eq!(proposed(&acme)[0].other_id, Some(id(&acme, "stated")));
     let guess = id(&acme, "belief");
-    acme.retract(guess, Expect::Waiting, &Writing::default())
-        .unwrap();
+    acme.retract(guess, Expect::Waiting, &Writing::default()).unwrap();
     assert_eq!(preferences(&acme), ["stated"]);
     assert!(proposed(&acme).is_empty());
     // What waits for nobody is not decided on.
@@ -314,9 +311,7 @@ fn a_confirmation_after_which_nothing_stands_waits_for_a_decision(home: &Home) {
     // Who may not see the fact is not told of it.
     let but_the_fact = |all: &[Arc<ContextObject>]| -> Vec<bool> {
         let classes = all.iter().map(|object| object.revision().classification());
-        classes
-            .map(|class| class != Classification::Public)
-            .collect()
+        classes.map(|class| class != Classification::Public).collect()
     };
     let sees: &Sees<'_> = &but_the_fact;
     let hidden = acme.confirm_waiting(guess, now(), Some(sees), &writing);
@@ -388,9 +383,7 @@ fn what_is_rejected_leaves_what_was_confirmed(home: &Home) {
     acme.reject_waiting(guess, Expect::Any, &writing).unwrap();
     assert_eq!(claims(&acme), std::slice::from_ref(&short));
     assert!(proposed(&acme).is_empty());
-    let again = acme
-        .reject_waiting(guess, Expect::Any, &writing)
-        .unwrap_err();
+    let again = acme.reject_waiting(guess, Expect::Any, &writing).unwrap_err();
     assert_eq!(again.kind, ErrorKind::Conflict);
     // What waits as a whole goes as a whole, and what was made from it.
     put(&acme, vec![guessed("other", "terse")]);
@@ -400,8 +393,7 @@ fn what_is_rejected_leaves_what_was_confirmed(home: &Home) {
         ..document("made", "In short.")
     };
     put(&acme, vec![made]);
-    acme.reject_waiting(other, Expect::Waiting, &writing)
-        .unwrap();
+    acme.reject_waiting(other, Expect::Waiting, &writing).unwrap();
     for gone in [other, id(&acme, "made")] {
         assert_eq!(acme.get(gone).unwrap().len(), 0);
     }
@@ -443,8 +435,7 @@ fn a_lowered_authority_hides_no_other_note(home: &Home) {
             format!(r#"{{"op": "create", "id": "{id}", "name": "Mei Chen", "kind": "person"}}"#);
         (serde_json::from_str(&op).unwrap(), None)
     });
-    acme.change_entities(same.into(), &Writing::default())
-        .unwrap();
+    acme.change_entities(same.into(), &Writing::default()).unwrap();
     let rule = |name: &str, text: &str| ObjectDocument {
         object_type: Some(ObjectType::PolicyRule),
         author: Some(AuthorKind::Agent),
@@ -524,8 +515,7 @@ fn a_guess_written_over_what_somebody_stated_waits(home: &Home) {
     let revised = acme.revise_belief(wish, now(), None, &Writing::default());
     assert_eq!(revised.unwrap().0.claim, "answers == \"long\"");
     assert_eq!(text(&acme), ["answers == long"]);
-    acme.confirm_waiting(wish, now(), None, &Writing::default())
-        .unwrap();
+    acme.confirm_waiting(wish, now(), None, &Writing::default()).unwrap();
     assert_eq!(text(&acme), ["answers == short"]);
     // What agrees is told in other words; and what nobody stated any more is guessed anew.
     let agrees = ObjectDocument {
@@ -559,8 +549,7 @@ fn each_part_that_waits_takes_its_place(home: &Home) {
     };
     assert_eq!(note(&acme, late), waits());
     let guess = id(&acme, "guess");
-    acme.confirm_waiting(guess, now(), None, &Writing::default())
-        .unwrap();
+    acme.confirm_waiting(guess, now(), None, &Writing::default()).unwrap();
     assert_eq!(preferences(&acme), ["guess", "guess"]);
     let conflicts = acme.conflicts(None, None).unwrap();
     let grounds: Vec<Ground> = conflicts.iter().map(|one| one.ground).collect();

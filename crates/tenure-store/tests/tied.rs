@@ -36,9 +36,7 @@ fn ids(tenant: &Tenant, documents: Vec<ObjectDocument>) -> Vec<ObjectId> {
 }
 
 fn revise(tenant: &Tenant, id: ObjectId) -> (Outcome, BTreeSet<ObjectId>) {
-    let (_, written) = tenant
-        .revise_belief(id, now(), None, &Writing::default())
-        .unwrap();
+    let (_, written) = tenant.revise_belief(id, now(), None, &Writing::default()).unwrap();
     assert_eq!(written.objects[0].object_id, id);
     let each = written.objects.iter();
     let revised = each.filter(|one| one.outcome == Outcome::Revised);
@@ -90,11 +88,7 @@ fn a_tie_is_one_whoever_is_revised(home: &Home) {
             let all = (0u8..parties).map(|at| claims(&format!("c{at}"), at, &format!("o{at}")));
             let all = ids(&tenant, all.collect());
             let before = judged(&tenant);
-            assert!(
-                before
-                    .values()
-                    .all(|one| *one == (Loser::Both, Ground::Tie))
-            );
+            assert!(before.values().all(|one| *one == (Loser::Both, Ground::Tie)));
             let order = order.into_iter().filter(|at| *at < all.len());
             for (turn, at) in order.enumerate() {
                 let (outcome, revised) = revise(&tenant, all[at]);
@@ -205,8 +199,7 @@ fn more_than_can_be_revised_at_once_are_refused(home: &Home) {
     let refused = refused.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Policy);
     assert!(refused.expected.unwrap().contains("at most 64"));
-    acme.retract(many[0], tenure_store::Expect::Any, &Writing::default())
-        .unwrap();
+    acme.retract(many[0], tenure_store::Expect::Any, &Writing::default()).unwrap();
     assert_eq!(revise(&acme, many[7]).1.len(), 64);
 }
 
@@ -246,11 +239,7 @@ fn groups(all: &[Drawn]) -> Vec<BTreeSet<usize>> {
     while let Some(first) = left.pop_first() {
         let (mut group, mut open) = (BTreeSet::from([first]), vec![first]);
         while let Some(one) = open.pop() {
-            let near: Vec<usize> = left
-                .iter()
-                .copied()
-                .filter(|two| is_tied(one, *two))
-                .collect();
+            let near: Vec<usize> = left.iter().copied().filter(|two| is_tied(one, *two)).collect();
             for two in near {
                 left.remove(&two);
                 group.insert(two);
@@ -266,12 +255,7 @@ fn groups(all: &[Drawn]) -> Vec<BTreeSet<usize>> {
 
 /// Revises some in some order, and all in their own: of each group that is tied at least one.
 fn revised_in_any_order(tenants: [&Tenant; 2], all: &[Drawn], order: &[usize]) {
-    let documents = || {
-        all.iter()
-            .enumerate()
-            .map(|(at, one)| drawn(at, *one))
-            .collect()
-    };
+    let documents = || all.iter().enumerate().map(|(at, one)| drawn(at, *one)).collect();
     let [some, every] = tenants.map(|tenant| (tenant, ids(tenant, documents())));
     assert_eq!(judged(some.0), judged(every.0));
     let mut order: Vec<usize> = order.iter().copied().filter(|at| *at < all.len()).collect();

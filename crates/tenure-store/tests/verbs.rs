@@ -126,10 +126,7 @@ fn what_is_written_is_read(home: &Home) {
         .map(|write| (write.stamp.version, write.verb.as_str(), write.objects))
         .collect();
     assert_eq!(seen, [(1, "put", 2), (2, "put", 0), (3, "put", 1)]);
-    assert!(
-        log.windows(2)
-            .all(|pair| pair[0].stamp.at < pair[1].stamp.at)
-    );
+    assert!(log.windows(2).all(|pair| pair[0].stamp.at < pair[1].stamp.at));
     assert_eq!(acme.log(1, 1).unwrap(), log[1..2]);
     assert_eq!(home.store.tenants().unwrap(), ["acme"]);
 }
@@ -195,20 +192,13 @@ fn the_past_stays_as_it_was(home: &Home) {
             .iter()
             .map(|object| object.revision().content())
             .collect();
-        let expected: Vec<&str> = expected
-            .iter()
-            .map(|(.., content)| content.as_str())
-            .collect();
+        let expected: Vec<&str> = expected.iter().map(|(.., content)| content.as_str()).collect();
         assert_eq!(loaded, expected);
     }
     let before = micros(seen[0].0.micros() - 10_000_000);
     assert!(acme.as_of(id, before).unwrap().is_empty());
     let history = acme.history(id).unwrap();
-    assert!(
-        history
-            .windows(2)
-            .all(|pair| pair[0].opened <= pair[1].opened)
-    );
+    assert!(history.windows(2).all(|pair| pair[0].opened <= pair[1].opened));
     // In pages it is the same, and what was opened together stands on one.
     let place = |stored: &StoredObject| {
         let status = stored.object.status();
@@ -340,8 +330,7 @@ fn a_write_that_says_nothing_of_it_leaves_a_judgement(home: &Home) {
     let acme = home.tenant("acme");
     let (claim, other) = (put_one(&acme, "claim", "x"), put_one(&acme, "other", "y"));
     let quarantined = ContradictionStatus::Quarantined;
-    acme.judge(claim, quarantined, Some(other), &quietly())
-        .unwrap();
+    acme.judge(claim, quarantined, Some(other), &quietly()).unwrap();
     let status = || {
         let object = &acme.get(claim).unwrap()[0].object;
         let status = object.status();
@@ -368,8 +357,7 @@ fn a_write_that_says_nothing_of_it_leaves_a_judgement(home: &Home) {
     };
     put(&acme, vec![clean]);
     assert_eq!(status().0, ContradictionStatus::Clean);
-    acme.judge(claim, ContradictionStatus::Clean, None, &quietly())
-        .unwrap();
+    acme.judge(claim, ContradictionStatus::Clean, None, &quietly()).unwrap();
     assert_eq!(status(), (ContradictionStatus::Clean, None));
 }
 
@@ -537,8 +525,7 @@ fn an_import_refuses_what_cannot_have_been(home: &Home) {
     };
     refused(lines.clone(), ErrorKind::Policy);
     let mut bare = lines.clone();
-    bare.iter_mut()
-        .for_each(|line| line.object.tenant_id = None);
+    bare.iter_mut().for_each(|line| line.object.tenant_id = None);
     refused(bare.clone(), ErrorKind::Input);
     bare.iter_mut().for_each(|line| line.revision = None);
     let mut overlapping = bare.clone();
@@ -570,8 +557,7 @@ fn an_erased_text_does_not_come_back_with_an_import(home: &Home) {
     let secret = "Ada lives at 12 Analytical Street.";
     let ada = put_one(&acme, "ada", secret);
     let quote = format!("> {secret}");
-    acme.put_blobs(vec![quote.clone().into(), b"kept".to_vec()])
-        .unwrap();
+    acme.put_blobs(vec![quote.clone().into(), b"kept".to_vec()]).unwrap();
     let (_, texts) = whole_export(&acme, u64::MAX).unwrap();
     assert_eq!(texts.len(), 2);
     acme.erase(vec![ada], &quietly()).unwrap();
@@ -583,20 +569,14 @@ fn an_erased_text_does_not_come_back_with_an_import(home: &Home) {
     };
     let refused = import(&acme, &texts).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Policy);
-    assert!(
-        refused
-            .what
-            .contains(&Digest::of(quote.as_bytes()).to_string())
-    );
+    assert!(refused.what.contains(&Digest::of(quote.as_bytes()).to_string()));
     // Nothing of it was written.
     assert_eq!(acme.version().unwrap(), version);
     assert_eq!(acme.blobs().unwrap(), [Digest::of(b"kept")]);
     assert_eq!(acme.named("bob").unwrap(), []);
     // What was not erased may come, and another tenant erased nothing.
-    let (rest, _): (Vec<_>, Vec<_>) = texts
-        .iter()
-        .cloned()
-        .partition(|line| line.text.as_deref() == Some("kept"));
+    let (rest, _): (Vec<_>, Vec<_>) =
+        texts.iter().cloned().partition(|line| line.text.as_deref() == Some("kept"));
     import(&acme, &rest).unwrap();
     import(&home.tenant("heir"), &texts).unwrap();
     assert_eq!(home.tenant("heir").blobs().unwrap().len(), 2);
@@ -606,8 +586,7 @@ fn objects_and_texts_are_imported_together_or_not_at_all(home: &Home) {
     let acme = home.tenant("acme");
     put_one(&acme, "limit", "1");
     put_one(&acme, "limit", "2");
-    acme.put_blobs(vec![b"original".to_vec(), vec![0xff, 0]])
-        .unwrap();
+    acme.put_blobs(vec![b"original".to_vec(), vec![0xff, 0]]).unwrap();
     let (lines, texts) = whole_export(&acme, u64::MAX).unwrap();
 
     let elsewhere = Home::sqlite();
@@ -651,8 +630,7 @@ fn objects_and_texts_are_imported_together_or_not_at_all(home: &Home) {
 fn an_export_that_is_too_large_has_no_first_line(home: &Home) {
     let acme = home.tenant("acme");
     put_one(&acme, "limit", "1");
-    acme.put_blobs(vec![b"four".to_vec(), b"sixsix".to_vec()])
-        .unwrap();
+    acme.put_blobs(vec![b"four".to_vec(), b"sixsix".to_vec()]).unwrap();
     let refused = acme.export_with_texts(9, &mut |line| panic!("{line:?} was written"));
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
     let (lines, texts) = whole_export(&acme, 10).unwrap();
@@ -685,9 +663,7 @@ fn nothing_is_left_of_what_is_erased(home: &Home) {
     );
     let summary = summary.objects[0].object_id;
     let other = put_one(&acme, "bob", "Bob.");
-    let digest = acme
-        .put_blobs(vec![secret.into(), b"kept".to_vec()])
-        .unwrap();
+    let digest = acme.put_blobs(vec![secret.into(), b"kept".to_vec()]).unwrap();
     let body = serde_json::json!({
         "items": [{"name": "ada", "payload": secret}, {"name": "bob", "payload": "Bob."}],
         "content": secret,
@@ -784,12 +760,9 @@ fn an_erasure_reaches_what_quotes_it(home: &Home) {
         "request": format!("Somebody wrote: {secret}"),
     });
     // It does not list the object.
-    acme.put_records(vec![record_of("r1", 5, &body, &[])])
-        .unwrap();
+    acme.put_records(vec![record_of("r1", 5, &body, &[])]).unwrap();
     let quote = serde_json::json!({ "content": format!("> {secret}") }).to_string();
-    let blobs = acme
-        .put_blobs(vec![quote.into(), b"a policy".to_vec()])
-        .unwrap();
+    let blobs = acme.put_blobs(vec![quote.into(), b"a policy".to_vec()]).unwrap();
 
     let erased = acme.erase_subject("ada", &quietly()).unwrap();
     assert_eq!(erased.objects.len(), 3);
@@ -822,12 +795,10 @@ fn a_log_is_erased_whole(home: &Home) {
     let said = serde_json::json!({"said": {"objects": [document("t2.0", "The code is 7342.")]}});
     let stays = serde_json::json!({"note": "She says: The code is 7342. So it is."});
     acme.append("session/a", 0, vec![said.to_string()]).unwrap();
-    acme.append("session/b", 0, vec![stays.to_string()])
-        .unwrap();
+    acme.append("session/b", 0, vec![stays.to_string()]).unwrap();
     let chain = |session: &str| vec![serde_json::json!({"session": session}).to_string()];
     for session in ["a", "b", "c"] {
-        acme.append(&format!("chain/{session}"), 0, chain(session))
-            .unwrap();
+        acme.append(&format!("chain/{session}"), 0, chain(session)).unwrap();
     }
     let erased = acme.erase_log("session/a", &quietly()).unwrap();
     assert_eq!(erased.objects.len(), 1);
@@ -897,12 +868,8 @@ fn what_is_too_old_goes_by_its_own_rule(home: &Home) {
     assert_eq!(acme.version().unwrap(), 1);
     acme.sweep(at, keep, false, &quietly()).unwrap();
     let resident = acme.load().unwrap();
-    let names: Vec<&str> = resident
-        .candidates()
-        .objects()
-        .iter()
-        .map(|object| object.name())
-        .collect();
+    let names: Vec<&str> =
+        resident.candidates().objects().iter().map(|object| object.name()).collect();
     assert_eq!(names, ["ageless"]);
     // What would be erased is a proposal, as is what asks for a confirmation.
     let waiting = acme.awaiting(now(), None).unwrap();
@@ -948,9 +915,7 @@ fn records_are_kept_as_long_as_they_may(home: &Home) {
     let sweep = |before: Option<i64>, most| {
         let before = before.map(micros);
         let retention = Retention { before, most };
-        let swept = acme
-            .sweep(micros(20), retention, false, &quietly())
-            .unwrap();
+        let swept = acme.sweep(micros(20), retention, false, &quietly()).unwrap();
         swept.records
     };
     assert_eq!(sweep(Some(4), None), 3);
@@ -975,8 +940,7 @@ fn a_record_brings_nothing_back_that_was_erased_meanwhile(home: &Home) {
     let other = put_one(&acme, "other", "y");
     let log = |name: &str| {
         let name = name.to_owned();
-        acme.append(&name, 0, vec![r#"{"at":1}"#.to_owned()])
-            .unwrap();
+        acme.append(&name, 0, vec![r#"{"at":1}"#.to_owned()]).unwrap();
         name
     };
     let (gone, stays) = (log("gone"), log("stays"));
@@ -1021,8 +985,7 @@ fn a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile(home: &Hom
     let secret = "Ada lives at 12 Analytical Street.";
     let ada = put_one(&acme, "ada", secret);
     let body = serde_json::json!({ "content": secret });
-    acme.put_records(vec![record_of("r1", 1, &body, &[ada])])
-        .unwrap();
+    acme.put_records(vec![record_of("r1", 1, &body, &[ada])]).unwrap();
     let eraser = acme.clone();
     let changed = acme.change_record("r1", move |row| {
         let eraser = eraser.clone();
@@ -1048,16 +1011,13 @@ fn a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile(home: &Hom
 fn texts_are_found_by_their_digests(home: &Home) {
     let acme = home.tenant("acme");
     let bytes: Vec<u8> = (0..=255).collect();
-    let kept = acme
-        .put_blobs(vec![bytes.clone(), bytes.clone(), vec![]])
-        .unwrap();
+    let kept = acme.put_blobs(vec![bytes.clone(), bytes.clone(), vec![]]).unwrap();
     assert_eq!(acme.blob(kept[0]).unwrap().unwrap(), bytes);
     assert_eq!(acme.blob(kept[2]).unwrap().unwrap(), b"");
     assert_eq!(acme.blob(Digest::of(b"other")).unwrap(), None);
     assert_eq!(home.tenant("other").blob(kept[0]).unwrap(), None);
     let altered = if home.is_postgresql() { "''" } else { "X''" };
-    home.sql(&format!("UPDATE blobs SET bytes = {altered}"))
-        .unwrap();
+    home.sql(&format!("UPDATE blobs SET bytes = {altered}")).unwrap();
     assert_eq!(acme.blob(kept[0]).unwrap_err().kind, ErrorKind::Damaged);
 }
 
@@ -1129,8 +1089,7 @@ fn counters_add_up(home: &Home) {
         (id, usage(1, Some(3), Some(1))),
     ];
     acme.record_use(uses).unwrap();
-    acme.record_use(vec![(id, usage(4, None, Some(8)))])
-        .unwrap();
+    acme.record_use(vec![(id, usage(4, None, Some(8)))]).unwrap();
     acme.record_use(vec![]).unwrap();
     let found = *acme.get(id).unwrap()[0].object.usage();
     assert_eq!(found, usage(7, Some(5), Some(8)));
@@ -1202,18 +1161,9 @@ fn a_large_write_is_one_write(home: &Home) {
     assert_eq!((written.version, written.objects.len()), (1, many));
     let resident = acme.load().unwrap();
     assert_eq!(resident.candidates().len(), many);
-    let names: Vec<&str> = resident
-        .candidates()
-        .objects()
-        .iter()
-        .map(|object| object.name())
-        .collect();
-    assert!(
-        names
-            .iter()
-            .enumerate()
-            .all(|(n, name)| *name == format!("object-{n}"))
-    );
+    let names: Vec<&str> =
+        resident.candidates().objects().iter().map(|object| object.name()).collect();
+    assert!(names.iter().enumerate().all(|(n, name)| *name == format!("object-{n}")));
     let revised = documents.into_iter().map(|document| ObjectDocument {
         content: "shorter".into(),
         ..document
@@ -1251,10 +1201,7 @@ fn shown(resident: &Resident) -> Vec<String> {
     let left = resident.candidates().unfetched().iter();
     let left = left.map(|left| format!("{left:?}"));
     let version = format!("version {}", resident.version());
-    std::iter::once(version)
-        .chain(objects)
-        .chain(left)
-        .collect()
+    std::iter::once(version).chain(objects).chain(left).collect()
 }
 
 fn random_writes(tenant: &Tenant, dice: &mut Dice, writes: u32, erase: bool) {

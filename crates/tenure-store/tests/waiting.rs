@@ -126,8 +126,7 @@ fn believed(tenant: &Tenant, id: ObjectId) -> Vec<String> {
 
 fn waiting(tenant: &Tenant, id: ObjectId) -> usize {
     let held = tenant.get(id).unwrap().into_iter();
-    held.filter(|one| one.lifecycle == Lifecycle::AwaitingConfirmation)
-        .count()
+    held.filter(|one| one.lifecycle == Lifecycle::AwaitingConfirmation).count()
 }
 
 fn is_sound(tenant: &Tenant) {
@@ -177,8 +176,7 @@ fn what_waits_takes_no_place(home: &Home) {
         assert_eq!(proposals[0].otherwise, [reject]);
         is_sound(&acme);
         // Rejected, it leaves what was believed, as it was.
-        acme.reject_waiting(id, Expect::Waiting, &quietly())
-            .unwrap();
+        acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
         assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 0));
         is_as_before(&acme.refresh(&fresh).unwrap());
         let again = acme.reject_waiting(id, Expect::Waiting, &quietly());
@@ -249,8 +247,7 @@ fn a_confirmation_is_over_what_is_believed_then(home: &Home) {
     assert_eq!(acme.load().unwrap().candidates().objects().len(), 0);
     assert_eq!(acme.load_archive().unwrap().candidates().objects().len(), 2);
     let seen = Expect::Since(acme.awaiting(now(), None).unwrap()[0].since);
-    acme.confirm_seen(id, now(), (seen, None), &quietly())
-        .unwrap();
+    acme.confirm_seen(id, now(), (seen, None), &quietly()).unwrap();
     assert_eq!([5, 15, 25].map(says), [["b"], ["b"], ["newer"]]);
     // What was judged of a proposal says nothing of what is written.
     let quarantined = ObjectDocument {
@@ -287,8 +284,7 @@ fn a_decision_of_a_person_stays_until_what_waits_is_confirmed(home: &Home) {
     propose(&acme, inferred("new", None, None));
     assert!(decided());
     assert_eq!(compiled(), [NAME]);
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     assert!(decided());
     propose(&acme, inferred("new", None, None));
     acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
@@ -328,9 +324,7 @@ fn a_compile_a_replay_a_search_and_an_export_know_both(home: &Home) {
     let head = |tenant: &Tenant| {
         let expect = Expect::Revision(tenant.get(id).unwrap()[0].object.revision().id());
         let document = said("oak", Some(50), None);
-        tenant
-            .put(vec![Put { document, expect }], &quietly())
-            .unwrap();
+        tenant.put(vec![Put { document, expect }], &quietly()).unwrap();
     };
     head(&copy);
     is_sound(&copy);
@@ -440,11 +434,9 @@ fn what_is_too_old_does_not_wait_in_the_place_of_a_proposal(home: &Home) {
     };
     // It waits already, for somebody to decide on the proposal.
     assert_eq!(sweep(), 0);
-    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly())
-        .unwrap();
+    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly()).unwrap();
     assert_eq!((waiting(&acme, id), believed(&acme, id).len()), (1, 1));
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     assert_eq!(sweep(), 1);
     assert_eq!((waiting(&acme, id), believed(&acme, id).len()), (1, 0));
     acme.confirm(vec![id], later, &quietly()).unwrap();
@@ -648,9 +640,7 @@ fn eve() -> Option<String> {
 fn can_be_written_over(tenant: &Tenant, id: ObjectId, document: ObjectDocument) {
     let held = tenant.get(id).unwrap();
     let expect = Expect::Revision(held[0].object.revision().id());
-    tenant
-        .put(vec![Put { document, expect }], &quietly())
-        .unwrap();
+    tenant.put(vec![Put { document, expect }], &quietly()).unwrap();
 }
 
 fn what_is_confirmed_is_what_an_object_is_known_by(home: &Home) {
@@ -703,8 +693,7 @@ fn what_opens_an_object_to_others_is_open_once_it_is_confirmed(home: &Home) {
     assert_eq!(known_to(&acme, NAME), [None]);
     is_sound(&acme);
     propose(&acme, same(of_user("eve", inferred("oak", None, None))));
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     assert_eq!(known_to(&acme, NAME), [None]);
     is_sound(&acme);
 }
@@ -722,8 +711,7 @@ fn a_proposal_gives_an_object_no_name(home: &Home) {
     propose(&acme, named(inferred("ulm", None, None)));
     assert_eq!((found(NAME), found("town")), (vec![id], vec![]));
     is_sound(&acme);
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     assert_eq!((found(NAME), found("town")), (vec![id], vec![]));
     propose(&acme, named(inferred("ulm", None, None)));
     let confirmed = acme.confirm_waiting(id, now(), None, &quietly()).unwrap();
@@ -811,8 +799,7 @@ fn what_was_rejected_elsewhere_is_no_head_after_an_import(home: &Home) {
         propose(&acme, same(other));
     };
     let reject = || {
-        acme.reject_waiting(id, Expect::Waiting, &quietly())
-            .unwrap();
+        acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     };
     proposed();
     assert_eq!(is_known(NAME, &None).as_deref(), Some(NAME));
@@ -895,8 +882,7 @@ fn what_was_rejected_ties_what_is_believed_to_nothing(home: &Home) {
         ..inferred("new", None, None)
     };
     propose(&acme, made.clone());
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     let before = believed(&acme, id);
     acme.retract(page, Expect::Any, &quietly()).unwrap();
     assert_eq!(believed(&acme, id), before);
@@ -935,8 +921,7 @@ fn an_erasure_takes_what_waits_and_leaves_what_is_believed(home: &Home) {
         };
         propose(&acme, made);
         if rejected {
-            acme.reject_waiting(id, Expect::Waiting, &quietly())
-                .unwrap();
+            acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
         }
         let before = believed(&acme, id);
         let resident = acme.load().unwrap();
@@ -992,8 +977,7 @@ fn what_a_person_only_proposed_goes_alone_with_them(home: &Home) {
         put(&acme, vec![inferred_of(id, "of eve", Some("eve"))]);
         assert_eq!(waiting(&acme, id), 1);
         if rejected {
-            acme.reject_waiting(id, Expect::Waiting, &quietly())
-                .unwrap();
+            acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
         }
         acme.erase_person("eve", &quietly()).unwrap();
         assert_eq!(
@@ -1026,11 +1010,7 @@ fn a_proposal_knocks_no_evidence_out(home: &Home) {
     let guess = say(&acme, guess);
     let speaks = || {
         let belief = acme.belief(guess, now(), None).unwrap();
-        belief
-            .evidence
-            .iter()
-            .map(|link| link.object_id)
-            .collect::<Vec<_>>()
+        belief.evidence.iter().map(|link| link.object_id).collect::<Vec<_>>()
     };
     let before = speaks();
     assert_eq!(before.len(), 2);
@@ -1043,17 +1023,15 @@ fn a_proposal_knocks_no_evidence_out(home: &Home) {
     assert_eq!(waiting(&acme, evidence[0]), 1);
     assert_eq!(speaks(), before);
     // Rejected, it does so no more.
-    acme.reject_waiting(evidence[0], Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(evidence[0], Expect::Waiting, &quietly()).unwrap();
     assert_eq!(speaks(), before);
     is_sound(&acme);
 }
 
 fn a_ring_over_many_is_found(home: &Home) {
     let acme = home.tenant("acme");
-    let roots: Vec<ObjectDocument> = (0..300)
-        .map(|number| document(&format!("root {number}"), "A root."))
-        .collect();
+    let roots: Vec<ObjectDocument> =
+        (0..300).map(|number| document(&format!("root {number}"), "A root.")).collect();
     let roots = put(&acme, roots).objects;
     let roots: Vec<ObjectId> = roots.iter().map(|one| one.object_id).collect();
     let top = say(&acme, made_from("top", roots.clone()));
@@ -1110,14 +1088,7 @@ fn nobody_decides_on_what_is_hidden_from_them(home: &Home) {
         assert_eq!(refused.what, "`seat` waits for nobody");
     }
     assert_eq!((believed(&acme, id), waiting(&acme, id)), (before, 1));
-    assert!(
-        acme.waiting_labels(NAME).unwrap()[0]
-            .1
-            .revision()
-            .scope()
-            .user
-            .is_some()
-    );
+    assert!(acme.waiting_labels(NAME).unwrap()[0].1.revision().scope().user.is_some());
     // Of two parts, the one that they see is decided on.
     let says = |instant| at(&acme.load().unwrap(), instant);
     let open = |value| ObjectDocument {
@@ -1136,8 +1107,7 @@ fn nobody_decides_on_what_is_hidden_from_them(home: &Home) {
         ([5, 25].map(says), waiting(&acme, id)),
         ([vec!["a".to_owned()], vec!["open".into()]], 1)
     );
-    acme.reject_waiting(id, Expect::Waiting, &quietly())
-        .unwrap();
+    acme.reject_waiting(id, Expect::Waiting, &quietly()).unwrap();
     assert_eq!(waiting(&acme, id), 0);
     is_sound(&acme);
     // Where nothing is believed, what is hidden goes on waiting.
@@ -1147,8 +1117,7 @@ fn nobody_decides_on_what_is_hidden_from_them(home: &Home) {
         &acme,
         of_user_over("eve", id, inferred("hidden", Some(0), Some(10))),
     );
-    acme.reject_seen(id, (Expect::Waiting, Some(sees)), &quietly())
-        .unwrap();
+    acme.reject_seen(id, (Expect::Waiting, Some(sees)), &quietly()).unwrap();
     assert_eq!(waiting(&acme, id), 1);
     // Who may see only what waits decides on it, and is not told how the rest is named.
     let acme = home.tenant("third");
@@ -1174,8 +1143,7 @@ fn nobody_decides_on_what_is_hidden_from_them(home: &Home) {
     );
     let late = late.unwrap_err().what;
     assert_eq!(late, format!("`{id}` was changed meanwhile"));
-    acme.confirm_waiting(id, now(), Some(sees), &quietly())
-        .unwrap();
+    acme.confirm_waiting(id, now(), Some(sees), &quietly()).unwrap();
     assert_eq!(waiting(&acme, id), 0);
 }
 
@@ -1183,8 +1151,7 @@ fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
     let acme = home.tenant("acme");
     let change = |text: &str, source| {
         let operation = serde_json::from_str(text).unwrap();
-        acme.change_entities(vec![(operation, source)], &quietly())
-            .unwrap();
+        acme.change_entities(vec![(operation, source)], &quietly()).unwrap();
     };
     // What is about somebody is personal, and not for all who see the others.
     let open = ObjectDocument {
@@ -1204,11 +1171,7 @@ fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
     let mentions = |name: &str| {
         put(&acme, vec![document(name, "Zephyr Quux opens late.")]);
         let resident = acme.load().unwrap();
-        let own = resident
-            .candidates()
-            .objects()
-            .iter()
-            .find(|one| one.name() == name);
+        let own = resident.candidates().objects().iter().find(|one| one.name() == name);
         let found = resident.mentions(own.unwrap()).iter();
         found.map(ToString::to_string).collect::<Vec<String>>()
     };
@@ -1223,8 +1186,7 @@ fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
     let acme = home.tenant("other");
     let change = |text: &str, source| {
         let operation = serde_json::from_str(text).unwrap();
-        acme.change_entities(vec![(operation, source)], &quietly())
-            .unwrap();
+        acme.change_entities(vec![(operation, source)], &quietly()).unwrap();
     };
     let id = say(
         &acme,
@@ -1243,8 +1205,7 @@ fn what_waits_neither_hides_nor_opens_entities(home: &Home) {
     );
     let aliases = || {
         let seen = acme.entities(Some(&anybody)).unwrap().into_iter();
-        seen.flat_map(|one| one.profile.aliases)
-            .collect::<Vec<String>>()
+        seen.flat_map(|one| one.profile.aliases).collect::<Vec<String>>()
     };
     assert!(aliases().is_empty());
     propose(
@@ -1356,11 +1317,7 @@ fn one_of_several_proposals_is_decided_by_its_revision(home: &Home) {
     let both = shown();
     assert_eq!((both.revisions.len(), both.texts.len()), (2, 2));
     let of = |text: &str| {
-        let at = both
-            .texts
-            .iter()
-            .position(|own| own.contains(text))
-            .unwrap();
+        let at = both.texts.iter().position(|own| own.contains(text)).unwrap();
         Expect::Proposed(both.revisions[at])
     };
     let (early, late) = (of("early"), of("late"));
@@ -1397,9 +1354,8 @@ fn one_of_several_proposals_is_decided_by_its_revision(home: &Home) {
         .unwrap()
         .into_iter()
         .filter(|one| one.lifecycle == Lifecycle::Active);
-    let texts: BTreeSet<String> = active
-        .map(|one| one.object.revision().content().to_owned())
-        .collect();
+    let texts: BTreeSet<String> =
+        active.map(|one| one.object.revision().content().to_owned()).collect();
     assert_eq!(
         texts,
         BTreeSet::from(["The seat is a.".to_owned(), "The seat is late.".to_owned()])
@@ -1450,9 +1406,7 @@ fn a_decision_is_on_all_that_was_seen_to_wait(home: &Home) {
 fn what_was_bound_before_is_not_bound_again(home: &Home) {
     let change = |tenant: &Tenant, text: &str| {
         let operation = serde_json::from_str(text).unwrap();
-        tenant
-            .change_entities(vec![(operation, None)], &quietly())
-            .unwrap();
+        tenant.change_entities(vec![(operation, None)], &quietly()).unwrap();
     };
     let named = |document| ObjectDocument {
         content: "Acme Pumps has a seat.".into(),
@@ -1463,8 +1417,7 @@ fn what_was_bound_before_is_not_bound_again(home: &Home) {
     };
     let aliases = |tenant: &Tenant| {
         let seen = tenant.entities(None).unwrap().into_iter();
-        seen.flat_map(|one| one.profile.aliases)
-            .collect::<Vec<String>>()
+        seen.flat_map(|one| one.profile.aliases).collect::<Vec<String>>()
     };
     let create = r#"{"op": "create", "id": "acme", "name": "Acme Pumps", "kind": "project"}"#;
     let remove = r#"{"op": "remove_alias", "id": "acme", "alias": "Zephyr Quux"}"#;
@@ -1474,8 +1427,7 @@ fn what_was_bound_before_is_not_bound_again(home: &Home) {
     let id = say(&acme, named(said("a", None, None)));
     assert_eq!(aliases(&acme), ["Zephyr Quux"]);
     change(&acme, remove);
-    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly())
-        .unwrap();
+    acme.age(vec![id], Lifecycle::AwaitingConfirmation, &quietly()).unwrap();
     acme.confirm(vec![id], now(), &quietly()).unwrap();
     assert!(aliases(&acme).is_empty());
     // What was written when nothing was believed was bound then.
@@ -1565,8 +1517,7 @@ fn what_is_made_from_what_waits_waits(home: &Home) {
         "{compiled:?}"
     );
     // What was rejected takes along what was made from it.
-    acme.reject_waiting(ObjectId::from_bits(7), Expect::Any, &quietly())
-        .unwrap();
+    acme.reject_waiting(ObjectId::from_bits(7), Expect::Any, &quietly()).unwrap();
     let left = acme.proposals(now(), None).unwrap().into_iter();
     let left: Vec<String> = left.map(|one| one.name).collect();
     assert_eq!(left, ["rule"]);
@@ -1581,8 +1532,7 @@ fn what_was_made_from_what_is_put_before_a_person_waits_with_it(home: &Home) {
     let waits = Lifecycle::AwaitingConfirmation;
     acme.age(vec![note], waits, &quietly()).unwrap();
     assert!(active(&acme).is_empty());
-    acme.confirm(vec![note, summary], now(), &quietly())
-        .unwrap();
+    acme.confirm(vec![note, summary], now(), &quietly()).unwrap();
     assert_eq!(active(&acme), ["note", "summary"]);
     is_sound(&acme);
 }

@@ -217,9 +217,7 @@ fn furnish(home: &Home, number: usize, name: &str) -> Held {
         objects: vec![id],
     };
     tenant.put_records(vec![record]).unwrap();
-    tenant
-        .append("log", 0, vec![format!("{{\"mark\":\"{mark}\"}}")])
-        .unwrap();
+    tenant.append("log", 0, vec![format!("{{\"mark\":\"{mark}\"}}")]).unwrap();
     tenant
         .record_use(vec![(
             id,
@@ -292,10 +290,7 @@ fn no_name_reaches_over_the_wall(home: &Home) {
                 assert_eq!(tenant.blob(other.blob).unwrap(), None);
                 format!(
                     "{:?}",
-                    tenant
-                        .blob(*blob)
-                        .unwrap()
-                        .map(|blob| String::from_utf8(blob).unwrap())
+                    tenant.blob(*blob).unwrap().map(|blob| String::from_utf8(blob).unwrap())
                 )
             }
             6 => {
@@ -367,9 +362,8 @@ fn no_name_reaches_over_the_wall(home: &Home) {
             "{:?} does not see its own: {seen}",
             tenant.name()
         );
-        let foreign = seen
-            .match_indices("mark-")
-            .find(|(place, _)| !seen[*place..].starts_with(mark));
+        let foreign =
+            seen.match_indices("mark-").find(|(place, _)| !seen[*place..].starts_with(mark));
         assert!(
             foreign.is_none(),
             "{:?} sees another's: {seen}",
@@ -377,10 +371,7 @@ fn no_name_reaches_over_the_wall(home: &Home) {
         );
     }
     // Who erases, erases one's own.
-    held[0]
-        .tenant
-        .erase(vec![held[0].id], &Writing::default())
-        .unwrap();
+    held[0].tenant.erase(vec![held[0].id], &Writing::default()).unwrap();
     for other in &held[1..] {
         assert_eq!(exported(&other.tenant).len(), 3);
     }
@@ -410,20 +401,15 @@ fn rows_are_walled_off_without_any_condition() {
             .unwrap();
         let mut seen = BTreeMap::new();
         for table in TABLES {
-            let rows = transaction
-                .query(&format!("SELECT tenant FROM {table}"), &[])
-                .unwrap();
+            let rows = transaction.query(&format!("SELECT tenant FROM {table}"), &[]).unwrap();
             assert!(
                 rows.iter().all(|row| row.get::<_, &str>(0) == name),
                 "{table}"
             );
             seen.insert(table, rows.len());
         }
-        let empty: Vec<&&str> = seen
-            .iter()
-            .filter(|(_, rows)| **rows == 0)
-            .map(|(table, _)| table)
-            .collect();
+        let empty: Vec<&&str> =
+            seen.iter().filter(|(_, rows)| **rows == 0).map(|(table, _)| table).collect();
         assert_eq!(
             empty,
             [&"erasing", &"set_aside", &"tombstones", &"unsearched"]
@@ -445,9 +431,7 @@ fn rows_are_walled_off_without_any_condition() {
         for table in TABLES {
             let sql = format!("SELECT count(*) FROM tenure.{table}");
             let mut transaction = client.transaction().unwrap();
-            transaction
-                .batch_execute(&format!("SET LOCAL ROLE {role}"))
-                .unwrap();
+            transaction.batch_execute(&format!("SET LOCAL ROLE {role}")).unwrap();
             let count: i64 = transaction.query_one(&sql, &[]).unwrap().get(0);
             let listed = role == "owner" && ["tenants", "search"].contains(&table);
             assert_eq!(count > 0, listed, "{role} sees {count} rows of {table}");
@@ -534,12 +518,7 @@ fn a_search_looks_at_nothing_of_the_callers() {
     for tenant in ["acme", "other"] {
         put_one(&home.tenant(tenant), "limit", "word");
         assert_eq!(
-            home.tenant(tenant)
-                .search("word")
-                .unwrap()
-                .candidates()
-                .objects()
-                .len(),
+            home.tenant(tenant).search("word").unwrap().candidates().objects().len(),
             1
         );
     }
@@ -698,9 +677,7 @@ fn a_link_means_the_object_of_its_own_tenant(home: &Home) {
     let (kept, told) = (exported(&here), (compiled(&here), judged(&here)));
     // What the other tenant's object of the same id becomes is nothing to this one's.
     let new = ObjectId::from_bits(1);
-    there
-        .retract(new, Expect::Any, &Writing::default())
-        .unwrap();
+    there.retract(new, Expect::Any, &Writing::default()).unwrap();
     assert_eq!((compiled(&here), judged(&here)), told);
     put(&there, both(None));
     there.erase(vec![new], &Writing::default()).unwrap();

@@ -32,9 +32,7 @@ fn ordinary(kind: &str) -> String {
 fn letters(length: usize) -> String {
     let mut state = 1_u64;
     let letter = |_| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         char::from(b'a' + ((state >> 33) % 26) as u8)
     };
     (0..length).map(letter).collect()
@@ -54,9 +52,7 @@ fn o200k_by_tiktoken(bencher: divan::Bencher<'_, '_>, kind: &str) {
     let Some(other) = tiktoken::get_encoding("o200k_base") else {
         return;
     };
-    bencher
-        .counter(BytesCount::of_str(&text))
-        .bench(|| other.count(&text));
+    bencher.counter(BytesCount::of_str(&text)).bench(|| other.count(&text));
 }
 
 #[divan::bench(args = HOSTILE, sample_count = 3)]

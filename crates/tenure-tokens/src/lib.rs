@@ -50,9 +50,7 @@ impl Vocabulary {
 
     /// The vocabulary of this name.
     pub fn named(name: &str) -> Option<Vocabulary> {
-        Vocabulary::ALL
-            .into_iter()
-            .find(|known| known.name() == name)
+        Vocabulary::ALL.into_iter().find(|known| known.name() == name)
     }
 
     /// Counts the tokens of a text.

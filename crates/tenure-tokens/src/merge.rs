@@ -190,13 +190,11 @@ impl<'t> Merger<'t> {
         let pairs = bytes.windows(2).map(|two| table.id_of_pair(two[0], two[1]));
         links.clear();
         links.extend(
-            (0..)
-                .zip(pairs.chain([None]))
-                .map(|(at, pair): (u32, _)| Link {
-                    previous: at.wrapping_sub(1),
-                    next: at + 1,
-                    pair: pair.unwrap_or(NONE),
-                }),
+            (0..).zip(pairs.chain([None])).map(|(at, pair): (u32, _)| Link {
+                previous: at.wrapping_sub(1),
+                next: at + 1,
+                pair: pair.unwrap_or(NONE),
+            }),
         );
         links.truncate(bytes.len());
         queue.clear();
@@ -222,15 +220,9 @@ impl<'t> Merger<'t> {
                     .and_then(|end| table.id_of_neighbours(&bytes[start as usize..end as usize]));
                 links[start as usize].pair = pair.unwrap_or(NONE);
             }
-            let before = links
-                .get(previous as usize)
-                .map_or(NONE, |link| link.previous);
+            let before = links.get(previous as usize).map_or(NONE, |link| link.previous);
             let changed = [before, previous, at, end];
-            queue.extend(
-                changed
-                    .iter()
-                    .filter_map(|at| first_of_its_neighbours(links, *at)),
-            );
+            queue.extend(changed.iter().filter_map(|at| first_of_its_neighbours(links, *at)));
         }
         ends.clear();
         let mut at = 0;

@@ -32,9 +32,7 @@ pub(super) struct Table {
 /// Includes what the build script wrote.
 macro_rules! built {
     ($name:literal, $what:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".", $what))
-            .as_chunks()
-            .0
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".", $what)).as_chunks().0
     };
 }
 

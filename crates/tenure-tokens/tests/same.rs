@@ -80,9 +80,7 @@ proptest! {
 fn without_a_break(length: usize) -> Vec<String> {
     let mut state = 1_u64;
     let mut letter = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         char::from(b'a' + ((state >> 33) % 26) as u8)
     };
     let mut texts: Vec<String> = [
@@ -136,10 +134,7 @@ fn time_grows_with_the_text_and_no_faster() {
 #[cfg(target_os = "linux")]
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 

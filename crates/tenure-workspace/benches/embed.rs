@@ -57,9 +57,7 @@ fn a_thousand_similarities(bencher: Bencher<'_, '_>) {
     let blocks: Vec<_> = blocks.collect();
     let query = table.embed(QUERY);
     bencher.bench(|| {
-        let scores = blocks
-            .iter()
-            .map(|block| query.similarity(block).millionths());
+        let scores = blocks.iter().map(|block| query.similarity(block).millionths());
         scores.max()
     });
 }

@@ -110,17 +110,9 @@ fn gate_over(bencher: Bencher<'_, '_>, count: usize) {
             Budget::default(),
         )
     };
-    let run = || {
-        workspace
-            .gate(&world, &policy, &request, &candidates)
-            .expect("a gate")
-    };
+    let run = || workspace.gate(&world, &policy, &request, &candidates).expect("a gate");
     assert_eq!(
-        run()
-            .gated
-            .iter()
-            .filter(|gated| gated.standing.passes)
-            .count(),
+        run().gated.iter().filter(|gated| gated.standing.passes).count(),
         10.min(count)
     );
     bencher.bench_local(run);
@@ -130,19 +122,13 @@ fn gate_over(bencher: Bencher<'_, '_>, count: usize) {
 #[divan::bench(args = SIZES)]
 fn question(bencher: Bencher<'_, '_>, count: usize) {
     let vectorizer = Vectorizer::default();
-    let weights = Policy::preset("standard")
-        .expect("a preset")
-        .document()
-        .ranking
-        .weights();
+    let weights = Policy::preset("standard").expect("a preset").document().ranking.weights();
     let candidates = candidates(count);
     let passages = candidates.passages();
     let seen = passages.of_candidates(0..count);
     let run = || {
         let query = "Configure the PWM timer channel on pin PB7 before the flash reset.";
-        let dense = vectorizer
-            .passage_similarities(query, passages, &seen)
-            .expect("similarities");
+        let dense = vectorizer.passage_similarities(query, passages, &seen).expect("similarities");
         let asked = vectorizer.question(query).expect("a question");
         let ranked = passages.rank(&asked, &weights, &seen, dense.as_deref());
         ranked.take(10).map(|(at, _)| at).sum::<usize>()

@@ -68,9 +68,7 @@ fn tenant(folder: &std::path::Path, entities: usize) -> Tenant {
     });
     let operations: Vec<_> = operations.collect();
     if !operations.is_empty() {
-        tenant
-            .change_entities(operations, &Writing::default())
-            .expect("entities");
+        tenant.change_entities(operations, &Writing::default()).expect("entities");
     }
     let objects = (0..OBJECTS).map(|number| {
         let text = format!(
@@ -84,9 +82,7 @@ fn tenant(folder: &std::path::Path, entities: usize) -> Tenant {
             ..ObjectDocument::rule(format!("note-{number}"), text)
         })
     });
-    tenant
-        .put(objects.collect(), &Writing::default())
-        .expect("objects");
+    tenant.put(objects.collect(), &Writing::default()).expect("objects");
     tenant
 }
 

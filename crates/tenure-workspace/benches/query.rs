@@ -35,9 +35,7 @@ fn object(number: usize) -> Arc<ContextObject> {
 fn layers(count: usize) -> Vec<Arc<Candidates>> {
     let objects: Vec<_> = (0..count).map(object).collect();
     let layers = objects.chunks(LAYER);
-    layers
-        .map(|part| Arc::new(Candidates::new(part.to_vec())))
-        .collect()
+    layers.map(|part| Arc::new(Candidates::new(part.to_vec()))).collect()
 }
 
 fn ask(workspace: &Workspace, candidates: &Candidates, text: &str) -> usize {
@@ -81,9 +79,7 @@ fn after_a_write(bencher: Bencher<'_, '_>, count: usize) {
     bencher
         .with_inputs(|| {
             let mut layers = layers.clone();
-            let last = layers
-                .pop()
-                .map_or_else(Vec::new, |last| last.objects().to_vec());
+            let last = layers.pop().map_or_else(Vec::new, |last| last.objects().to_vec());
             let more = last.into_iter().chain([object(count)]);
             layers.push(Arc::new(Candidates::new(more.collect())));
             Candidates::layered(layers)

@@ -51,9 +51,7 @@ fn main() {
         workspace,
         beside: Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()])),
     };
-    let wanted = std::env::args()
-        .nth(1)
-        .filter(|name| !name.starts_with('-'));
+    let wanted = std::env::args().nth(1).filter(|name| !name.starts_with('-'));
     let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     if runs("recorded") {
         let recording = recording(200, 1_250);
@@ -130,16 +128,11 @@ fn rendered(body: &Value) -> Vec<String> {
         match body.get(key) {
             Some(Value::Array(items)) => {
                 for item in items {
-                    let blocks = item
-                        .get("content")
-                        .or(item.get("parts"))
-                        .and_then(Value::as_array);
+                    let blocks =
+                        item.get("content").or(item.get("parts")).and_then(Value::as_array);
                     match blocks {
-                        Some(blocks) => parts.extend(
-                            blocks
-                                .iter()
-                                .map(|block| format!("{} {block}", item["role"])),
-                        ),
+                        Some(blocks) => parts
+                            .extend(blocks.iter().map(|block| format!("{} {block}", item["role"]))),
                         None => parts.push(item.to_string()),
                     }
                 }
@@ -161,10 +154,8 @@ fn shared(bench: &Bench, before: &[String], after: &[String]) -> (u64, u64) {
 /// The newest messages that fit, as one would write it: whole exchanges from the end.
 fn naive(bench: &Bench, recording: &Recording) {
     let messages = &recording.messages;
-    let costs: Vec<u64> = messages
-        .iter()
-        .map(|message| bench.count(&message.to_string()))
-        .collect();
+    let costs: Vec<u64> =
+        messages.iter().map(|message| bench.count(&message.to_string())).collect();
     println!(
         "the recording: {} messages, {} tokens, {} facts",
         messages.len(),
@@ -187,10 +178,7 @@ fn naive(bench: &Bench, recording: &Recording) {
         while messages[first]["role"] != "user" && first < last {
             first += 1;
         }
-        let parts: Vec<String> = messages[first..=last]
-            .iter()
-            .map(Value::to_string)
-            .collect();
+        let parts: Vec<String> = messages[first..=last].iter().map(Value::to_string).collect();
         let (same, all) = shared(bench, &before, &parts);
         stays += same;
         sent += all;
@@ -227,9 +215,7 @@ fn recorded_session(bench: &Bench, recording: &Recording, target: Target) {
         let envelope = &compiled.outcome.single().unwrap().envelope;
         assert!(envelope.total_tokens <= WINDOW);
         last = String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap();
-        illegal += conform::check(target.format().unwrap(), &last, None)
-            .unwrap()
-            .len();
+        illegal += conform::check(target.format().unwrap(), &last, None).unwrap().len();
         let body: Value = serde_json::from_str(&last).unwrap();
         let parts = rendered(&body);
         let (same, all) = shared(bench, &before, &parts);
@@ -262,10 +248,7 @@ fn recorded_session(bench: &Bench, recording: &Recording, target: Target) {
         };
         let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
         let there = last.contains(&fact.answer)
-            || found
-                .originals
-                .iter()
-                .any(|original| original.text.contains(&fact.answer));
+            || found.originals.iter().any(|original| original.text.contains(&fact.answer));
         reachable += usize::from(there);
         if !there && std::env::var_os("SHOW").is_some() {
             println!(

@@ -50,10 +50,7 @@ pub(crate) fn ranked() -> Result<Vec<(String, f64)>, Error> {
     let outcome = workspace.compile(&world, &policy, &request, &Candidates::new(objects))?;
     let verdicts = outcome.single()?.trace.verdicts.iter();
     let near = verdicts.map(|verdict| {
-        let score = verdict
-            .score
-            .as_ref()
-            .map_or(0.0, |score| score.relevance.to_f64());
+        let score = verdict.score.as_ref().map_or(0.0, |score| score.relevance.to_f64());
         (verdict.name.to_string(), score)
     });
     Ok(near.collect())

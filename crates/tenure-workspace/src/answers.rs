@@ -103,9 +103,7 @@ pub fn cited_by(object: &ContextObject) -> Option<Source> {
     if !is_source {
         return None;
     }
-    let id = revision
-        .provenance()
-        .and_then(|found| found.source_id.as_deref());
+    let id = revision.provenance().and_then(|found| found.source_id.as_deref());
     let names = std::iter::once(object.name()).chain(id);
     Some(names.map(Arc::from).collect())
 }
@@ -121,9 +119,7 @@ fn is_unchecked(object: &ContextObject) -> bool {
 /// Returns whether a text is what a provider answers with, whole or streamed, and not what a model says.
 fn is_message(answer: &str) -> bool {
     let answer = answer.trim_start();
-    let streams = ["data:", "event:", ":"]
-        .iter()
-        .any(|start| answer.starts_with(start));
+    let streams = ["data:", "event:", ":"].iter().any(|start| answer.starts_with(start));
     streams || format_of(answer).is_some()
 }
 
@@ -150,9 +146,7 @@ mod tests {
 
     fn candidates(documents: Value) -> Candidates {
         let documents: Vec<ObjectDocument> = serde_json::from_value(documents).unwrap();
-        let objects = documents
-            .into_iter()
-            .map(|document| document.seal().unwrap());
+        let objects = documents.into_iter().map(|document| document.seal().unwrap());
         Candidates::new(objects.collect())
     }
 

@@ -254,12 +254,7 @@ mod tests {
             )
             .is_err()
         );
-        assert!(
-            ask(&candidates, &Ask::new("zyxwv"))
-                .unwrap()
-                .passages
-                .is_empty()
-        );
+        assert!(ask(&candidates, &Ask::new("zyxwv")).unwrap().passages.is_empty());
         assert_eq!(ask(&documents(&[]), &Ask::new("x")).unwrap().among, 0);
     }
 
@@ -291,11 +286,8 @@ mod tests {
             .map(|number| format!("The relief valve {number} opens at two bar."))
             .collect();
         let names: Vec<String> = (0..500).map(|number| format!("valve-{number}")).collect();
-        let pairs: Vec<(&str, &str)> = names
-            .iter()
-            .zip(&texts)
-            .map(|(name, text)| (&**name, &**text))
-            .collect();
+        let pairs: Vec<(&str, &str)> =
+            names.iter().zip(&texts).map(|(name, text)| (&**name, &**text)).collect();
         let candidates = documents(&pairs);
         let asked = Arc::new(AtomicUsize::new(0));
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();

@@ -45,10 +45,7 @@ impl RequestBody {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when a compile ended in pages, or its envelope cannot be read.
     pub fn read(text: String, source: &str) -> Result<RequestBody, Error> {
         let outcome: Option<Outcome<'_>> = serde_json::from_str(&text).ok();
-        if outcome
-            .as_ref()
-            .is_some_and(|outcome| outcome.pages.is_some())
-        {
+        if outcome.as_ref().is_some_and(|outcome| outcome.pages.is_some()) {
             return Err(Error::input("the compile ended in pages")
                 .at(source, None)
                 .expected("a result with one payload"));
@@ -158,9 +155,8 @@ pub fn check_body(
     let at = |error: Error| error.or_at(source, None);
     let violations = check(target, body, world.map(World::model)).map_err(at)?;
     let (unread, messages) = unread(target, body).map_err(at)?;
-    if let Some(first) = unread
-        .first()
-        .filter(|_| unread.len() >= messages && violations.is_empty())
+    if let Some(first) =
+        unread.first().filter(|_| unread.len() >= messages && violations.is_empty())
     {
         let what = format!(
             "no message was understood: the first is of the kind `{}`",

@@ -75,10 +75,7 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
         enters
     });
     let mut tree = Tree::default();
-    if [".gitignore", ".ignore"]
-        .iter()
-        .any(|name| root.join(name).is_file())
-    {
+    if [".gitignore", ".ignore"].iter().any(|name| root.join(name).is_file()) {
         let ignored = Unfetched::new(shown.clone(), "what its ignore files name");
         tree.unfetched.push(ignored);
     }
@@ -144,10 +141,7 @@ impl Tree {
         let Some(text) = text.filter(|text| !text.contains('\0')) else {
             return self.warn(name, "not text", path);
         };
-        let text = text
-            .strip_prefix('\u{FEFF}')
-            .unwrap_or(&text)
-            .replace("\r\n", "\n");
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text).replace("\r\n", "\n");
         if text.trim().is_empty() {
             return self.skip(name, "empty");
         }

@@ -217,9 +217,7 @@ impl Collector<'_> {
         }
         let asked = asked_authority(document);
         let mut document = owned(sourced, &about.path, &about.origin, options);
-        let lowered = asked
-            .zip(document.authority_level)
-            .filter(|(asked, has)| asked < has);
+        let lowered = asked.zip(document.authority_level).filter(|(asked, has)| asked < has);
         if let Some((asked, has)) = lowered {
             self.warnings.push(Warning {
                 kind: WarningKind::AuthorityLowered,
@@ -287,8 +285,7 @@ impl Collector<'_> {
             let shown = root.join(&document.name).display().to_string();
             self.names.take(&document, &shown, None)?;
             let sealed = self.sealer.seal(document);
-            self.objects
-                .push(sealed.map_err(|error| error.or_at(&shown, None))?);
+            self.objects.push(sealed.map_err(|error| error.or_at(&shown, None))?);
         }
         Ok(())
     }
@@ -371,9 +368,7 @@ impl About {
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
         let said = document.provenance.clone();
         let is_typed = is_json(&self.path) || is_json_lines(&self.path);
-        let said = said
-            .filter(|_| self.is_named && is_typed)
-            .unwrap_or_default();
+        let said = said.filter(|_| self.is_named && is_typed).unwrap_or_default();
         Provenance {
             source_id: said.source_id.or_else(|| Some(self.origin.clone())),
             digest: Some(bytes),

@@ -180,9 +180,7 @@ impl Workspace {
             None => detect(text),
         });
         let is_code = content_type == ContentType::Code;
-        let parts = is_code
-            .then(|| outline(text, ending.unwrap_or_default()))
-            .transpose()?;
+        let parts = is_code.then(|| outline(text, ending.unwrap_or_default())).transpose()?;
         let within = |tokens: u32| {
             let goal = Goal {
                 tokens,
@@ -317,9 +315,7 @@ mod tests {
                 lossless_only: false,
                 originals: Some(&originals),
             };
-            let done = workspace
-                .condense(tokenizer, text.as_bytes(), &wanted)
-                .unwrap();
+            let done = workspace.condense(tokenizer, text.as_bytes(), &wanted).unwrap();
             let condensed = &done.condensed;
             assert_eq!(condensed.to as usize, tokenizer.count(&condensed.text));
             assert_eq!(condensed.fits, condensed.to <= tokens);

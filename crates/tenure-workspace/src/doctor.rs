@@ -163,10 +163,7 @@ impl Doctor {
         found.extend(self.trusted());
         found.extend(Client::ALL.into_iter().map(|client| self.client(client)));
         let home = &self.places.home;
-        found
-            .into_iter()
-            .map(|found| found.without_home(home))
-            .collect()
+        found.into_iter().map(|found| found.without_home(home)).collect()
     }
 
     fn version(&self) -> Finding {
@@ -434,16 +431,9 @@ impl Doctor {
         let all = keys.iter().count();
         let mut found = Vec::new();
         for key in &valid {
-            let left = key
-                .grant
-                .expires
-                .map(|end| end.micros() - self.now.micros());
+            let left = key.grant.expires.map(|end| end.micros() - self.now.micros());
             if left.is_some_and(|left| left < SOON) {
-                let end = key
-                    .grant
-                    .expires
-                    .map(|end| end.to_string())
-                    .unwrap_or_default();
+                let end = key.grant.expires.map(|end| end.to_string()).unwrap_or_default();
                 found.push(Finding::note(
                     part,
                     format!("the key {} expires at {end}", key.id),

@@ -123,10 +123,7 @@ pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
         }
         sets.push(set);
     }
-    if sets
-        .iter()
-        .all(|set| set.queries.iter().all(|query| query.relevant.is_empty()))
-    {
+    if sets.iter().all(|set| set.queries.iter().all(|query| query.relevant.is_empty())) {
         return Err(
             Error::new(ErrorKind::Input, "no query has a relevant unit").or_at(source, None)
         );
@@ -159,9 +156,7 @@ impl RankedBy<'_> {
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
                     let asked = table.embed(query);
-                    let dense = vectors
-                        .iter()
-                        .map(|vector| asked.similarity(vector).to_f64());
+                    let dense = vectors.iter().map(|vector| asked.similarity(vector).to_f64());
                     let similar = Similar {
                         by: &dense.collect::<Vec<f64>>(),
                         beside: None,
@@ -176,9 +171,7 @@ impl RankedBy<'_> {
                 let known: Vec<Vector> = units.iter().map(|unit| table.embed(unit.text)).collect();
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
-                    let dense = units
-                        .iter()
-                        .map(|unit| similarity(&vectors, query, unit.text));
+                    let dense = units.iter().map(|unit| similarity(&vectors, query, unit.text));
                     let asked = table.embed(query);
                     let beside = known.iter().map(|vector| asked.similarity(vector).to_f64());
                     let similar = Similar {
@@ -266,11 +259,7 @@ pub fn recall_in_parts(
     for set in sets {
         let rank = by.ranking(set)?;
         units += set.units.len();
-        for query in set
-            .queries
-            .iter()
-            .filter(|query| !query.relevant.is_empty())
-        {
+        for query in set.queries.iter().filter(|query| !query.relevant.is_empty()) {
             let mut ranked = rank(&query.text)?;
             if let Some(decomposer) = decomposer {
                 let mut facts = Facts::none();

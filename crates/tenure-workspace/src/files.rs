@@ -23,9 +23,7 @@ pub(crate) fn put(path: &Path, content: &[u8], over: Over<'_>) -> io::Result<()>
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(&target);
     // A temporary file is its owner's alone, and goes when something fails.
-    let mut draft = tempfile::Builder::new()
-        .prefix(".tenure-")
-        .tempfile_in(folder)?;
+    let mut draft = tempfile::Builder::new().prefix(".tenure-").tempfile_in(folder)?;
     draft.write_all(content)?;
     if let Over::This(replaced) | Over::Private(replaced) = over {
         let mut permissions = replaced.metadata()?.permissions();
@@ -116,9 +114,7 @@ fn all_may_read() -> Option<Permissions> {
 
 fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
-    folder
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+    folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -52,10 +52,7 @@ pub fn load_frame_key(path: &Path) -> Result<FrameKey, Error> {
 
 fn parse(text: &str) -> Option<[u8; 32]> {
     // A key is as long as a digest, and is read the same way.
-    format!("sha256:{text}")
-        .parse::<Digest>()
-        .ok()
-        .map(|key| *key.bytes())
+    format!("sha256:{text}").parse::<Digest>().ok().map(|key| *key.bytes())
 }
 
 /// Writes a fresh key, unless another process has written one meanwhile: no process reads half a key, and two
@@ -94,9 +91,8 @@ mod tests {
         // Many at once agree on one.
         let other = folder.path().join("c/frame-key");
         let keys: Vec<FrameKey> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| load_frame_key(&other).unwrap()))
-                .collect();
+            let threads: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| load_frame_key(&other).unwrap())).collect();
             threads.into_iter().map(|one| one.join().unwrap()).collect()
         });
         assert!(keys.iter().all(|key| *key == keys[0]));

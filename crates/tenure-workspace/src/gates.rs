@@ -34,9 +34,8 @@ impl GateReport {
     /// The report on these candidates, as far as `shown` has their places, which rise.
     pub fn of(gating: &Gating, candidates: &Candidates, shown: &[usize]) -> GateReport {
         let gated = gating.gated.iter();
-        let standings: BTreeMap<usize, Standing> = gated
-            .map(|gated| (gated.candidate, gated.standing))
-            .collect();
+        let standings: BTreeMap<usize, Standing> =
+            gated.map(|gated| (gated.candidate, gated.standing)).collect();
         let mut report = GateReport::default();
         let objects = candidates.objects().iter().enumerate();
         for (at, object) in objects.filter(|(at, _)| shown.binary_search(at).is_ok()) {

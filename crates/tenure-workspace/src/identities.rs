@@ -161,11 +161,8 @@ fn moved(
         .collect();
 
     // Who may see what an id came from is judged as who may see what names it.
-    let spoken: BTreeSet<&str> = speakers
-        .iter()
-        .flat_map(|(object, _)| ids(object))
-        .filter(counts)
-        .collect();
+    let spoken: BTreeSet<&str> =
+        speakers.iter().flat_map(|(object, _)| ids(object)).filter(counts).collect();
     let mut sources = sources(entities, &spoken, &named, &hits);
     let about = speakers
         .iter()
@@ -182,11 +179,8 @@ fn moved(
         .filter(|(at, (_, said))| *said || view.open.contains(at))
         .map(|(_, (object, _))| &***object)
         .collect();
-    let spoken: BTreeSet<&str> = speakers
-        .iter()
-        .flat_map(|object| ids(object))
-        .filter(counts)
-        .collect();
+    let spoken: BTreeSet<&str> =
+        speakers.iter().flat_map(|object| ids(object)).filter(counts).collect();
     let subjects: BTreeSet<&str> = speakers
         .iter()
         .flat_map(|object| subjects(object))
@@ -204,10 +198,8 @@ fn moved(
         .collect::<BTreeSet<&str>>()
         .into_iter()
         .filter_map(|id| entities.identity(id, &sees));
-    let mut all: BTreeMap<String, Identity> = about
-        .chain(moved)
-        .map(|one| (one.id.clone(), one))
-        .collect();
+    let mut all: BTreeMap<String, Identity> =
+        about.chain(moved).map(|one| (one.id.clone(), one)).collect();
     if joins {
         let names = entities.named(&hits, &sees);
         join(&mut all, entities, &spoken, names, &sees);
@@ -246,10 +238,8 @@ fn join(
 ) {
     let view = entities.seen_by(sees);
     let spoken: BTreeSet<&str> = spoken.iter().filter_map(|id| view.meant(id)).collect();
-    let called: BTreeSet<&str> = names
-        .iter()
-        .flat_map(|named| named.ids.iter().map(String::as_str))
-        .collect();
+    let called: BTreeSet<&str> =
+        names.iter().flat_map(|named| named.ids.iter().map(String::as_str)).collect();
     // Between an entity of the task and one that is spoken of, whatever joins them; between the others, what is more than a mention.
     let mut near: BTreeMap<&str, Vec<Neighbour>> = BTreeMap::new();
     let mut touched: BTreeSet<&str> = BTreeSet::new();

@@ -438,9 +438,7 @@ impl Index {
                 Some((old, _)) if old == stamp && !stamp.is_empty() => {}
                 // Its times changed; whether it did, its bytes say.
                 Some((_, digest)) => {
-                    let now = read_inside(&self.root, path)
-                        .ok()
-                        .map(|bytes| Digest::of(&bytes));
+                    let now = read_inside(&self.root, path).ok().map(|bytes| Digest::of(&bytes));
                     if now.is_none() || now != *digest {
                         changed.push(path.clone());
                     }
@@ -448,11 +446,7 @@ impl Index {
             }
         }
         let gone = known.keys().filter(|path| !self.root.join(path).is_file());
-        let notes = self
-            .rows
-            .files()?
-            .into_iter()
-            .filter(|file| !file.note.is_empty());
+        let notes = self.rows.files()?.into_iter().filter(|file| !file.note.is_empty());
         Ok(IndexStatus {
             snapshot_id: self.rows.get("snapshot")?.unwrap_or_default(),
             files,
@@ -490,10 +484,8 @@ impl Index {
         paths: &[String],
         limit: usize,
     ) -> Result<FoundUnits, Error> {
-        let scopes: BTreeSet<String> = paths
-            .iter()
-            .map(|path| path.trim_end_matches('/').to_owned())
-            .collect();
+        let scopes: BTreeSet<String> =
+            paths.iter().map(|path| path.trim_end_matches('/').to_owned()).collect();
         let mut found = FoundUnits {
             units: Vec::new(),
             left_out: 0,
@@ -526,9 +518,7 @@ impl Index {
             };
             for at in selector.find(&document) {
                 if found.units.len() < limit {
-                    found
-                        .units
-                        .extend(found_unit(&document, at, snapshot.clone()));
+                    found.units.extend(found_unit(&document, at, snapshot.clone()));
                 } else {
                     found.left_out += 1;
                 }
@@ -555,10 +545,8 @@ impl Index {
         paths: &[String],
         limit: usize,
     ) -> Result<FoundUnits, Error> {
-        let scopes: BTreeSet<String> = paths
-            .iter()
-            .map(|path| path.trim_end_matches('/').to_owned())
-            .collect();
+        let scopes: BTreeSet<String> =
+            paths.iter().map(|path| path.trim_end_matches('/').to_owned()).collect();
         let mut found = FoundUnits {
             units: Vec::new(),
             left_out: 0,
@@ -613,9 +601,7 @@ impl Index {
                 matches!(&*file.kind, "json" | "yaml") || !file.frontmatter.is_empty()
             });
         let paths = files.map(|file| file.path);
-        Ok(paths
-            .filter(|path| scopes.is_empty() || is_below(path, scopes))
-            .collect())
+        Ok(paths.filter(|path| scopes.is_empty() || is_below(path, scopes)).collect())
     }
 
     /// The paths of the files in which a selector may find something, in order.
@@ -676,12 +662,7 @@ impl Index {
             }
             documents.push(document);
         } else {
-            for path in self
-                .rows
-                .paths()?
-                .into_iter()
-                .filter(|path| is_below(path, scopes))
-            {
+            for path in self.rows.paths()?.into_iter().filter(|path| is_below(path, scopes)) {
                 documents.extend(self.document(&path)?.map(|(document, _)| document));
             }
             if documents.is_empty() {
@@ -709,10 +690,8 @@ impl Index {
         limit: usize,
         embedder: Option<&dyn Embedder>,
     ) -> Result<FoundUnits, Error> {
-        let scopes: BTreeSet<String> = paths
-            .iter()
-            .map(|path| path.trim_end_matches('/').to_owned())
-            .collect();
+        let scopes: BTreeSet<String> =
+            paths.iter().map(|path| path.trim_end_matches('/').to_owned()).collect();
         let mut terms = BTreeSet::new();
         Terms::default().each_word(words, |term| {
             terms.insert(term.to_owned());
@@ -722,9 +701,7 @@ impl Index {
                 .expected("words of the texts to find"));
         }
         let terms: Vec<String> = terms.into_iter().collect();
-        let most = (limit * RANKED_FOR_ONE)
-            .clamp(*RANKED.start(), *RANKED.end())
-            .max(limit);
+        let most = (limit * RANKED_FOR_ONE).clamp(*RANKED.start(), *RANKED.end()).max(limit);
         let most = if scopes.is_empty() {
             most
         } else {

@@ -137,13 +137,10 @@ impl Workspace {
         latency: Duration,
     ) -> Result<Done, Error> {
         let (world, policy, request) = (&*job.world, &job.policy, &job.request);
-        let points = outcome
-            .compiled()
-            .map(|compiled| &compiled.trace)
-            .any(|trace| {
-                let mut condensed = trace.condensed.iter();
-                !trace.evicted.is_empty() || condensed.any(|one| one.pointer.is_some())
-            });
+        let points = outcome.compiled().map(|compiled| &compiled.trace).any(|trace| {
+            let mut condensed = trace.condensed.iter();
+            !trace.evicted.is_empty() || condensed.any(|one| one.pointer.is_some())
+        });
         if !request.dry_run && points {
             // Everything that the payload points to must be there before the payload is read.
             let originals = Originals::chosen(job.originals.as_deref(), job.tenant.clone())?;
@@ -166,9 +163,7 @@ impl Workspace {
         if job.view == View::Caller {
             for compiled in outcome.compiled_mut() {
                 let principal = &request.principal;
-                compiled.trace = compiled
-                    .trace
-                    .caller_view(policy, principal, job.candidates());
+                compiled.trace = compiled.trace.caller_view(policy, principal, job.candidates());
             }
         }
         Ok(Done {
@@ -187,10 +182,7 @@ pub(crate) fn whole_name<'n>(names: impl Iterator<Item = &'n str>, given: &'n st
         if name == given {
             return given;
         }
-        if name
-            .strip_suffix(given)
-            .is_some_and(|before| before.ends_with('/'))
-        {
+        if name.strip_suffix(given).is_some_and(|before| before.ends_with('/')) {
             match ends {
                 None => ends = Some(name),
                 Some(one) if one == name => {}

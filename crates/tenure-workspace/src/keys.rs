@@ -348,10 +348,7 @@ impl Keys {
                 .expected("an instant in the future"));
         }
         if grant.clearance.is_none() && !grant.operator {
-            let classes: Vec<&str> = Classification::ALL
-                .iter()
-                .map(|class| class.term())
-                .collect();
+            let classes: Vec<&str> = Classification::ALL.iter().map(|class| class.term()).collect();
             return Err(Error::input("the key has no clearance")
                 .expected(format!(
                     "the most sensitive class that it may see: {}",
@@ -406,10 +403,7 @@ impl Keys {
         let mut tries = 0;
         loop {
             let logs = self.log.logs()?;
-            let last = logs
-                .iter()
-                .find(|(log, _)| log == LOG)
-                .map_or(0, |(_, last)| *last);
+            let last = logs.iter().find(|(log, _)| log == LOG).map_or(0, |(_, last)| *last);
             tries += 1;
             match self.log.append(LOG, last, vec![body.clone()]) {
                 Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {}

@@ -78,9 +78,8 @@ pub(crate) fn blocks_at(
     let mut fold = |state: &mut State, entries: Vec<(u64, String)>| {
         for (number, body) in entries {
             let Entry { by, op, .. } = parsed(&log, number, &body)?;
-            let accesses = op
-                .objects()
-                .map(|object| (object.revision().object_id(), object.access()));
+            let accesses =
+                op.objects().map(|object| (object.revision().object_id(), object.access()));
             written.extend(accesses);
             applied(state, label, number, &by, op)?;
         }
@@ -94,10 +93,8 @@ pub(crate) fn blocks_at(
     }
     fold(&mut state, later)?;
     let now = RegistryView::new(Kind::Agent, state);
-    let standing: BTreeMap<BlockId, Access> = now
-        .blocks()
-        .map(|block| (block.id(), block.object().access()))
-        .collect();
+    let standing: BTreeMap<BlockId, Access> =
+        now.blocks().map(|block| (block.id(), block.object().access())).collect();
     let objects = then.objects().map(|object| {
         let block = then
             .named(object.name())
@@ -207,10 +204,7 @@ impl Logs {
             log.to_owned(),
             entries.last().map_or(0, |(number, _)| *number),
         );
-        entries
-            .into_iter()
-            .map(|(number, body)| parsed(log, number, &body))
-            .collect()
+        entries.into_iter().map(|(number, body)| parsed(log, number, &body)).collect()
     }
 
     /// Appends what was done since, to all logs at once. What no compile of the tenant could take is refused:
@@ -250,17 +244,9 @@ impl Logs {
             references.extend(own.map(|to| (Arc::clone(label), Arc::from(to))));
         }
         let added = references.difference(&self.references);
-        made.extend(
-            added
-                .cloned()
-                .map(|(from, to)| HeadEntry::Refer { from, to }),
-        );
+        made.extend(added.cloned().map(|(from, to)| HeadEntry::Refer { from, to }));
         let removed = self.references.difference(&references);
-        made.extend(
-            removed
-                .cloned()
-                .map(|(from, to)| HeadEntry::Unrefer { from, to }),
-        );
+        made.extend(removed.cloned().map(|(from, to)| HeadEntry::Unrefer { from, to }));
         let mut appends = vec![self.appended(HEAD, &made)?];
         for label in &labels {
             let entries = registries.take_log(label)?;
@@ -288,10 +274,7 @@ impl Logs {
     }
 
     fn appended(&self, log: &str, entries: &[impl Serialize]) -> Result<Append, Error> {
-        let written = entries
-            .iter()
-            .map(serde_json::to_string)
-            .collect::<Result<_, _>>();
+        let written = entries.iter().map(serde_json::to_string).collect::<Result<_, _>>();
         Ok(Append {
             log: log.to_owned(),
             after: self.last.get(log).copied().unwrap_or(0),

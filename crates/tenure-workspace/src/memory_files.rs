@@ -217,10 +217,8 @@ impl<'t> MemoryFiles<'t> {
                 let what = format!("{what} `{old}` did not appear verbatim in {asked}.");
                 return Err(Error::input(what));
             }
-            let lines: Vec<String> = places
-                .iter()
-                .map(|at| (line_at(at) + 1).to_string())
-                .collect();
+            let lines: Vec<String> =
+                places.iter().map(|at| (line_at(at) + 1).to_string()).collect();
             let what = "No replacement was performed. Multiple occurrences of old_str";
             let what = format!(
                 "{what} `{old}` in lines: {}. Please ensure it is unique",
@@ -394,10 +392,7 @@ impl<'t> MemoryFiles<'t> {
         document.user_id.clone_from(&self.principal.user);
         document.project_id.clone_from(&self.principal.project);
         document.classify_within(self.principal.clearance)?;
-        let before = self
-            .files
-            .get(before)
-            .map(|file| file.revision().classification());
+        let before = self.files.get(before).map(|file| file.revision().classification());
         if before.is_some_and(|class| class > self.principal.clearance) {
             document.security_classification = before;
         }
@@ -449,9 +444,7 @@ fn checked(asked: &str) -> Result<String, Error> {
             clip(asked)
         ))
     };
-    let below = asked
-        .strip_prefix(ROOT)
-        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = asked.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let Some(below) = below else {
         let what = format!("Path must start with /memories, got: {}", clip(asked));
         return Err(Error::input(what));

@@ -203,9 +203,7 @@ impl Folder {
 
     fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
         let named = self.named(id)?;
-        let own = named
-            .iter()
-            .find(|(digest, _)| pointer_id(key, digest) == id);
+        let own = named.iter().find(|(digest, _)| pointer_id(key, digest) == id);
         match own {
             Some((digest, path)) => read_whole(path, digest),
             None if named.is_empty() => Err(self.missing(id)),
@@ -370,9 +368,7 @@ mod tests {
             let keepers: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| originals.keep(&key(1), b"once").unwrap()))
                 .collect();
-            keepers
-                .into_iter()
-                .all(|keeper| keeper.join().unwrap() == first)
+            keepers.into_iter().all(|keeper| keeper.join().unwrap() == first)
         });
         assert!(again);
         assert_eq!(stamp(), before);
@@ -495,9 +491,7 @@ mod tests {
         let read = workspace.rehydrate_from(&places, pointer.id).unwrap();
         assert_eq!(read, text);
         for missing in [
-            Workspace::new(key(2))
-                .unwrap()
-                .rehydrate(&originals, pointer.id),
+            Workspace::new(key(2)).unwrap().rehydrate(&originals, pointer.id),
             workspace.rehydrate(
                 &Originals::in_store(store.tenant("other").unwrap()),
                 pointer.id,
@@ -511,9 +505,7 @@ mod tests {
         let put = tenure_store::Put::new(tenure::ObjectDocument::named("door", fact));
         let writing = tenure_store::Writing::default();
         let written = tenant.put(vec![put], &writing).unwrap();
-        tenant
-            .erase(vec![written.objects[0].object_id], &writing)
-            .unwrap();
+        tenant.erase(vec![written.objects[0].object_id], &writing).unwrap();
         assert!(workspace.rehydrate(&originals, pointer.id).is_err());
     }
 }

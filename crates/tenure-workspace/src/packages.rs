@@ -68,16 +68,14 @@ impl Bearing<'_> {
         };
         let asked: Vec<usize> = (0..open.len()).filter(|at| open[*at]).collect();
         let items: Vec<AskedItem<'_>> = asked.iter().map(|at| item(*at)).collect();
-        let allowed = decider
-            .decide(action, self.caller, &items)
-            .map_err(|error| {
-                let what = format!("nothing is allowed: {}", error.what);
-                Error {
-                    kind: ErrorKind::Policy,
-                    what,
-                    ..error
-                }
-            })?;
+        let allowed = decider.decide(action, self.caller, &items).map_err(|error| {
+            let what = format!("nothing is allowed: {}", error.what);
+            Error {
+                kind: ErrorKind::Policy,
+                what,
+                ..error
+            }
+        })?;
         for (turn, at) in asked.into_iter().enumerate() {
             open[at] = allowed.get(turn).copied().unwrap_or(false);
         }
@@ -354,9 +352,7 @@ impl Packages {
     /// [`ErrorKind::Damaged`] when one is not as it was written.
     pub fn activations(&self, all: bool) -> Result<Vec<ContextActivation>, Error> {
         let recorded = self.files.activations()?;
-        let wanted = recorded
-            .iter()
-            .filter(|recorded| all || recorded.is_active());
+        let wanted = recorded.iter().filter(|recorded| all || recorded.is_active());
         Ok(wanted.map(Recorded::bare).collect())
     }
 
@@ -567,10 +563,7 @@ impl Packages {
         bearing: &Bearing<'_>,
     ) -> Result<Vec<ObjectDocument>, Error> {
         let meant = self.meant(reference)?;
-        let active: Vec<&Recorded> = meant
-            .iter()
-            .filter(|recorded| recorded.is_active())
-            .collect();
+        let active: Vec<&Recorded> = meant.iter().filter(|recorded| recorded.is_active()).collect();
         if active.is_empty() {
             return Err(Error::new(
                 ErrorKind::Policy,
@@ -620,12 +613,8 @@ impl Packages {
                     expired.push(version.id.clone());
                 }
             }
-            named
-                .versions
-                .retain(|version| !expired.contains(&version.id));
-            named
-                .proposals
-                .retain(|version| !expired.contains(&version.id));
+            named.versions.retain(|version| !expired.contains(&version.id));
+            named.proposals.retain(|version| !expired.contains(&version.id));
             if let Some(latest) = named.versions.last() {
                 let read = self.files.package(&latest.id).ok();
                 let review = read.and_then(|read| read.package.retention.review);
@@ -639,9 +628,7 @@ impl Packages {
                     self.files.remove(id)?;
                 }
             }
-            swept
-                .expired
-                .extend(expired.into_iter().map(|id| (named.name.clone(), id)));
+            swept.expired.extend(expired.into_iter().map(|id| (named.name.clone(), id)));
         }
         drop(held);
         Ok(swept)

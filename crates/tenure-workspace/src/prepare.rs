@@ -141,10 +141,7 @@ impl Workspace {
                 let (gathered, resident) = gather(sources, store, (reach, known), reader)?;
                 request.identities = identities(&resident, &gathered.candidates, &policy, &request);
                 // What was written before the store was read is known.
-                request
-                    .as_of
-                    .known
-                    .get_or_insert_with(|| gathered.known_at(self.clock().now()));
+                request.as_of.known.get_or_insert_with(|| gathered.known_at(self.clock().now()));
                 gathered
             }
             _ => {

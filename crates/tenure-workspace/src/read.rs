@@ -57,10 +57,7 @@ pub(crate) fn name_of_path(path: &Path) -> String {
 /// A folder of the user's: what the variable names, or else a folder below their home. A path that
 /// is not absolute counts as none.
 pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
 }

@@ -294,10 +294,7 @@ fn chosen<'o>(
     wanted: &'o [String],
 ) -> Result<impl Iterator<Item = &'o Arc<ContextObject>>, Error> {
     let names = || objects.iter().map(|object| object.name());
-    if let Some(missing) = wanted
-        .iter()
-        .find(|wanted| !names().any(|name| name == **wanted))
-    {
+    if let Some(missing) = wanted.iter().find(|wanted| !names().any(|name| name == **wanted)) {
         let error = Error::input(format!("no source has a block named `{}`", clip(missing)));
         return Err(match nearest(missing, names()) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),

@@ -466,16 +466,13 @@ impl Relay {
         };
         let begins = prefill.map_or(0, |prefill| prefill.price(world));
         let renews = room::renewed(renewed, world);
-        let around = room::around(conversation, world)
-            .saturating_add(begins)
-            .saturating_add(renews);
+        let around =
+            room::around(conversation, world).saturating_add(begins).saturating_add(renews);
         let asks = match (room::answer(conversation), asked.counted) {
             (Some(asks), _) => asks,
             (None, false) => asked.reserve(world),
             // What is only counted does not say what the request itself will have to say.
-            (None, true) => self
-                .kept(tenant, session.id())
-                .unwrap_or_else(|| asked.reserve(world)),
+            (None, true) => self.kept(tenant, session.id()).unwrap_or_else(|| asked.reserve(world)),
         };
         session.keeps = Some(asks);
         let model = world.model();
@@ -644,11 +641,7 @@ impl Relay {
             .map(Payload::as_str)
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
         // Nothing to relax: the agent's own words stand.
-        let is_relaxed = envelope
-            .served
-            .relaxed
-            .as_ref()
-            .is_some_and(|fields| !fields.is_empty());
+        let is_relaxed = envelope.served.relaxed.as_ref().is_some_and(|fields| !fields.is_empty());
         let schema = envelope
             .response_schema
             .as_ref()
@@ -712,10 +705,7 @@ impl Relay {
         if !stands || session.last_turn() != position.last || reply.entries.is_empty() {
             return Ok(false);
         }
-        let digest = self
-            .extended(position.chain, &reply)
-            .pop()
-            .unwrap_or(position.chain);
+        let digest = self.extended(position.chain, &reply).pop().unwrap_or(position.chain);
         session.defer();
         session.append_reply(reply, now)?;
         self.note(tenant, &digest, &mut session)?;
@@ -839,9 +829,7 @@ impl Relay {
             let open = || {
                 if asked.counted {
                     // A copy of its own, which no other request works with.
-                    Session::open(tenant.clone(), &chain.session)
-                        .map(Mutex::new)
-                        .map(Arc::new)
+                    Session::open(tenant.clone(), &chain.session).map(Mutex::new).map(Arc::new)
                 } else {
                     self.held(tenant, &chain.session)
                 }

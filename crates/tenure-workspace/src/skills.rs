@@ -148,18 +148,14 @@ pub fn check(path: &Path) -> Result<Report, Error> {
         checked.sort_by_key(|found| (found.at.line, found.rule));
         report.violations.extend(checked);
     }
-    let errors = report
-        .violations
-        .iter()
-        .filter(|found| found.severity == Severity::Error);
+    let errors = report.violations.iter().filter(|found| found.severity == Severity::Error);
     report.errors = errors.count();
     report.warnings = report.violations.len() - report.errors;
     Ok(report)
 }
 
 fn is_skill_file(path: &Path) -> bool {
-    path.file_name()
-        .is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+    path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
 }
 
 /// The `SKILL.md` of each skill at or below a folder, by name. What means to be one and is written
@@ -187,9 +183,7 @@ fn find(
     }
     entries.sort_by(|(a, _), (b, _)| a.cmp(b));
     // `SKILL.md` sorts before any other way to write it.
-    let own = entries
-        .iter()
-        .find(|(path, kind)| !kind.is_dir() && is_skill_file(path));
+    let own = entries.iter().find(|(path, kind)| !kind.is_dir() && is_skill_file(path));
     files.extend(own.map(|(path, _)| path.clone()));
     for (path, kind) in &entries {
         let name = path.file_name().unwrap_or_default();
@@ -260,9 +254,8 @@ impl Check {
             Ok(text) => text,
             Err(error) => {
                 let line = error.at.as_ref().and_then(|at| at.line);
-                let expected = error
-                    .expected
-                    .unwrap_or_else(|| "a file that can be read".to_owned());
+                let expected =
+                    error.expected.unwrap_or_else(|| "a file that can be read".to_owned());
                 return self.add(Severity::Error, Rule::File, line, error.what, &expected);
             }
         };
@@ -499,9 +492,7 @@ impl Check {
             self.error(Rule::Name, line, what, NAME);
         }
         let folder = folder_name(path);
-        let same = folder
-            .as_ref()
-            .is_none_or(|folder| folder.nfkc().eq(name.chars()));
+        let same = folder.as_ref().is_none_or(|folder| folder.nfkc().eq(name.chars()));
         if !same {
             let folder = folder.unwrap_or_default();
             let what = format!(
@@ -591,12 +582,7 @@ mod tests {
         let report = check(&path).unwrap();
         assert_eq!(report.skills, 1);
         assert_eq!(report.errors + report.warnings, report.violations.len());
-        assert!(
-            report
-                .violations
-                .iter()
-                .all(|found| !found.expected.is_empty())
-        );
+        assert!(report.violations.iter().all(|found| !found.expected.is_empty()));
         report
             .violations
             .into_iter()
@@ -702,9 +688,7 @@ mod tests {
         let warned = |text: String| {
             let found = checked("a", text);
             assert!(
-                found
-                    .iter()
-                    .all(|(severity, ..)| *severity == Severity::Warning),
+                found.iter().all(|(severity, ..)| *severity == Severity::Warning),
                 "{found:?}"
             );
             found.len()
@@ -727,12 +711,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        assert!(
-            check(bench.path())
-                .unwrap_err()
-                .to_string()
-                .contains("contains no skill")
-        );
+        assert!(check(bench.path()).unwrap_err().to_string().contains("contains no skill"));
         write(
             ".claude/skills/b/SKILL.md",
             "---\nname: b\ndescription: x\n---\nx",
@@ -747,11 +726,6 @@ mod tests {
         for at in 0..MAX_FOLDERS {
             fs::create_dir(bench.path().join(format!("d{at}"))).unwrap();
         }
-        assert!(
-            check(bench.path())
-                .unwrap_err()
-                .to_string()
-                .contains("more than 2000 folders")
-        );
+        assert!(check(bench.path()).unwrap_err().to_string().contains("more than 2000 folders"));
     }
 }

@@ -139,9 +139,7 @@ impl KeptRegistries {
     /// Opens a snapshot.
     pub(crate) fn open(path: &Path, secrets: Secrets) -> Result<KeptRegistries, Error> {
         let held = lock(path).map_err(|error| cannot("open", path, &error))?;
-        let file = held
-            .try_clone()
-            .map_err(|error| cannot("read", path, &error))?;
+        let file = held.try_clone().map_err(|error| cannot("read", path, &error))?;
         Ok(KeptRegistries {
             registries: restore(file, path, secrets)?,
             backing: Backing::File {
@@ -294,9 +292,7 @@ mod tests {
                     let mut file = KeptRegistries::open(path, secrets()).unwrap();
                     let main = file.registries.issue("main").unwrap();
                     let tip = ObjectDocument::named(format!("tip-{writer}"), "Be brief.");
-                    file.registries
-                        .write(&main, "main", tip, Place::Back)
-                        .unwrap();
+                    file.registries.write(&main, "main", tip, Place::Back).unwrap();
                     file.save().unwrap();
                 });
             }

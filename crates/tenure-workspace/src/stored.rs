@@ -21,9 +21,7 @@ use crate::logs::{blocks_at, labels};
 ///
 /// As [`Store::open`]; [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is no such file.
 pub fn existing_store(url: &str) -> Result<Store, Error> {
-    let path = url
-        .strip_prefix("sqlite://")
-        .filter(|path| !path.is_empty());
+    let path = url.strip_prefix("sqlite://").filter(|path| !path.is_empty());
     match path.filter(|path| !Path::new(path).is_file()) {
         Some(path) => Err(Error::not_found(format!("there is no store `{path}`"))),
         None => Store::open(url),

@@ -25,10 +25,7 @@ pub fn load_template(path: &Path) -> Result<ChatTemplate, Error> {
     };
     ChatTemplate::read(&text, beside.as_deref()).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
-        let own = error
-            .at
-            .as_ref()
-            .is_none_or(|at| at.source != CONFIG || beside.is_none());
+        let own = error.at.as_ref().is_none_or(|at| at.source != CONFIG || beside.is_none());
         let file = if own { path } else { &config };
         error.at(file.display().to_string(), line)
     })

@@ -169,10 +169,7 @@ impl Thing {
 
     /// Its path.
     pub fn path(&self) -> PathBuf {
-        self.kind
-            .steps()
-            .iter()
-            .fold(self.base.clone(), |path, step| path.join(step))
+        self.kind.steps().iter().fold(self.base.clone(), |path, step| path.join(step))
     }
 
     /// Returns whether something lies there, be it a link that leads nowhere.
@@ -208,13 +205,11 @@ impl Thing {
     fn refused(&self, why: &str) -> Error {
         let path = self.path();
         let what = format!("`{}` was found and is not trusted: {why}", path.display());
-        Error::new(ErrorKind::Policy, what)
-            .expected(self.kind.wanted().0)
-            .hint(format!(
-                "look at it; `tenure trust {}` accepts it{}",
-                quoted(&path),
-                self.kind.otherwise()
-            ))
+        Error::new(ErrorKind::Policy, what).expected(self.kind.wanted().0).hint(format!(
+            "look at it; `tenure trust {}` accepts it{}",
+            quoted(&path),
+            self.kind.otherwise()
+        ))
     }
 
     /// The files that git tracks of it, or next to it.
@@ -367,9 +362,7 @@ impl Trust {
             });
         }
         let tracked = thing.tracked();
-        let beside = tracked
-            .iter()
-            .find(|name| BESIDE.iter().any(|ending| name.ends_with(ending)));
+        let beside = tracked.iter().find(|name| BESIDE.iter().any(|ending| name.ends_with(ending)));
         if let Some(beside) = beside {
             why.push(format!(
                 "git tracks `{beside}`, which would be taken for unfinished writes of it"
@@ -566,12 +559,8 @@ impl Trust {
         };
         made.map_err(failed)?;
         is_own(folder, &folder.symlink_metadata().map_err(failed)?)?;
-        let lock = File::options()
-            .create(true)
-            .append(true)
-            .open(folder.join(LOCK));
-        lock.and_then(|lock| lock.lock().map(|()| lock))
-            .map_err(failed)
+        let lock = File::options().create(true).append(true).open(folder.join(LOCK));
+        lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(failed)
     }
 }
 
@@ -652,9 +641,7 @@ fn see(thing: &Thing, opened: &Opened) -> Result<Seen, Error> {
         }
         _ => {
             let mut text = String::new();
-            file.take(LONGEST)
-                .read_to_string(&mut text)
-                .map_err(failed)?;
+            file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
             Ok(Seen::Text(text))
         }
     }

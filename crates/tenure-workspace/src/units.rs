@@ -31,10 +31,7 @@ impl Reading {
     /// The way for a file of this name, with its language; none of one that is not read.
     pub(crate) fn of(path: &str) -> Option<(Reading, &'static str)> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let ending = name
-            .rsplit_once('.')
-            .map_or("", |(_, ending)| ending)
-            .to_lowercase();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
         Some(match &*ending {
             "md" | "markdown" | "mdown" => (Reading::Markdown, "markdown"),
             "txt" | "text" | "rst" | "adoc" => (Reading::Text, "text"),
@@ -165,11 +162,8 @@ pub(crate) fn labels_of(fields: &Map<String, Value>) -> Vec<String> {
         match fields.get(key) {
             Some(Value::Array(values)) => labels.extend(values.iter().map(frontmatter::word)),
             Some(Value::Null) | None => {}
-            Some(value) => labels.extend(
-                frontmatter::word(value)
-                    .split(',')
-                    .map(|label| label.trim().to_owned()),
-            ),
+            Some(value) => labels
+                .extend(frontmatter::word(value).split(',').map(|label| label.trim().to_owned())),
         }
     }
     if let Some(zone) = fields.get("trust_zone").filter(|zone| !zone.is_null()) {
@@ -189,9 +183,7 @@ fn is_slip(key: &str) -> bool {
     let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");
     !KEYS.contains(&key)
         && key.len() < 20
-        && KEYS
-            .iter()
-            .any(|known| strsim::osa_distance(&plain(known), &plain(key)) <= 1)
+        && KEYS.iter().any(|known| strsim::osa_distance(&plain(known), &plain(key)) <= 1)
 }
 
 /// The label of a document whose frontmatter cannot be read: no table has it.
@@ -311,10 +303,7 @@ impl Cutter<'_> {
     #[cfg(feature = "code")]
     fn declarations(&mut self, path: &str, language: &str, _note: &mut String) {
         use tenure_adapters::code::{Declares, declarations};
-        let ending = path
-            .rsplit_once('.')
-            .map_or("", |(_, ending)| ending)
-            .to_lowercase();
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
         let start = mark(self.text);
         let mut open: Vec<(u64, u32)> = Vec::new();
         for found in declarations(&self.text[start..], &ending) {
@@ -433,18 +422,11 @@ mod tests {
             let cut = of(text);
             for unit in &cut.document.units {
                 assert!(unit.bytes.start <= unit.bytes.end && unit.bytes.end <= text.len() as u64);
-                assert!(
-                    text.get(unit.bytes.start as usize..unit.bytes.end as usize)
-                        .is_some()
-                );
+                assert!(text.get(unit.bytes.start as usize..unit.bytes.end as usize).is_some());
             }
         }
         let twice = of("# A\nx\n# A\ny\n");
-        let sections = twice
-            .document
-            .units
-            .iter()
-            .filter(|unit| unit.kind == UnitKind::Section);
+        let sections = twice.document.units.iter().filter(|unit| unit.kind == UnitKind::Section);
         assert_eq!(sections.map(|unit| unit.index).collect::<Vec<_>>(), [0, 1]);
         let headless = of("# \n\nx\n");
         assert_eq!(headless.document.units[1].name, "");
@@ -460,11 +442,7 @@ mod tests {
         assert_eq!(cut.document.units.last().unwrap().name, "T");
         let deep = format!("{}x\n", "- ".repeat(10_000));
         let cut = of(&deep);
-        let items = cut
-            .document
-            .units
-            .iter()
-            .filter(|unit| unit.kind == UnitKind::ListItem);
+        let items = cut.document.units.iter().filter(|unit| unit.kind == UnitKind::ListItem);
         assert!(items.count() > 10);
         let long = "x".repeat(4 << 20);
         assert_eq!(of(&long).document.units.len(), 2);

@@ -81,9 +81,7 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFile
     let mut roots = Vec::new();
     for path in paths {
         let root = finder.name(path)?;
-        inside |= near
-            .as_ref()
-            .is_none_or(|near| near.distance(&root.real).is_some());
+        inside |= near.as_ref().is_none_or(|near| near.distance(&root.real).is_some());
         roots.push(fs::canonicalize(path).unwrap_or(root.real));
     }
     // What was said of a path outside of all of them names it.
@@ -235,8 +233,7 @@ impl Finder<'_> {
         if metadata.is_dir() {
             let root = Root::new(path)?;
             self.entries = 0;
-            self.declared
-                .read_manifest(path, &root.real, &self.options.trust)?;
+            self.declared.read_manifest(path, &root.real, &self.options.trust)?;
             self.ignored = Ignored::above(&root.real);
             self.folder(&root, &root.real, 0, Search::All)?;
             return Ok(root);
@@ -263,9 +260,7 @@ impl Finder<'_> {
             self.instructions(&root, &named, kind, &mut Vec::new())?;
             return Ok(root);
         }
-        let origin = path
-            .file_name()
-            .map_or_else(|| path.display().to_string(), name_of_file);
+        let origin = path.file_name().map_or_else(|| path.display().to_string(), name_of_file);
         self.plain(path.to_owned(), real, origin, false);
         Ok(folder)
     }
@@ -449,9 +444,7 @@ impl Finder<'_> {
     fn own(&mut self, root: &Root, folder: &Path, entries: &[Entry]) -> Result<(), Error> {
         let has = |wanted: &str, file: bool| {
             let is = |kind: &fs::FileType| if file { kind.is_file() } else { kind.is_dir() };
-            entries
-                .iter()
-                .any(|(name, _, kind)| name == wanted && is(kind))
+            entries.iter().any(|(name, _, kind)| name == wanted && is(kind))
         };
         for (name, kind) in [("AGENTS.md", Kind::Agents), ("CLAUDE.md", Kind::Claude)] {
             if has(name, true) {

@@ -292,11 +292,9 @@ impl Workspace {
             let asked = needs.as_ref().filter(|_| outside);
             let asked_texts = asked_texts(request, &facts);
             let texts: Vec<&str> = asked_texts.iter().map(AsRef::as_ref).collect();
-            self.vectorizer
-                .answer(&mut facts, &texts, candidates, asked)?;
+            self.vectorizer.answer(&mut facts, &texts, candidates, asked)?;
             if document.ranking.encoder > Score::ZERO {
-                self.vectorizer
-                    .answer_beside(&mut facts, &texts, candidates)?;
+                self.vectorizer.answer_beside(&mut facts, &texts, candidates)?;
             }
         }
         let Some(needs) = needs else {
@@ -479,10 +477,7 @@ fn asked_texts<'r>(request: &'r Request, facts: &Facts) -> Vec<Cow<'r, str>> {
     let parts: Vec<String> = facts.subqueries(&query).to_vec();
     let query = std::iter::once(Cow::Owned(query));
     let further = request.further_texts();
-    query
-        .chain(further)
-        .chain(parts.into_iter().map(Cow::Owned))
-        .collect()
+    query.chain(further).chain(parts.into_iter().map(Cow::Owned)).collect()
 }
 
 #[cfg(test)]
@@ -499,10 +494,7 @@ mod tests {
                 !texts.iter().any(|text| text.contains("secret")),
                 "not for the caller to see"
             );
-            Ok(texts
-                .iter()
-                .map(|text| text.contains("cat").then_some(Score::ONE))
-                .collect())
+            Ok(texts.iter().map(|text| text.contains("cat").then_some(Score::ONE)).collect())
         }
     }
 
@@ -536,17 +528,14 @@ mod tests {
 
     #[test]
     fn a_task_is_taken_apart_once_and_its_parts_are_facts() {
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32]))
-            .unwrap()
-            .with_decomposer(AtAnd);
+        let workspace =
+            Workspace::new(FrameKey::new("test", [7; 32])).unwrap().with_decomposer(AtAnd);
         let world = workspace.world("gpt-4o").unwrap();
         let request = Request::new("Feed the cat and water the fern", Budget::tokens(1_000));
         let object = ObjectDocument::named("fern", "The fern is green.").seal();
         let candidates = Candidates::new(vec![object.unwrap()]);
         let policy = Policy::preset("standard").unwrap();
-        let facts = workspace
-            .answer(&world, &policy, &request, &candidates)
-            .unwrap();
+        let facts = workspace.answer(&world, &policy, &request, &candidates).unwrap();
         let parts = ["Feed the cat", "water the fern"];
         assert_eq!(facts.subqueries(&request.query_text()), parts);
         // Their vectors are known as well.
@@ -556,24 +545,20 @@ mod tests {
         }
         // Where others say what is relevant, or a plan what is asked, nobody is asked.
         let supplied = Policy::from_toml("scorer = \"supplied\"").unwrap();
-        let none = workspace
-            .answer(&world, &supplied, &request, &candidates)
-            .unwrap();
+        let none = workspace.answer(&world, &supplied, &request, &candidates).unwrap();
         assert!(none.subqueries(&request.query_text()).is_empty());
     }
 
     #[test]
     fn a_supplied_scorer_decides_and_what_it_leaves_open_is_noted() {
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32]))
-            .unwrap()
-            .with_scorer(LikesCats);
+        let workspace =
+            Workspace::new(FrameKey::new("test", [7; 32])).unwrap().with_scorer(LikesCats);
         let world = workspace.world("gpt-4o").unwrap();
         let policy = "scorer = \"supplied\"\nguidance = { near = 0.0 }";
         let policy = Policy::from_toml(policy).unwrap();
         let rules = ["Feed the cat.", "Walk the dog."];
-        let mut objects = rules
-            .map(|text| ObjectDocument::named(text, text).seal().unwrap())
-            .to_vec();
+        let mut objects =
+            rules.map(|text| ObjectDocument::named(text, text).seal().unwrap()).to_vec();
         let secret = ObjectDocument {
             tenant_id: Some("other".into()),
             ..ObjectDocument::named("s", "A secret cat.")
@@ -581,9 +566,7 @@ mod tests {
         objects.push(secret.seal().unwrap());
         let candidates = Candidates::new(objects);
         let request = Request::new("Pets.", Budget::tokens(400));
-        let outcome = workspace
-            .compile(&world, &policy, &request, &candidates)
-            .unwrap();
+        let outcome = workspace.compile(&world, &policy, &request, &candidates).unwrap();
         let trace = &outcome.single().unwrap().trace;
         assert_eq!(trace.verdicts[0].score.unwrap().relevance, Score::ONE);
         assert_eq!(trace.verdicts[1].verdict, Ruling::Included);

@@ -23,9 +23,7 @@ fn root() -> std::path::PathBuf {
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn text(value: &Value) -> String {
@@ -41,14 +39,8 @@ fn docs() -> Set {
     let root = root().join("models/eval");
     let package = |id: &str| id.split([':', '-']).next().unwrap().to_owned();
     let tasks = lines(&root.join("activation.jsonl"));
-    let tasks: Vec<Value> = tasks
-        .into_iter()
-        .filter(|task| task["set"] == "docs")
-        .collect();
-    let needed: BTreeSet<String> = tasks
-        .iter()
-        .flat_map(|task| texts(&task["needs"]))
-        .collect();
+    let tasks: Vec<Value> = tasks.into_iter().filter(|task| task["set"] == "docs").collect();
+    let needed: BTreeSet<String> = tasks.iter().flat_map(|task| texts(&task["needs"])).collect();
     let mut units = Vec::new();
     let mut known = BTreeSet::new();
     let all = lines(&root.join("documents.jsonl"));
@@ -63,10 +55,7 @@ fn docs() -> Set {
     let tasks = tasks.iter().map(|task| {
         let needs = texts(&task["needs"]);
         let of: BTreeSet<String> = needs.iter().map(|id| package(id)).collect();
-        let same = units
-            .iter()
-            .map(|(id, ..)| id)
-            .filter(|id| of.contains(&package(id)));
+        let same = units.iter().map(|(id, ..)| id).filter(|id| of.contains(&package(id)));
         let neutral = same.filter(|id| !needs.contains(*id)).cloned().collect();
         (text(&task["task"]), needs, neutral)
     });
@@ -118,9 +107,7 @@ fn shares(set: &Set, policy: &Policy) -> (f64, f64) {
     let (mut kept, mut needed, mut omitted, mut irrelevant) = (0u32, 0u32, 0u32, 0u32);
     for (task, needs, neutral) in &set.tasks {
         let request = Request::new(task.clone(), Budget::tokens(120_000));
-        let outcome = workspace
-            .compile(&world, policy, &request, &candidates)
-            .unwrap();
+        let outcome = workspace.compile(&world, policy, &request, &candidates).unwrap();
         let compiled = outcome.single().unwrap();
         for ((id, ..), verdict) in set.units.iter().zip(&compiled.trace.verdicts) {
             let stands = verdict.verdict == Ruling::Included;

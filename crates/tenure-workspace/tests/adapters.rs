@@ -51,20 +51,14 @@ fn an_embedder_of_ones_own_sees_what_the_caller_may_see_once() {
     let world = workspace.world("gpt-4o").unwrap();
     let policy = Policy::preset("standard").unwrap();
     let request = Request::new("Pets.", Budget::tokens(400));
-    let mut objects = candidates(&["Feed the cat.", "Walk the dog."])
-        .objects()
-        .to_vec();
+    let mut objects = candidates(&["Feed the cat.", "Walk the dog."]).objects().to_vec();
     let secret = ObjectDocument {
         tenant_id: Some("other".into()),
         ..ObjectDocument::named("s", "A secret.")
     };
     objects.push(secret.seal().unwrap());
     let candidates = Candidates::new(objects);
-    let run = || {
-        workspace
-            .compile(&world, &policy, &request, &candidates)
-            .unwrap()
-    };
+    let run = || workspace.compile(&world, &policy, &request, &candidates).unwrap();
     let first = run();
     let after = asked.load(Ordering::Relaxed);
     assert_eq!(after, 3, "two texts and the query");
@@ -79,9 +73,7 @@ fn an_embedder_of_ones_own_sees_what_the_caller_may_see_once() {
             bad: Some(bad),
         };
         let workspace = Workspace::new(key()).unwrap().with_embedder(own);
-        let error = workspace
-            .compile(&world, &policy, &request, &candidates)
-            .unwrap_err();
+        let error = workspace.compile(&world, &policy, &request, &candidates).unwrap_err();
         assert!(error.what.contains("`lengths`"), "{error}");
     }
 }
@@ -111,9 +103,7 @@ fn a_compile_uses_it_and_its_vectors_never_meet_others() {
     let candidates = Candidates::new(vec![seal("a", "Bees."), seal("b", "Wasps.")]);
     let request = Request::new("Zebras.", Budget::tokens(400));
     let policy = Policy::preset("standard").unwrap();
-    let facts = workspace
-        .answer(&world, &policy, &request, &candidates)
-        .unwrap();
+    let facts = workspace.answer(&world, &policy, &request, &candidates).unwrap();
     let model = facts.vectors()[0].model();
     assert_eq!((model.name.as_str(), model.dimensions), ("mine", 2));
     let other = endpoint(&url, "revision = \"2\"").unwrap().model();
@@ -153,9 +143,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
     let candidates = Candidates::new(vec![passage("pump", &source)]);
 
     let world = workspace.world("gpt-4o").unwrap();
-    let facts = workspace
-        .answer(&world, &policy, &request, &candidates)
-        .unwrap();
+    let facts = workspace.answer(&world, &policy, &request, &candidates).unwrap();
     let run = |facts: &Facts| {
         let world = workspace.world("gpt-4o").unwrap();
         let outcome = tenure::compile(&world, &policy, &request, &candidates, facts).unwrap();
@@ -199,9 +187,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
     ] {
         let document = ObjectDocument::named("note", content.as_str());
         let candidates = Candidates::new(vec![document.seal().unwrap()]);
-        let facts = workspace
-            .answer(&world, &policy, &request, &candidates)
-            .unwrap();
+        let facts = workspace.answer(&world, &policy, &request, &candidates).unwrap();
         assert_eq!(facts, Facts::none());
     }
 }

@@ -76,9 +76,8 @@ fn names_that_are_no_utf8_and_names_that_differ_in_case_are_different() {
     ];
     assert_eq!(names(&read), all);
     let objects = read.candidates.objects().iter();
-    let ids: std::collections::BTreeSet<_> = objects
-        .map(|object| object.revision().object_id())
-        .collect();
+    let ids: std::collections::BTreeSet<_> =
+        objects.map(|object| object.revision().object_id()).collect();
     assert_eq!(ids.len(), all.len());
     let read = code(&made);
     assert_eq!(names(&read), all.map(|name| format!("{name}.md")));
@@ -110,9 +109,7 @@ fn links_in_a_ring_are_not_followed() {
     assert_eq!(names(&code(&made)), ["a/page.md", "b/page.md"]);
     // Who names one is told.
     let named = [made.path().join("one.md")];
-    let error = Workspace::without_key()
-        .unwrap()
-        .collect(&named, &Collect::default());
+    let error = Workspace::without_key().unwrap().collect(&named, &Collect::default());
     assert!(error.unwrap_err().what.contains("one.md"));
 }
 
@@ -154,18 +151,13 @@ fn files_of_two_gigabytes_are_not_read() {
     // Instructions are not left out unseen.
     fs::rename(made.path().join("huge.md"), made.path().join("AGENTS.md")).unwrap();
     let paths = [made.path().to_owned()];
-    let error = Workspace::without_key()
-        .unwrap()
-        .collect(&paths, &Collect::default());
+    let error = Workspace::without_key().unwrap().collect(&paths, &Collect::default());
     assert!(error.unwrap_err().what.contains("AGENTS.md"));
 }
 
 #[test]
 fn what_is_in_another_encoding_is_named() {
-    let utf16: Vec<u8> = "\u{feff}# Pump\n"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
+    let utf16: Vec<u8> = "\u{feff}# Pump\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let made = folder(&[
         ("bom.md", b"\xef\xbb\xbf# Pump\r\nStart it.\r\n"),
         ("half.md", b"# Pump\ncaf\xe9\n"),
@@ -222,10 +214,7 @@ fn of_a_notebook_with_a_hundred_megabytes_of_images_the_texts_stand() {
     assert!(file.metadata().unwrap().len() > 100 << 20);
     let read = documents(&made);
     let objects = read.candidates.objects();
-    let all: String = objects
-        .iter()
-        .map(|object| object.revision().content())
-        .collect();
+    let all: String = objects.iter().map(|object| object.revision().content()).collect();
     assert!(
         all.contains("Start the pump.") && all.contains("plot(139)") && all.contains("Figure 139")
     );
@@ -304,14 +293,8 @@ fn of_instructions_of_200_000_tokens_the_first_20_000_are_mandatory() {
     let read = with(&collect, &[made.path()]);
     let objects = read.candidates.objects();
     assert_eq!(objects.len(), 400);
-    let must: Vec<_> = objects
-        .iter()
-        .filter(|object| !object.is_removable())
-        .collect();
-    let tokens: usize = must
-        .iter()
-        .map(|object| count(object.revision().content()))
-        .sum();
+    let must: Vec<_> = objects.iter().filter(|object| !object.is_removable()).collect();
+    let tokens: usize = must.iter().map(|object| count(object.revision().content())).sum();
     assert!((19_000..=20_000).contains(&tokens), "{tokens}");
     assert_eq!(must[0].name(), "AGENTS/part-0");
 }

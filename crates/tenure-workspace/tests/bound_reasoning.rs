@@ -67,10 +67,7 @@ impl Bench {
             max_answer: None,
         };
         let tenant = self.tenant();
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &tenant, &self.world, &asked)
-            .unwrap();
+        let relayed = self.relay.relay(&self.workspace, &tenant, &self.world, &asked).unwrap();
         self.position.clone_from(&relayed.position);
         let sent = relayed.body.as_deref().unwrap_or(&body);
         let broken = conform::check(Format::Anthropic, sent, Some(self.world.model())).unwrap();
@@ -99,9 +96,7 @@ impl Bench {
         let answer = json!({ "role": "assistant", "content": [thought, text, call] });
         let now = Instant::from_micros(self.clock);
         let place = self.position.take().unwrap();
-        let taken = self
-            .relay
-            .reply(&self.tenant(), &place, &answer.to_string(), now);
+        let taken = self.relay.reply(&self.tenant(), &place, &answer.to_string(), now);
         assert!(taken.unwrap());
         self.messages.push(answer);
         self.messages.push(json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": id, "content": log }] }));
@@ -214,9 +209,7 @@ fn what_the_model_waits_for_stays_where_the_system_speaks_behind_it() {
         let last = bench.messages.last_mut().unwrap();
         last["content"][0]["content"] = log(step + 1).into();
         let left = format!("{} tokens left", 90_000 - step);
-        bench
-            .messages
-            .push(json!({ "role": "system", "content": left }));
+        bench.messages.push(json!({ "role": "system", "content": left }));
     }
     assert!(cuts > 8, "{cuts}");
 }

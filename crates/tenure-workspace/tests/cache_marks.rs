@@ -83,28 +83,20 @@ impl Agent {
         let reply = json!({ "role": "assistant", "content": said });
         self.messages.push(reply.clone());
         let results: Vec<Value> = results.collect();
-        self.messages
-            .push(json!({ "role": "user", "content": results }));
+        self.messages.push(json!({ "role": "user", "content": results }));
         reply
     }
 
     fn body(&self) -> String {
         let mark = |text: String| json!({ "type": "text", "text": text, "cache_control": self.marks.mark() });
         let mut messages = self.messages.clone();
-        let users = messages
-            .iter_mut()
-            .rev()
-            .filter(|message| message["role"] == "user");
+        let users = messages.iter_mut().rev().filter(|message| message["role"] == "user");
         let own = match self.marks {
             Marks::Ends(_) => 2,
             Marks::Automatic => 0,
         };
         for message in users.take(own) {
-            let last = message["content"]
-                .as_array_mut()
-                .unwrap()
-                .last_mut()
-                .unwrap();
+            let last = message["content"].as_array_mut().unwrap().last_mut().unwrap();
             last["cache_control"] = self.marks.mark();
         }
         let tools: Vec<Value> = ["read_file", "edit_file", "run"].iter().map(|name| {
@@ -240,28 +232,16 @@ impl Bench {
             };
             let relayed = match mode {
                 Mode::Direct => None,
-                _ => Some(
-                    relay
-                        .relay(&self.workspace, &tenant, &self.world, &asked)
-                        .unwrap(),
-                ),
+                _ => Some(relay.relay(&self.workspace, &tenant, &self.world, &asked).unwrap()),
             };
-            let sent = relayed
-                .as_ref()
-                .and_then(|relayed| relayed.body.as_ref())
-                .unwrap_or(&body);
+            let sent = relayed.as_ref().and_then(|relayed| relayed.body.as_ref()).unwrap_or(&body);
             let broken = conform::check(Format::Anthropic, sent, Some(self.world.model())).unwrap();
             assert!(broken.is_empty(), "{mode:?}, step {at}: {broken:?}");
             ran.used.push(cache.send(sent));
             ran.compiled.push(*sent != body);
-            let place = relayed
-                .as_ref()
-                .and_then(|relayed| relayed.position.as_ref());
-            let log = place.map(|place| {
-                tenant
-                    .entries(&format!("session/{}", place.session), 0)
-                    .unwrap()
-            });
+            let place = relayed.as_ref().and_then(|relayed| relayed.position.as_ref());
+            let log = place
+                .map(|place| tenant.entries(&format!("session/{}", place.session), 0).unwrap());
             let ends = log
                 .iter()
                 .flatten()
@@ -271,9 +251,7 @@ impl Bench {
             epochs = ends;
             let reply = agent.step(at as u64, *calls, *words);
             if let Some(place) = place {
-                relay
-                    .reply(&tenant, place, &reply.to_string(), now)
-                    .unwrap();
+                relay.reply(&tenant, place, &reply.to_string(), now).unwrap();
             }
         }
         ran
@@ -283,9 +261,7 @@ impl Bench {
 /// Steps of an agent that reads files: most of one call, some of several.
 fn reading(steps: usize) -> Vec<(u64, usize)> {
     let calls = [1, 1, 2, 1, 3, 1, 1];
-    (0..steps)
-        .map(|at| (calls[at % calls.len()], 2_600 + 431 * (at % 5)))
-        .collect()
+    (0..steps).map(|at| (calls[at % calls.len()], 2_600 + 431 * (at % 5))).collect()
 }
 
 #[test]

@@ -60,17 +60,10 @@ fn cases(file: &str) -> Vec<Case> {
                 let block = Block {
                     kind: words.next().unwrap_or_default(),
                     name: words.next().unwrap_or_default(),
-                    text: lines[start..at]
-                        .iter()
-                        .map(|line| format!("{line}\n"))
-                        .collect(),
+                    text: lines[start..at].iter().map(|line| format!("{line}\n")).collect(),
                     lines: (start, at),
                 };
-                cases
-                    .last_mut()
-                    .expect("a block belongs to a chapter")
-                    .blocks
-                    .push(block);
+                cases.last_mut().expect("a block belongs to a chapter").blocks.push(block);
                 open = None;
             }
             Some(_) => {}
@@ -152,9 +145,7 @@ fn merge(base: &mut serde_json::Value, changes: serde_json::Value) {
 fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static str, String> {
     let outcome = match result {
         Err(error) => {
-            let message = error
-                .to_string()
-                .replace(&format!("{}/", folder.display()), "");
+            let message = error.to_string().replace(&format!("{}/", folder.display()), "");
             return BTreeMap::from([("error", format!("{message}\n"))]);
         }
         Ok(outcome) => outcome,
@@ -178,14 +169,10 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
     let pages: Vec<String> = outcome.compiled().map(text).collect();
     let payload = pages.join("----- the next page -----\n");
     let compiled = outcome.compiled().next().unwrap();
-    let verdicts = outcome
-        .compiled()
-        .flat_map(|compiled| &compiled.trace.verdicts);
+    let verdicts = outcome.compiled().flat_map(|compiled| &compiled.trace.verdicts);
     let rungs = compiled.trace.verdicts.iter().map(|one| {
         let rung = one.rung.unwrap();
-        let held = one
-            .held_by
-            .map_or("the top".to_owned(), |by| by.to_string());
+        let held = one.held_by.map_or("the top".to_owned(), |by| by.to_string());
         format!("{}: {} {rung}, {held}\n", one.name, rung.number())
     });
     let sections = compiled.envelope.sections.iter().map(|section| {
@@ -224,9 +211,8 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
             "verdicts",
             verdicts
                 .map(|one| {
-                    let mut forms = outcome
-                        .compiled()
-                        .flat_map(|compiled| &compiled.trace.condensed);
+                    let mut forms =
+                        outcome.compiled().flat_map(|compiled| &compiled.trace.condensed);
                     let form = forms.find(|form| form.name == one.name);
                     let form = form.map_or_else(String::new, |form| format!(", {}", form.form));
                     format!("{}: {}{form}\n", one.name, one.reason.code())
@@ -274,13 +260,10 @@ fn check(path: &Path) {
             case.title
         );
         for block in expected.into_iter().rev() {
-            let got = shown
-                .get(block.kind.as_str())
-                .cloned()
-                .unwrap_or_else(|| match &result {
-                    Err(error) => format!("the compile failed: {error}\n"),
-                    Ok(_) => "the compile did not fail\n".to_owned(),
-                });
+            let got = shown.get(block.kind.as_str()).cloned().unwrap_or_else(|| match &result {
+                Err(error) => format!("the compile failed: {error}\n"),
+                Ok(_) => "the compile did not fail\n".to_owned(),
+            });
             if got == block.text {
                 continue;
             }
@@ -305,12 +288,9 @@ fn check(path: &Path) {
 #[test]
 fn golden_cases() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = entries
-        .filter(|path| path.extension().is_some_and(|ext| ext == "md"))
-        .collect();
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ext| ext == "md")).collect();
     files.sort();
     assert!(files.len() >= 6, "cases are missing");
     files.iter().for_each(|path| check(path));

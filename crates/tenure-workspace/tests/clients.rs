@@ -95,10 +95,8 @@ fn fixtures() -> Vec<(Client, Way, String, String)> {
     files.sort_by_key(fs::DirEntry::path);
     for file in files {
         let name = file.file_name().into_string().unwrap();
-        let client = Client::ALL
-            .into_iter()
-            .find(|client| name.starts_with(client.term()))
-            .unwrap();
+        let client =
+            Client::ALL.into_iter().find(|client| name.starts_with(client.term())).unwrap();
         let way = if name.contains("-settings") && client == Client::ClaudeCode {
             Way::Gateway
         } else {
@@ -153,10 +151,7 @@ fn what_is_set_up_is_read_back_and_undone_byte_for_byte() {
         assert!(used.undoable, "{name}");
         // All that was there is there: no line of the text is lost.
         let now = fs::read_to_string(&path).unwrap();
-        for line in text
-            .lines()
-            .filter(|line| line.contains("//") || line.contains('#'))
-        {
+        for line in text.lines().filter(|line| line.contains("//") || line.contains('#')) {
             assert!(now.contains(line.trim()), "{name}: `{line}` of\n{now}");
         }
         assert_eq!(now.contains("\r\n"), text.contains("\r\n"), "{name}");
@@ -377,11 +372,7 @@ fn an_entry_that_the_user_changed_is_theirs() {
     let notes = home.undo(Client::GeminiCli);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("mcpServers.tenure"), "{notes:?}");
-    assert!(
-        fs::read_to_string(&path)
-            .unwrap()
-            .contains("/usr/bin/tenure")
-    );
+    assert!(fs::read_to_string(&path).unwrap().contains("/usr/bin/tenure"));
     // One that they took out is not missed.
     let home = Home::new();
     let path = home.places.file(Client::Cursor, Way::Mcp);
@@ -448,18 +439,10 @@ fn what_is_broken_is_left_alone_with_its_line() {
     let path = home.places.file(Client::Cursor, Way::Mcp);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, b"{\"a\": \"\xff\"}").unwrap();
-    assert!(
-        home.refused(Client::Cursor, &[Way::Mcp])
-            .what
-            .contains("UTF-8")
-    );
+    assert!(home.refused(Client::Cursor, &[Way::Mcp]).what.contains("UTF-8"));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert!(
-        home.refused(Client::Cursor, &[Way::Mcp])
-            .what
-            .contains("a folder")
-    );
+    assert!(home.refused(Client::Cursor, &[Way::Mcp]).what.contains("a folder"));
     let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
     fs::remove_dir(&path).unwrap();
     home.write(&path, &deep);

@@ -152,11 +152,7 @@ fn a_cut_leaves_a_quarter_of_the_window_the_users_words_and_the_rules() {
         last = relayed.body.clone().unwrap_or(body);
         let sent: Value = serde_json::from_str(&last).unwrap();
         let sent = sent["messages"].as_array().unwrap().clone();
-        let same = sent
-            .iter()
-            .zip(&sent_before)
-            .take_while(|(one, other)| one == other)
-            .count();
+        let same = sent.iter().zip(&sent_before).take_while(|(one, other)| one == other).count();
         let (read, written) = (counts.all(&sent[..same]), counts.all(&sent[same..]));
         if same < sent_before.len() {
             ours.cuts += 1;
@@ -170,9 +166,7 @@ fn a_cut_leaves_a_quarter_of_the_window_the_users_words_and_the_rules() {
             fixed * u64::from(at > 0) + read,
             fixed * u64::from(at == 0) + written,
         );
-        relay
-            .reported(&tenant, &position, fixed + read + written)
-            .unwrap();
+        relay.reported(&tenant, &position, fixed + read + written).unwrap();
         session = position.session;
         sent_before = sent;
         // The client: it asks for a summary when 167,000 of the window are full, and goes on with that and the files
@@ -191,10 +185,7 @@ fn a_cut_leaves_a_quarter_of_the_window_the_users_words_and_the_rules() {
     }
     let facts: Vec<(String, String)> = (0..STEPS).step_by(2).map(fact).collect();
     let asked = facts.iter().step_by(3);
-    let stand = facts
-        .iter()
-        .filter(|(_, answer)| last.contains(answer))
-        .count();
+    let stand = facts.iter().filter(|(_, answer)| last.contains(answer)).count();
     let session = Session::open(tenant, &session).unwrap();
     let found = asked.filter(|(what, answer)| {
         let wanted = Wanted::Query {
@@ -202,10 +193,7 @@ fn a_cut_leaves_a_quarter_of_the_window_the_users_words_and_the_rules() {
             tokens: PASSAGES,
         };
         let found = session.rehydrate(&wanted, world.tokenizer()).unwrap();
-        found
-            .originals
-            .first()
-            .is_some_and(|one| one.text.contains(answer))
+        found.originals.first().is_some_and(|one| one.text.contains(answer))
     });
     let found = found.count();
     println!(
@@ -219,10 +207,7 @@ fn a_cut_leaves_a_quarter_of_the_window_the_users_words_and_the_rules() {
     }
     // A quarter of the window, and what came with the request.
     assert!(
-        left.len() == 3
-            && left
-                .iter()
-                .all(|left| *left <= u64::from(WINDOW) * 28 / 100),
+        left.len() == 3 && left.iter().all(|left| *left <= u64::from(WINDOW) * 28 / 100),
         "{left:?}"
     );
     assert!(found >= 20, "{found} facts of 30");

@@ -55,8 +55,7 @@ impl Loop {
     }
 
     fn user(&mut self, text: &str) {
-        self.messages
-            .push(json!({ "role": "user", "content": text }));
+        self.messages.push(json!({ "role": "user", "content": text }));
     }
 
     /// A call of a tool and its result.
@@ -69,10 +68,8 @@ impl Loop {
         let call =
             json!({ "type": "tool_use", "id": id, "name": "read", "input": { "part": step } });
         let result = json!({ "type": "tool_result", "tool_use_id": id, "content": result });
-        self.messages
-            .push(json!({ "role": "assistant", "content": [call] }));
-        self.messages
-            .push(json!({ "role": "user", "content": [result] }));
+        self.messages.push(json!({ "role": "assistant", "content": [call] }));
+        self.messages.push(json!({ "role": "user", "content": [result] }));
     }
 
     /// Sends all that was said, and gives the numbers of the facts that stand in what went on.
@@ -108,17 +105,13 @@ impl Loop {
             max_answer: None,
             window: None,
         };
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &self.tenant, &self.world, &asked);
+        let relayed = self.relay.relay(&self.workspace, &self.tenant, &self.world, &asked);
         let sent = relayed.unwrap().body.unwrap_or_else(|| body.clone());
         let count = |text: &str| self.world.tokenizer().count(text);
         self.direct += count(&body);
         self.sent += count(&sent);
         let facts = sent.split("Fact ").skip(1);
-        facts
-            .filter_map(|text| text.split(':').next()?.parse().ok())
-            .collect()
+        facts.filter_map(|text| text.split(':').next()?.parse().ok()).collect()
     }
 
     fn ratio(&self) -> f64 {
@@ -182,8 +175,7 @@ fn a_loop_of_tools_gets_its_evidence_once() {
     assert!(task.ratio() <= 1.1, "{}", task.ratio());
 
     // Another request of the same epoch gets what it lacks, within what is left of the share.
-    task.messages
-        .push(json!({ "role": "assistant", "content": "Done." }));
+    task.messages.push(json!({ "role": "assistant", "content": "Done." }));
     task.user("Now look at dunning letters of the billing service: which limit of its configuration do they have?");
     let second = task.send();
     assert!(second.is_superset(&first));

@@ -57,9 +57,7 @@ const FACTS: [(&str, &str); 10] = [
 fn result(at: usize, fact: Option<usize>) -> (Value, String) {
     let planted = |texts: &[(usize, &str)]| {
         let found = texts.iter().find(|(which, _)| Some(*which) == fact);
-        found
-            .map(|(_, text)| format!("{text}\n"))
-            .unwrap_or_default()
+        found.map(|(_, text)| format!("{text}\n")).unwrap_or_default()
     };
     let n = |line: usize| (at * 131 + line * 7_919) % 9_973;
     match at % 5 {
@@ -101,9 +99,8 @@ fn result(at: usize, fact: Option<usize>) -> (Value, String) {
                 }
             }
             let numbered = file.lines().enumerate();
-            let numbered: String = numbered
-                .map(|(at, line)| format!("{:6}→{line}\n", at + 1))
-                .collect();
+            let numbered: String =
+                numbered.map(|(at, line)| format!("{:6}→{line}\n", at + 1)).collect();
             (
                 json!({ "name": "Read", "arguments": json!({ "file_path": format!("src/queue_{at}.rs") }).to_string() }),
                 numbered,
@@ -197,10 +194,7 @@ fn conversation() -> Vec<Value> {
             messages.push(json!({ "role": "assistant", "content": format!("Part {step} is in order, nothing has to be done there now.") }));
             messages.push(json!({ "role": "user", "content": said }));
         }
-        let fact = places
-            .iter()
-            .find(|(_, at)| *at == step)
-            .map(|(fact, _)| *fact);
+        let fact = places.iter().find(|(_, at)| *at == step).map(|(fact, _)| *fact);
         let (function, text) = result(step, fact);
         let call =
             json!({ "id": format!("call_{step}"), "type": "function", "function": function });
@@ -241,10 +235,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
         there,
         10,
         "{:?}",
-        FACTS
-            .iter()
-            .filter(|(answer, _)| !sent.contains(answer))
-            .collect::<Vec<_>>()
+        FACTS.iter().filter(|(answer, _)| !sent.contains(answer)).collect::<Vec<_>>()
     );
     assert!((80..=100).contains(&share), "{share}");
     assert!(sent.contains("You must never restart the ledger"));
@@ -264,9 +255,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
 
     // What stands, stands until the epoch ends, also for somebody who reads the session anew.
     let again = json!({ "messages": [{ "role": "assistant", "content": "I know all ten." }, { "role": "user", "content": "Thanks, go on." }] }).to_string();
-    session
-        .append(wire::read(Format::OpenAiChat, &again).unwrap(), at(61))
-        .unwrap();
+    session.append(wire::read(Format::OpenAiChat, &again).unwrap(), at(61)).unwrap();
     let next = compile(&bench, &mut session);
     assert_eq!(next.session.cause, tenure::trace::EpochCause::Kept);
     assert_eq!(next.session.passed, None);

@@ -39,10 +39,7 @@ fn every_seed_and_every_found_input_is_read_or_refused() {
     for (target, check) in crate::harness::TARGETS {
         let seeds = files(&fuzz().join("seeds").join(target));
         assert!(seeds.len() > 3, "`{target}` has {} seeds", seeds.len());
-        for path in seeds
-            .into_iter()
-            .chain(files(&fuzz().join("found").join(target)))
-        {
+        for path in seeds.into_iter().chain(files(&fuzz().join("found").join(target))) {
             let data = fs::read(&path).unwrap();
             let started = spent();
             if catch_unwind(AssertUnwindSafe(|| check(&data))).is_err() {
@@ -134,10 +131,7 @@ fn reading_takes_time_in_proportion() {
 
 #[test]
 fn every_target_has_its_file_and_no_folder_is_left_behind() {
-    let targets: Vec<&str> = crate::harness::TARGETS
-        .iter()
-        .map(|(name, _)| *name)
-        .collect();
+    let targets: Vec<&str> = crate::harness::TARGETS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names(&fuzz().join("seeds")), targets);
     let files: Vec<String> = targets.iter().map(|name| format!("{name}.rs")).collect();
     assert_eq!(names(&fuzz().join("targets")), files);
@@ -158,10 +152,7 @@ fn every_target_has_its_file_and_no_folder_is_left_behind() {
 fn seeds_are_small() {
     for (target, _) in crate::harness::TARGETS {
         let seeds = files(&fuzz().join("seeds").join(target));
-        let bytes: u64 = seeds
-            .iter()
-            .map(|path| fs::metadata(path).unwrap().len())
-            .sum();
+        let bytes: u64 = seeds.iter().map(|path| fs::metadata(path).unwrap().len()).sum();
         assert!(seeds.len() <= MAX_FILES, "{target}: {} files", seeds.len());
         assert!(bytes <= MAX_BYTES, "{target}: {bytes} bytes");
     }

@@ -33,19 +33,12 @@ fn gated(gate: Gate) -> (usize, f64) {
             gate: Some(gate),
             ..Request::new(task["task"].as_str().unwrap(), Budget::default())
         };
-        let gating = workspace
-            .gate(&world, &policy, &request, &candidates)
-            .unwrap();
+        let gating = workspace.gate(&world, &policy, &request, &candidates).unwrap();
         let near = gating.gated.iter().filter(|gated| gated.standing.passes);
-        let passing: Vec<usize> = near
-            .map(|gated| gated.candidate)
-            .chain(gating.spared)
-            .collect();
+        let passing: Vec<usize> = near.map(|gated| gated.candidate).chain(gating.spared).collect();
         let tokens: usize = passing.iter().map(|at| count(*at)).sum();
         most = most.max(tokens as f64 / whole as f64);
-        let needed = objects
-            .iter()
-            .position(|object| object.name() == task["needs"]);
+        let needed = objects.iter().position(|object| object.name() == task["needs"]);
         kept += usize::from(passing.contains(&needed.unwrap()));
         asked += 1;
     }

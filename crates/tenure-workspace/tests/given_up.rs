@@ -25,9 +25,7 @@ impl Tokenizer for Impatient {
 
     fn count(&self, text: &str) -> usize {
         let left = |left: usize| left.checked_sub(1);
-        let left = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
         match left {
             Ok(_) => self.inner.count(text),
             Err(_) => resume_unwind(Box::new("given up")),

@@ -146,10 +146,7 @@ fn nothing_is_too_small_for_a_long_history_but_its_last_request() {
         let ran = ran.unwrap_or_else(|error| panic!("{budget}: {error}"));
         let places = ran.places(0).unwrap();
         assert_eq!(places.last(), Some(&Some(200)));
-        for (place, stands) in places
-            .iter()
-            .zip(request(&ran)["messages"].as_array().unwrap())
-        {
+        for (place, stands) in places.iter().zip(request(&ran)["messages"].as_array().unwrap()) {
             if let Some(place) = place {
                 assert_eq!(stands, &messages[*place]);
             }

@@ -54,9 +54,7 @@ fn text() -> impl Strategy<Value = String> {
 
 /// Compiles what could be read, under every preset.
 fn compiles(sourced: Vec<Sourced>) -> Result<(), TestCaseError> {
-    let sealed = sourced
-        .into_iter()
-        .filter_map(|one| one.document.seal().ok());
+    let sealed = sourced.into_iter().filter_map(|one| one.document.seal().ok());
     let candidates = Candidates::new(sealed.collect());
     let world = World::for_model("cl100k_base", FrameKey::new("test", [7; 32])).unwrap();
     let request = Request::new("Do the work.", Budget::tokens(400));
@@ -66,9 +64,7 @@ fn compiles(sourced: Vec<Sourced>) -> Result<(), TestCaseError> {
             Ok(outcome) => {
                 let envelope = &outcome.single().unwrap().envelope;
                 let payload = envelope.payload.as_ref().unwrap().bytes();
-                let count = world
-                    .tokenizer()
-                    .count(std::str::from_utf8(payload).unwrap());
+                let count = world.tokenizer().count(std::str::from_utf8(payload).unwrap());
                 prop_assert_eq!(count, envelope.total_tokens as usize);
                 prop_assert!(count <= 400);
             }

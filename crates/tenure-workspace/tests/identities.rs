@@ -39,9 +39,7 @@ impl Bench {
 
     fn change(&self, op: EntityOp, source: Option<&str>) {
         let source = source.map(|name| self.id(name));
-        self.tenant
-            .change_entities(vec![(op, source)], &Writing::default())
-            .unwrap();
+        self.tenant.change_entities(vec![(op, source)], &Writing::default()).unwrap();
     }
 
     fn job(&self, clearance: Classification, record: bool) -> Job {
@@ -315,12 +313,7 @@ fn who_is_called_by_a_role_is_who_has_it_at_the_instant() {
         bench.change(serde_json::from_value(op).unwrap(), None);
     }
     let (job, _) = bench.run(OPEN);
-    let named: Vec<&str> = job
-        .request
-        .identities
-        .iter()
-        .map(|one| one.id.as_str())
-        .collect();
+    let named: Vec<&str> = job.request.identities.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(named, ["bob"]);
 }
 

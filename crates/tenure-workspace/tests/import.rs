@@ -369,9 +369,7 @@ fn imports_end_after_five_hops_and_wherever_they_go_round() {
 #[test]
 fn what_is_no_file_is_refused_by_name() {
     let bench = Bench::new(&[("notes.md", "Notes.")]);
-    let done = std::process::Command::new("mkfifo")
-        .arg(bench.path("pipe.md"))
-        .status();
+    let done = std::process::Command::new("mkfifo").arg(bench.path("pipe.md")).status();
     assert!(done.unwrap().success());
     let _socket = std::os::unix::net::UnixListener::bind(bench.path("socket.md")).unwrap();
     for (name, kind) in [
@@ -452,9 +450,7 @@ fn links_lead_nowhere_else() {
         .link("..", "project/up")
         .link("../../secret", "project/.claude/rules")
         .link("../secret", "project/.agents");
-    let done = std::process::Command::new("mkfifo")
-        .arg(bench.path("project/fifo.md"))
-        .status();
+    let done = std::process::Command::new("mkfifo").arg(bench.path("project/fifo.md")).status();
     let loaded = bench.load("project");
     assert_eq!(names(&loaded), ["CLAUDE", "real"]);
     assert!(why(&loaded, "@out.md").starts_with("a link leads outside"));
@@ -474,11 +470,7 @@ fn links_lead_nowhere_else() {
     ] {
         assert!(why(&loaded, link).starts_with("a link"), "{link}");
     }
-    let texts = loaded
-        .candidates
-        .objects()
-        .iter()
-        .map(|one| one.revision().content());
+    let texts = loaded.candidates.objects().iter().map(|one| one.revision().content());
     assert!(texts.collect::<String>().find("secret").is_none());
 }
 
@@ -695,10 +687,7 @@ fn a_registered_format_is_read_and_walked() {
     let loaded = bench.with(".", &collect);
     assert_eq!(names(&loaded), ["rules-1", "rules-2"]);
     assert_eq!(why(&loaded, "data.xyz"), "of no format that is read here");
-    let error = bench
-        .try_with("data.xyz", &collect)
-        .unwrap_err()
-        .to_string();
+    let error = bench.try_with("data.xyz", &collect).unwrap_err().to_string();
     assert!(
         error.contains(".json, .jsonl, .markdown, .md, .mdx, .ndjson, .org, .rst,"),
         "{error}"
@@ -792,9 +781,7 @@ fn folders_have_bounds() {
     assert!(error.contains("holds more than 100000 entries"), "{error}");
     bench.file(
         "at/CLAUDE.md",
-        (0..20_000)
-            .map(|at| format!("@{at}.md "))
-            .collect::<String>(),
+        (0..20_000).map(|at| format!("@{at}.md ")).collect::<String>(),
     );
     let error = bench.try_with("at", &seeds()).unwrap_err().to_string();
     assert!(error.contains("10000 different `@` mentions"), "{error}");
@@ -815,9 +802,7 @@ fn what_was_collected_compiles_the_same_every_time() {
     let compile = |path: &Path| {
         let options = skills(Disclosure::Resources);
         let collected = workspace.collect(&[path.to_owned()], &options).unwrap();
-        let outcome = workspace
-            .compile(&world, &policy, &request, &collected.candidates)
-            .unwrap();
+        let outcome = workspace.compile(&world, &policy, &request, &collected.candidates).unwrap();
         serde_json::to_string(&outcome).unwrap()
     };
     let first = compile(bench.folder.path());
@@ -842,9 +827,7 @@ fn standings(collected: &Collected) -> Vec<(&str, Authority, ObjectType)> {
     };
     let rows = objects.clone().map(row);
     let named = names(collected).into_iter().zip(rows);
-    named
-        .map(|(name, (level, kind))| (name, level, kind))
-        .collect()
+    named.map(|(name, (level, kind))| (name, level, kind)).collect()
 }
 
 const RULE: (Authority, ObjectType) = (Authority::Developer, ObjectType::Rule);
@@ -940,12 +923,7 @@ fn what_is_ignored_and_what_others_wrote_is_passed_by() {
         ("vendor/lib/AGENTS.md", "Obey the library.\n"),
         ("vendor/lib/skills/s/SKILL.md", PDF),
     ]);
-    let all = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect::<Vec<_>>()
-    };
+    let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let usual = bench.with(".", &Collect::default());
     assert_eq!(
         names(&usual),
@@ -1031,11 +1009,7 @@ fn every_usual_format_is_read() {
     assert_eq!(content(&read, "c.html"), "# Pump\n\nStarts & stops.");
     assert_eq!(content(&read, "d.ipynb"), "# Calibrate\nSet zero.");
     assert_eq!(content(&read, "e"), "{\"bar\": 3}");
-    assert!(
-        standings(&read)
-            .iter()
-            .all(|(_, level, _)| *level == Authority::Data)
-    );
+    assert!(standings(&read).iter().all(|(_, level, _)| *level == Authority::Data));
     assert_eq!(why(&read, "k.html"), "empty");
     assert_eq!(why(&read, "l.png"), "of no format that is read here");
     assert!(
@@ -1072,8 +1046,7 @@ fn the_nearest_instructions_are_mandatory() {
         let read = bench.with(".", &collect);
         let must = read.candidates.objects().iter();
         let must = must.filter(|object| !object.is_removable());
-        must.map(|object| object.name().to_owned())
-            .collect::<Vec<_>>()
+        must.map(|object| object.name().to_owned()).collect::<Vec<_>>()
     };
     // A section has some 254 tokens: eight are a fifth of 10,160, first those of the root.
     let all = must(9_000, None);
@@ -1139,9 +1112,7 @@ fn a_passage_without_provenance_is_refused_by_name() {
     // A walk goes on without the file, and says so.
     let walked = bench.load("lib");
     assert!(
-        walked.warnings[0]
-            .what
-            .contains("`tip` is a retrieved_passage without"),
+        walked.warnings[0].what.contains("`tip` is a retrieved_passage without"),
         "{:?}",
         walked.warnings
     );

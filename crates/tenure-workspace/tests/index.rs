@@ -47,9 +47,7 @@ impl Tree {
 
     fn found(&self, selector: &str) -> Vec<String> {
         let index = Index::open(self.root()).unwrap();
-        let found = index
-            .select(&Selector::new(selector).unwrap(), &[], 100)
-            .unwrap();
+        let found = index.select(&Selector::new(selector).unwrap(), &[], 100).unwrap();
         let places = found.units.iter();
         places
             .map(|unit| format!("{}:{} {}", unit.path, unit.lines.0, unit.name))
@@ -153,9 +151,7 @@ fn what_is_no_text_is_left_out_and_said() {
     let run = tree.update();
     let why = |path: &str| {
         let found = run.skipped.iter().find(|skipped| skipped.path == path);
-        found
-            .map(|skipped| skipped.why.as_str())
-            .unwrap_or_default()
+        found.map(|skipped| skipped.why.as_str()).unwrap_or_default()
     };
     assert!(why("utf16.md").contains("UTF-16"));
     assert!(why("nul.md").contains("NUL"));
@@ -231,10 +227,7 @@ fn units_are_found_by_what_they_are_and_by_words() {
     );
     let found = tree.searched("how often does a key turn in a lock");
     assert!(
-        found
-            .iter()
-            .take(2)
-            .any(|unit| unit == "docs/keys.md Decision"),
+        found.iter().take(2).any(|unit| unit == "docs/keys.md Decision"),
         "{found:?}"
     );
     assert_eq!(
@@ -261,15 +254,11 @@ fn units_are_found_by_what_they_are_and_by_words() {
         .unwrap();
     assert_eq!(none.nearest.as_deref(), Some("the nearest is `Decision`"));
     assert!(index.search("the of", &[], 3, None).is_err());
-    let limited = index
-        .select(&Selector::new("sections").unwrap(), &[], 2)
-        .unwrap();
+    let limited = index.select(&Selector::new("sections").unwrap(), &[], 2).unwrap();
     assert_eq!(limited.units.len(), 2);
     assert!(limited.left_out + limited.files_left > 0, "{limited:?}");
     // All are told where the limit is not reached.
-    let all = index
-        .select(&Selector::new("sections").unwrap(), &[], 5)
-        .unwrap();
+    let all = index.select(&Selector::new("sections").unwrap(), &[], 5).unwrap();
     assert_eq!((all.units.len(), all.left_out), (5, 0));
 }
 
@@ -283,9 +272,7 @@ fn a_file_that_changed_since_is_said() {
     let found = index.search("pumps", &[], 5, None).unwrap();
     assert!(found.units.is_empty());
     assert_eq!(found.changed, ["a.md", "b.md"]);
-    let found = index
-        .select(&Selector::new("sections paragraphs").unwrap(), &[], 5)
-        .unwrap();
+    let found = index.select(&Selector::new("sections paragraphs").unwrap(), &[], 5).unwrap();
     assert_eq!((found.units.len(), found.changed.len()), (1, 2));
 }
 
@@ -348,12 +335,7 @@ fn files_and_folders_that_turn_into_links_while_they_are_read_lead_nowhere() {
         assert!(leaked.is_empty(), "{leaked:?}");
     });
     tree.update();
-    assert!(
-        !tree
-            .found("sections")
-            .iter()
-            .any(|found| found.contains("Zebra"))
-    );
+    assert!(!tree.found("sections").iter().any(|found| found.contains("Zebra")));
 }
 
 /// An encoder to which all that speaks of animals is one, which counts what it is asked.
@@ -384,11 +366,8 @@ impl Embedder for Animals {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         self.asked.fetch_add(texts.len(), Ordering::Relaxed);
-        let is_animal = |text: &str| {
-            ["horse", "mare", "cat"]
-                .iter()
-                .any(|word| text.contains(word))
-        };
+        let is_animal =
+            |text: &str| ["horse", "mare", "cat"].iter().any(|word| text.contains(word));
         let of = |text: &&str| {
             if is_animal(text) {
                 vec![1.0, 0.0]
@@ -419,9 +398,7 @@ fn vectors_rank_what_words_chose_and_each_text_is_asked_about_once() {
     let encoder = Animals::new("animals");
     let search = |embedder: Option<&dyn Embedder>| {
         let index = Index::open(tree.root()).unwrap();
-        let found = index
-            .search("stall of the horse", &[], 10, embedder)
-            .unwrap();
+        let found = index.search("stall of the horse", &[], 10, embedder).unwrap();
         let paths = found.units.into_iter().map(|unit| unit.path);
         paths.collect::<Vec<String>>()
     };
@@ -474,9 +451,7 @@ fn a_package_that_vectors_ranked_is_refreshed_with_them_alone() {
         ..Plan::default()
     };
     let packages = Packages::of(tree.root()).unwrap();
-    packages
-        .pack(plan.clone(), &bearing(Some(&encoder)))
-        .unwrap();
+    packages.pack(plan.clone(), &bearing(Some(&encoder))).unwrap();
     let found = packages.find("stalls").unwrap();
     assert_eq!(found.package.items[0].provenance.path, "a.md");
     let refreshed = packages.refresh(&found, &bearing(Some(&encoder))).unwrap();

@@ -68,12 +68,9 @@ impl Talk {
             Format::OpenAiResponses => "input_text",
             _ => "text",
         };
-        let blocks = texts
-            .iter()
-            .map(|text| json!({ "type": kind, "text": text }));
+        let blocks = texts.iter().map(|text| json!({ "type": kind, "text": text }));
         let blocks: Vec<Value> = blocks.collect();
-        self.messages
-            .push(json!({ "role": "user", "content": blocks }));
+        self.messages.push(json!({ "role": "user", "content": blocks }));
     }
 
     fn system(&mut self, text: &str) {
@@ -106,8 +103,7 @@ impl Talk {
     }
 
     fn says(&mut self, text: &str) {
-        self.messages
-            .push(json!({ "role": "assistant", "content": text }));
+        self.messages.push(json!({ "role": "assistant", "content": text }));
     }
 
     fn body(&self) -> String {
@@ -169,9 +165,7 @@ impl Bench {
     fn relay(&self, talk: &Talk) -> Relayed {
         let body = talk.body();
         let asked = relaying(talk.format, "mine", &body);
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &self.tenant, &self.world, &asked);
+        let relayed = self.relay.relay(&self.workspace, &self.tenant, &self.world, &asked);
         relayed.unwrap()
     }
 

@@ -32,10 +32,7 @@ fn judging(status: MessageStatus) -> Judging {
 }
 
 fn judge(session: &mut Session, id: &str, status: MessageStatus) -> Vec<String> {
-    session
-        .judge(id, &judging(status), at(100))
-        .unwrap()
-        .messages
+    session.judge(id, &judging(status), at(100)).unwrap().messages
 }
 
 fn at_later(step: usize) -> tenure::time::Instant {
@@ -291,11 +288,7 @@ fn what_cannot_be_judged_is_refused_and_nothing_is_written() {
         reason: Some("x".repeat(2_001)),
         ..quarantined.clone()
     };
-    assert!(
-        refused("t3", &long)
-            .to_string()
-            .contains("`reason` has 2001 bytes")
-    );
+    assert!(refused("t3", &long).to_string().contains("`reason` has 2001 bytes"));
     let nobody = Judging {
         by: Some(" ".into()),
         ..quarantined
@@ -341,9 +334,7 @@ fn a_stale_summary_is_remade_from_its_originals_in_the_same_compile() {
         before.len()
     );
     let said = said_in_summaries(&session);
-    let judged: Vec<usize> = (0..400)
-        .filter(|at| said.contains(&format!("word{at}x")))
-        .collect();
+    let judged: Vec<usize> = (0..400).filter(|at| said.contains(&format!("word{at}x"))).collect();
     let old = judged[0];
     let (id, word) = (format!("t{}", numbers[old]), format!("word{old}x"));
     judge(&mut session, &id, MessageStatus::Retracted);
@@ -429,9 +420,7 @@ fn no_original_is_given_back_and_the_session_as_it_was_sees_it() {
     let tokenizer = bench.world.tokenizer();
     let id = |at: usize| format!("t{}", numbers[at]);
     judge(&mut session, &id(3), MessageStatus::Retracted);
-    let error = session
-        .rehydrate(&Wanted::Id(id(3)), tokenizer)
-        .unwrap_err();
+    let error = session.rehydrate(&Wanted::Id(id(3)), tokenizer).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Policy);
     assert!(error.to_string().contains("is retracted"), "{error}");
     let range = Wanted::Id(format!("{}-{}", id(0), id(7)));
@@ -443,12 +432,7 @@ fn no_original_is_given_back_and_the_session_as_it_was_sees_it() {
     };
     let found = session.rehydrate(&query, tokenizer).unwrap();
     assert!(!found.originals.is_empty());
-    assert!(
-        found
-            .originals
-            .iter()
-            .all(|one| !one.text.contains("word3x"))
-    );
+    assert!(found.originals.iter().all(|one| !one.text.contains("word3x")));
     let listed = session.judged().unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(
@@ -512,9 +496,7 @@ fn what_was_learned_from_a_message_is_judged_with_it() {
             confidence_score: Some(tenure::num::Score::ONE),
             ..ObjectDocument::named("guess", "Pump 8 needs oil.")
         };
-        tenant
-            .put(vec![tenure_store::Put::new(inferred)], &writing)
-            .unwrap();
+        tenant.put(vec![tenure_store::Put::new(inferred)], &writing).unwrap();
         let judged = session
             .judge(
                 &format!("t{}", numbers[0]),
@@ -584,11 +566,7 @@ fn a_judged_message_does_not_go_on_however_often_its_client_sends_it() {
         let body = relayed.body.unwrap();
         assert!(!body.contains("cobalt") && !body.contains("c1"), "{body}");
         assert!(body.contains("How is pump 8?"));
-        assert!(
-            conform::check(Format::OpenAiChat, &body, None)
-                .unwrap()
-                .is_empty()
-        );
+        assert!(conform::check(Format::OpenAiChat, &body, None).unwrap().is_empty());
         assert!(
             body.contains("\"temperature\":0.5"),
             "the rest stays: {body}"
@@ -602,9 +580,7 @@ fn a_judged_message_does_not_go_on_however_often_its_client_sends_it() {
         "{body}"
     );
     // It is taken back, and all goes on as it came.
-    open()
-        .judge(&id, &judging(MessageStatus::Clean), NOW)
-        .unwrap();
+    open().judge(&id, &judging(MessageStatus::Clean), NOW).unwrap();
     let relayed = goes(&request(&messages));
     assert_eq!(session(&relayed), session(&first));
     let body = relayed.body.unwrap_or_else(|| request(&messages));

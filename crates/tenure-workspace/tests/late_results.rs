@@ -42,10 +42,7 @@ fn a_cut_never_parts_a_call_from_its_result() {
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let workspace = workspace.load_catalogue(&models).unwrap();
     let world = workspace.world("mine").unwrap();
-    let tenant = Store::sqlite(&folder.path().join("store.db"))
-        .unwrap()
-        .tenant("local")
-        .unwrap();
+    let tenant = Store::sqlite(&folder.path().join("store.db")).unwrap().tenant("local").unwrap();
     let relay = Relay::default();
     let mut items = vec![says("Find out why the pumps stop.".into())];
     let (mut cuts, mut apart) = (0, 0);

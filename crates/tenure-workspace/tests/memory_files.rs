@@ -73,11 +73,7 @@ fn six_commands_are_answered_in_the_providers_words() {
         "Here's the content of /memories/notes.md with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t"
     );
     let part = json!({ "command": "view", "path": "/memories/notes.md", "view_range": [2, -1] });
-    assert!(
-        bench
-            .did(part)
-            .ends_with(":\n     2\ttwo\n     3\tthree\n     4\t")
-    );
+    assert!(bench.did(part).ends_with(":\n     2\ttwo\n     3\tthree\n     4\t"));
     let replace = |old: &str, new: &str| json!({ "command": "str_replace", "path": "/memories/notes.md", "old_str": old, "new_str": new });
     assert_eq!(
         bench.did(replace("two", "2")),
@@ -112,11 +108,7 @@ fn six_commands_are_answered_in_the_providers_words() {
         "Successfully renamed /memories/a to /memories/z"
     );
     assert!(bench.did(view("/memories/z/b/c.md")).ends_with("\tdeep"));
-    assert!(
-        bench
-            .refused(view("/memories/a/b/c.md"))
-            .contains("does not exist")
-    );
+    assert!(bench.refused(view("/memories/a/b/c.md")).contains("does not exist"));
     assert_eq!(
         bench.refused(rename("/memories/z", "/memories/notes.md")),
         "The destination /memories/notes.md already exists"
@@ -140,11 +132,7 @@ fn six_commands_are_answered_in_the_providers_words() {
         bench.refused(create("/memories/z", "x")),
         "File /memories/z already exists"
     );
-    assert!(
-        bench
-            .refused(create("/memories/notes.md/x", "x"))
-            .contains("is a file")
-    );
+    assert!(bench.refused(create("/memories/notes.md/x", "x")).contains("is a file"));
 }
 
 #[test]
@@ -174,30 +162,15 @@ fn a_path_stays_below_its_root_and_a_file_is_its_users_own() {
         let told = bench.refused(create(path, "x"));
         assert!(told.ends_with("would escape /memories directory"), "{told}");
     }
-    assert!(
-        bench
-            .refused(create("/memories/\u{7}", "x"))
-            .contains("is no path")
-    );
+    assert!(bench.refused(create("/memories/\u{7}", "x")).contains("is no path"));
     assert!(
         bench
             .refused(create(&format!("/memories/{}", "x".repeat(300)), "x"))
             .contains("is no path")
     );
-    assert!(
-        bench
-            .refused(create("/memories/blank", " \n"))
-            .contains("would be empty")
-    );
-    bench
-        .run(Some("ada"), create("/memories/a", "secret of ada"))
-        .unwrap();
-    assert!(
-        bench
-            .run(Some("ada"), view("/memories/a"))
-            .unwrap()
-            .contains("secret of ada")
-    );
+    assert!(bench.refused(create("/memories/blank", " \n")).contains("would be empty"));
+    bench.run(Some("ada"), create("/memories/a", "secret of ada")).unwrap();
+    assert!(bench.run(Some("ada"), view("/memories/a")).unwrap().contains("secret of ada"));
     assert!(
         bench
             .run(Some("bob"), view("/memories/a"))

@@ -48,9 +48,7 @@ fn payload(candidates: &Candidates, principal: Principal) -> String {
     let workspace = workspace();
     let world = workspace.world("gpt-4o").unwrap();
     let policy = Policy::from_toml("guidance = { near = 0.0 }\ncorpus = { near = 0.0 }");
-    let policy = policy
-        .or_else(|_| Policy::from_toml("guidance = { near = 0.0 }"))
-        .unwrap();
+    let policy = policy.or_else(|_| Policy::from_toml("guidance = { near = 0.0 }")).unwrap();
     let request = Request {
         principal,
         ..Request::new("What does the chief earn in a year?", Budget::tokens(8_000))
@@ -256,14 +254,10 @@ fn page(object: &Map<String, Value>, fence: &str, indent: &str, colon: &str) -> 
     let mut body = String::new();
     for (key, value) in object {
         if key == "content" {
-            body = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            body = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             continue;
         }
-        let plain = key
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
         let key = if plain {
             key.clone()
         } else {
@@ -519,12 +513,7 @@ fn one_bad_object_leaves_out_its_file_and_is_told_of() {
         ..How::default()
     };
     let read = collect(root.path(), "", walked).unwrap();
-    let names: Vec<&str> = read
-        .candidates
-        .objects()
-        .iter()
-        .map(|one| one.name())
-        .collect();
+    let names: Vec<&str> = read.candidates.objects().iter().map(|one| one.name()).collect();
     assert_eq!(names, ["good"]);
     assert_eq!(read.warnings.len(), 1);
     assert_eq!(read.warnings[0].kind, WarningKind::File);

@@ -42,19 +42,13 @@ fn vectors_are_those_of_the_original() {
     let model = encoder.model();
     assert_eq!((model.name.as_str(), model.dimensions), (MINILM, 384));
     let rows = expected(MINILM);
-    let texts: Vec<&str> = rows
-        .iter()
-        .map(|row| row["text"].as_str().unwrap())
-        .collect();
+    let texts: Vec<&str> = rows.iter().map(|row| row["text"].as_str().unwrap()).collect();
     assert!(texts.len() >= 7 && texts.iter().any(|text| text.len() > 2_000));
     let made = encoder.embed(&texts).unwrap();
     for (row, vector) in rows.iter().zip(&made) {
         let original: Vec<f32> = serde_json::from_value(row["vector"].clone()).unwrap();
         let length = vector.iter().map(|c| c * c).sum::<f32>().sqrt();
-        let farthest = original
-            .iter()
-            .zip(vector)
-            .map(|(a, b)| (a - b / length).abs());
+        let farthest = original.iter().zip(vector).map(|(a, b)| (a - b / length).abs());
         let farthest = farthest.fold(0.0, f32::max);
         assert!(farthest < 2e-6, "{}: {farthest}", row["text"]);
     }
@@ -64,10 +58,7 @@ fn vectors_are_those_of_the_original() {
 #[test]
 fn a_vector_depends_on_its_text_alone() {
     let rows = expected(MINILM);
-    let mut texts: Vec<&str> = rows
-        .iter()
-        .map(|row| row["text"].as_str().unwrap())
-        .collect();
+    let mut texts: Vec<&str> = rows.iter().map(|row| row["text"].as_str().unwrap()).collect();
     texts.insert(2, " \n");
     let one = minilm();
     let together = one.embed(&texts).unwrap();
@@ -178,9 +169,7 @@ fn a_compile_finds_by_meaning() {
     ]);
     let request = Request::new("Where does my cat sleep?", Budget::tokens(400));
     let policy = Policy::from_toml("guidance = { near = 0.0 }").unwrap();
-    let facts = workspace
-        .answer(&world, &policy, &request, &candidates)
-        .unwrap();
+    let facts = workspace.answer(&world, &policy, &request, &candidates).unwrap();
     assert_eq!(facts.vectors()[0].model(), &minilm().model());
     let compiled = tenure::compile(&world, &policy, &request, &candidates, &facts).unwrap();
     let trace = &compiled.single().unwrap().trace;
@@ -215,15 +204,9 @@ fn a_cross_encoder_reads_query_and_text_together() {
     let objects = texts.map(|text| ObjectDocument::named(text, text).seal().unwrap());
     let candidates = Candidates::new(objects.to_vec());
     let request = Request::new("a pump", Budget::tokens(400));
-    let outcome = workspace
-        .compile(&world, &policy, &request, &candidates)
-        .unwrap();
+    let outcome = workspace.compile(&world, &policy, &request, &candidates).unwrap();
     let trace = &outcome.single().unwrap().trace;
-    let given: Vec<_> = trace
-        .verdicts
-        .iter()
-        .map(|v| Some(v.score.unwrap().relevance))
-        .collect();
+    let given: Vec<_> = trace.verdicts.iter().map(|v| Some(v.score.unwrap().relevance)).collect();
     assert_eq!(given, scores);
     assert!(trace.notes.is_empty(), "{:?}", trace.notes);
 }
@@ -279,9 +262,7 @@ fn what_is_no_such_model_is_refused() {
     let [number, three] = refused("onnx = \"labels\"\noutput = \"logits\"\ndimensions = 4");
     assert!(number.contains("vectors of 3 dimensions") && number.contains("4, as the conf"));
     assert!(three.contains("dimensions"), "{three}");
-    let three = relevance::open(&models().join("labels"), Some(&library()))
-        .err()
-        .unwrap();
+    let three = relevance::open(&models().join("labels"), Some(&library())).err().unwrap();
     assert!(
         three.to_string().contains("[1, 3]") && three.hint.is_some(),
         "{three}"
@@ -305,9 +286,7 @@ fn what_is_no_such_model_is_refused() {
     );
     // A number for each token is no vector that could be compared with another.
     let flat = encoder("onnx = \"flat\"").unwrap();
-    let error = flat
-        .embed(&["Many more tokens than the first text had."])
-        .unwrap_err();
+    let error = flat.embed(&["Many more tokens than the first text had."]).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(error.what.contains("dimensions"), "{error}");
     // Nor is what lies outside a relevance.

@@ -28,9 +28,7 @@ fn picture(at: usize, length: usize) -> String {
     let mut state = at as u64 + 1;
     let mut data = String::from(header);
     while data.len() < length {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let digit = (state >> 58) as usize;
         data.push(char::from(
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[digit],
@@ -163,10 +161,7 @@ impl Agent {
         }
         .to_string();
         let asked = relaying(self.format, self.model, &body);
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &self.tenant, &self.world, &asked)
-            .unwrap();
+        let relayed = self.relay.relay(&self.workspace, &self.tenant, &self.world, &asked).unwrap();
         let sent = relayed.body.clone().unwrap_or(body);
         let broken = conform::check(self.format, &sent, Some(self.world.model())).unwrap();
         assert!(broken.is_empty(), "{broken:?}");
@@ -175,8 +170,7 @@ impl Agent {
 
     /// The number of pictures in a body.
     fn pictures(&self, sent: &str) -> usize {
-        sent.matches("iVBORw0KGgoAAAANSUhEUgAABQAAAAMgCAYAAAA")
-            .count()
+        sent.matches("iVBORw0KGgoAAAANSUhEUgAABQAAAAMgCAYAAAA").count()
     }
 }
 
@@ -225,10 +219,8 @@ fn what_a_window_does_not_hold_leaves_oldest_first_and_is_named() {
         let bare: String = sent
             .split("iVBORw0KGgoAAAANSUhEUgAABQAAAAMgCAYAAAA")
             .map(|part| {
-                let end = part
-                    .char_indices()
-                    .find(|(_, c)| matches!(c, '"'))
-                    .map_or(0, |(at, _)| at);
+                let end =
+                    part.char_indices().find(|(_, c)| matches!(c, '"')).map_or(0, |(at, _)| at);
                 if end > 1_000 { &part[end..] } else { part }
             })
             .collect();
@@ -344,9 +336,7 @@ fn a_session_decides_by_what_a_compile_counts() {
         ];
         let length = messages[1].to_string().len() as u64;
         let body = json!({ key: messages }).to_string();
-        session
-            .append(wire::read(format, &body).unwrap(), at(1))
-            .unwrap();
+        session.append(wire::read(format, &body).unwrap(), at(1)).unwrap();
         let decides = session.cost(&bench.world);
         let mut request = Request::new("Answer.", Budget::default());
         request.target = Target::from(format);

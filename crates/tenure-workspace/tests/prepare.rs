@@ -87,9 +87,7 @@ fn a_request_without_instants_looks_from_the_second_of_the_clock() {
 fn what_was_written_before_the_store_was_read_is_known_whatever_the_clock_says() {
     let (_folder, tenant) = tenant();
     let note = ObjectDocument::named("note", "The office is open on Sundays.");
-    let written = tenant
-        .put(vec![Put::new(note)], &Writing::default())
-        .unwrap();
+    let written = tenant.put(vec![Put::new(note)], &Writing::default()).unwrap();
     // The store's clock is the machine's, and this one is behind.
     let clock = Clock::at(at("2020-01-01"));
     let workspace = workspace(&clock);
@@ -105,9 +103,7 @@ fn what_was_written_before_the_store_was_read_is_known_whatever_the_clock_says()
         version: written.version + 1,
         ..of_store(&tenant)
     };
-    let error = prepare(&workspace, request(), "standard", Some(later))
-        .err()
-        .unwrap();
+    let error = prepare(&workspace, request(), "standard", Some(later)).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Unavailable);
 }
 

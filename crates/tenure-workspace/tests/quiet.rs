@@ -72,9 +72,7 @@ fn main() {
     }
     // What a test harness is asked for.
     let is_listed = arguments.iter().any(|argument| argument == "--list");
-    let filters = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with('-'));
+    let filters = arguments.iter().filter(|argument| !argument.starts_with('-'));
     let filters: Vec<&String> = filters.collect();
     let is_ignored = arguments.iter().any(|argument| argument == "--ignored");
     for (test, watch) in [(NAME, watch as fn()), (PACKAGES, watch_packages as fn())] {
@@ -116,11 +114,8 @@ fn watch() {
             "`{cheat}` was caught by another call than {call}: {calls:#?}"
         );
     }
-    let calls: Vec<String> = honest
-        .counts()
-        .iter()
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
+    let calls: Vec<String> =
+        honest.counts().iter().map(|(name, count)| format!("{name} {count}")).collect();
     let calls = if calls.is_empty() {
         "none".to_owned()
     } else {
@@ -178,12 +173,7 @@ fn packages_watched(cheat: Option<&str>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(folder.path()).unwrap().join("tree");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/handbook");
-    let copied = Command::new("cp")
-        .arg("-a")
-        .arg(&example)
-        .arg(&root)
-        .status()
-        .unwrap();
+    let copied = Command::new("cp").arg("-a").arg(&example).arg(&root).status().unwrap();
     assert!(copied.success());
     let log = folder.path().join("calls");
     let mut command = Command::new("strace");
@@ -199,10 +189,7 @@ fn packages_watched(cheat: Option<&str>) -> Vec<String> {
     let calls: Vec<&str> = calls.lines().map(without_process).collect();
     let mark = |mark: &str| {
         let mark = format!("write(2, \"{mark}");
-        calls
-            .iter()
-            .position(|line| line.starts_with(&mark))
-            .unwrap()
+        calls.iter().position(|line| line.starts_with(&mark)).unwrap()
     };
     let between = &calls[mark(FROM_HERE) + 1..mark(UNTIL_HERE)];
     let own = format!("\"{}/.tenure", root.display());
@@ -213,9 +200,7 @@ fn packages_watched(cheat: Option<&str>) -> Vec<String> {
         }
         if CHANGES.contains(&call) {
             let reads = call.starts_with("open")
-                && !["O_WRONLY", "O_RDWR", "O_CREAT"]
-                    .iter()
-                    .any(|flag| line.contains(flag));
+                && !["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag));
             return !reads && !line.contains(&own);
         }
         ["socket", "connect", "bind", "send", "recv"]
@@ -226,11 +211,7 @@ fn packages_watched(cheat: Option<&str>) -> Vec<String> {
         between.iter().any(|line| line.contains(&own)),
         "nothing was written"
     );
-    between
-        .iter()
-        .filter(is_wrong)
-        .map(|line| (*line).to_owned())
-        .collect()
+    between.iter().filter(is_wrong).map(|line| (*line).to_owned()).collect()
 }
 
 fn run(command: &mut Command, hint: &str) -> Output {
@@ -243,12 +224,7 @@ fn run(command: &mut Command, hint: &str) -> Output {
 fn build(options: &[&str], to: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/quiet.c");
     let mut command = Command::new("cc");
-    command
-        .args(["-O1", "-Wall"])
-        .args(options)
-        .arg("-o")
-        .arg(to)
-        .arg(source);
+    command.args(["-O1", "-Wall"]).args(options).arg("-o").arg(to).arg(source);
     let built = run(&mut command, "install a C compiler");
     assert!(
         built.status.success(),
@@ -283,13 +259,9 @@ fn watched(folder: &Path, library: &Path, compiles: usize, cheat: Option<&str>) 
     let log = folder.join("calls");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-s", "200", "-o"]).arg(&log);
-    command
-        .arg("-E")
-        .arg(format!("LD_PRELOAD={}", library.display()));
+    command.arg("-E").arg(format!("LD_PRELOAD={}", library.display()));
     command.arg(env::current_exe().unwrap());
-    command
-        .args(["--program", &compiles.to_string()])
-        .args(cheat);
+    command.args(["--program", &compiles.to_string()]).args(cheat);
     let hint = "install strace: sudo apt-get install strace";
     let output = run(&mut command, hint);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -302,10 +274,7 @@ fn watched(folder: &Path, library: &Path, compiles: usize, cheat: Option<&str>) 
     let calls: Vec<&str> = calls.lines().map(without_process).collect();
     let mark = |mark: &str| {
         let mark = format!("write(2, \"{mark}");
-        let mut found = calls
-            .iter()
-            .enumerate()
-            .filter(|(_, line)| line.starts_with(&mark));
+        let mut found = calls.iter().enumerate().filter(|(_, line)| line.starts_with(&mark));
         match (found.next(), found.next()) {
             (Some((at, _)), None) => at,
             _ => panic!("no mark, or two: {mark}\n{said}"),
@@ -314,18 +283,14 @@ fn watched(folder: &Path, library: &Path, compiles: usize, cheat: Option<&str>) 
     let (from, until) = (mark(FROM_HERE), mark(UNTIL_HERE));
     assert!(from < until);
     Calls {
-        between: calls[from + 1..until]
-            .iter()
-            .map(|line| (*line).to_owned())
-            .collect(),
+        between: calls[from + 1..until].iter().map(|line| (*line).to_owned()).collect(),
         end: calls[until].to_owned(),
     }
 }
 
 /// A line of the log without the number of the process that leads it.
 fn without_process(line: &str) -> &str {
-    line.trim_start_matches(|c: char| c.is_ascii_digit())
-        .trim_start()
+    line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
 }
 
 /// The call that a line is about; of a signal or an exit, what it begins with.
@@ -340,12 +305,8 @@ impl Calls {
             let maps_a_file = name(line) == "mmap" && !line.contains("MAP_ANONYMOUS");
             ALLOWED.contains(&name(line)) && !maps_a_file
         };
-        let forbidden: Vec<String> = self
-            .between
-            .iter()
-            .filter(|line| !is_allowed(line))
-            .cloned()
-            .collect();
+        let forbidden: Vec<String> =
+            self.between.iter().filter(|line| !is_allowed(line)).cloned().collect();
         if forbidden.is_empty() {
             Ok(())
         } else {
@@ -368,9 +329,7 @@ fn program(compiles: usize, cheat: Option<&str>) {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firmware");
     let workspace = Workspace::new(FrameKey::new("quiet", [7; 32])).unwrap();
     let world = workspace.world("gpt-4o").unwrap();
-    world
-        .tokenizer()
-        .count("the vocabulary is loaded when it is first needed");
+    world.tokenizer().count("the vocabulary is loaded when it is first needed");
     let policy = example.join("policy.toml");
     let policy = workspace.policy(policy.to_str().unwrap()).unwrap();
     let sources: Vec<PathBuf> = vec![example];
@@ -394,9 +353,7 @@ fn program(compiles: usize, cheat: Option<&str>) {
     let seeds = collected.candidates.objects().iter();
     let seeds = Library::new(seeds.map(|object| ("firmware", object.clone()))).unwrap();
     for (key, _) in seeds.iter() {
-        registries
-            .draw(&agent, "main", &seeds, key, Place::Back)
-            .unwrap();
+        registries.draw(&agent, "main", &seeds, key, Place::Back).unwrap();
     }
     let requests = requests();
     registries.view("main").unwrap();
@@ -427,9 +384,7 @@ fn program(compiles: usize, cheat: Option<&str>) {
 fn packages(root: &Path, cheat: Option<&str>) {
     let workspace = Workspace::without_key().unwrap();
     let world = workspace.world("gpt-4o").unwrap();
-    world
-        .tokenizer()
-        .count("the vocabulary is loaded when it is first needed");
+    world.tokenizer().count("the vocabulary is loaded when it is first needed");
     let (labels, summaries, caller) = (LabelTable::default(), BTreeMap::new(), Principal::owner());
     let bearing = Bearing {
         caller: &caller,
@@ -470,18 +425,14 @@ fn packages(root: &Path, cheat: Option<&str>) {
     packages.pack(plan, &bearing).unwrap();
     let found = packages.find("quiet").unwrap();
     packages.refresh(&found, &bearing).unwrap();
-    let (activation, _) = packages
-        .activate(&found, "thread:t", Shown::Framed, &bearing)
-        .unwrap();
+    let (activation, _) = packages.activate(&found, "thread:t", Shown::Framed, &bearing).unwrap();
     assert!(packages.candidates(&activation.id, &bearing).unwrap().len() > 5);
     packages.deactivate(&activation.id, bearing.now).unwrap();
     say(UNTIL_HERE);
 }
 
 fn say(mark: &str) {
-    io::stderr()
-        .write_all(format!("{mark}\n").as_bytes())
-        .unwrap();
+    io::stderr().write_all(format!("{mark}\n").as_bytes()).unwrap();
 }
 
 fn requests() -> Vec<Request> {
@@ -521,9 +472,7 @@ fn change(registries: &mut Registries, agent: &Capability, chair: &Capability, t
     };
     match turn % 6 {
         0 => {
-            registries
-                .write(agent, "main", document(&note), Place::Back)
-                .unwrap();
+            registries.write(agent, "main", document(&note), Place::Back).unwrap();
         }
         1 => {
             let op = Op::Promote {
@@ -534,15 +483,11 @@ fn change(registries: &mut Registries, agent: &Capability, chair: &Capability, t
         }
         2 => {
             let directive = document(&format!("directive-{round}"));
-            registries
-                .write(chair, "main", directive, Place::At(3))
-                .unwrap();
+            registries.write(chair, "main", directive, Place::At(3)).unwrap();
         }
         3 => {
             let block = view.address(registries, view.named(&note).unwrap());
-            registries
-                .revise(agent, "main", block, "The measurement was wrong.")
-                .unwrap();
+            registries.revise(agent, "main", block, "The measurement was wrong.").unwrap();
         }
         4 => {
             let overrides = Overrides {

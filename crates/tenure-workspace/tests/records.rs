@@ -56,11 +56,7 @@ impl Bench {
             compiled_at: Instant::from_micros(1_000_000),
             latency: Duration::ZERO,
         };
-        let mut kept = self
-            .workspace
-            .records(&self.tenant)
-            .keep(&recording)
-            .unwrap();
+        let mut kept = self.workspace.records(&self.tenant).keep(&recording).unwrap();
         kept.remove(0)
     }
 
@@ -152,11 +148,7 @@ fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
     assert_ne!(shown["payload_digest"], shown["recorded_digest"]);
     // The same difference in a record of this compiler is a fault.
     bench.alter(&id, |body| body["record"]["compiler"] = COMPILER.into());
-    bench
-        .workspace
-        .records(&bench.tenant)
-        .replay(&id)
-        .unwrap_err();
+    bench.workspace.records(&bench.tenant).replay(&id).unwrap_err();
 }
 
 #[test]
@@ -181,11 +173,7 @@ fn the_trace_of_a_prefill_says_what_overflowed() {
             request,
         );
         let record = bench.workspace.records(&bench.tenant).get(&id).unwrap();
-        let shown = bench
-            .workspace
-            .records(&bench.tenant)
-            .prefill(&record)
-            .unwrap();
+        let shown = bench.workspace.records(&bench.tenant).prefill(&record).unwrap();
         (shown, record.record.trace)
     };
     let (whole, trace) = shown(9_000);
@@ -210,11 +198,7 @@ fn the_trace_of_a_prefill_says_what_overflowed() {
     let items = least["excluded_items"].as_array().unwrap();
     assert!(!items.is_empty(), "{least}");
     let fields = ["item_id", "section", "reason", "score"];
-    assert!(
-        items
-            .iter()
-            .all(|item| fields.iter().all(|field| item.get(*field).is_some()))
-    );
+    assert!(items.iter().all(|item| fields.iter().all(|field| item.get(*field).is_some())));
 }
 
 #[test]
@@ -233,11 +217,7 @@ fn the_trace_of_the_principle_is_of_its_compile() {
         request.principal.project = project.map(str::to_owned);
         let id = bench.record(vec![object], &policy, request);
         let record = bench.workspace.records(&bench.tenant).get(&id).unwrap();
-        bench
-            .workspace
-            .records(&bench.tenant)
-            .principle(&record)
-            .unwrap()
+        bench.workspace.records(&bench.tenant).principle(&record).unwrap()
     };
     let (new, old) = ("2026-05-31T00:00:00Z", "2016-01-01T00:00:00Z");
     let plain = principle("The pressure was 4 bar.", new, None);
@@ -383,18 +363,12 @@ fn what_a_record_only_counts_is_found_again() {
     assert_eq!(shown.pointer(count).unwrap(), 400);
     // What mattered and was only counted has its verdict from then on.
     let name = lost(Ruling::Omitted);
-    let choice = records
-        .label(&id, vec![name.clone()], Instant::from_micros(9))
-        .unwrap();
+    let choice = records.label(&id, vec![name.clone()], Instant::from_micros(9)).unwrap();
     assert_eq!(choice.context_recall.map(|share| share.to_f64()), Some(0.0));
     let labelled = records.get(&id).unwrap();
     assert!(labelled.record.trace.verdict(&name).is_some() && labelled.choice() == Some(choice));
     assert_eq!(records.replay(&id).unwrap().proof, Proof::Whole);
-    assert!(
-        records
-            .label(&id, vec!["none".into()], Instant::from_micros(9))
-            .is_err()
-    );
+    assert!(records.label(&id, vec!["none".into()], Instant::from_micros(9)).is_err());
 }
 
 #[test]
@@ -426,12 +400,7 @@ fn a_brief_record_survives_erasures_and_says_what_it_cannot() {
     let error = records.whole(&record).unwrap_err();
     assert!(error.what.contains("brief account"), "{error}");
     // One that the record names leaves it.
-    let named = record
-        .record
-        .trace
-        .verdicts
-        .iter()
-        .find(|one| one.verdict == Ruling::Included);
+    let named = record.record.trace.verdicts.iter().find(|one| one.verdict == Ruling::Included);
     let name = named.unwrap().name.to_string();
     erase(&name);
     let row = bench.tenant.record(&id).unwrap().unwrap();
@@ -473,13 +442,9 @@ fn a_record_of_before_accounts_were_brief_is_read_and_made_again() {
             let count = digits.parse().unwrap_or(1);
             places.extend(std::iter::repeat_n(letter as u8 - b'A', count));
         }
-        let buckets = places
-            .iter()
-            .zip(&objects)
-            .filter(|(bucket, _)| **bucket > 0);
-        let buckets: serde_json::Map<String, Value> = buckets
-            .map(|(bucket, (_, id))| (id.clone(), json!(bucket)))
-            .collect();
+        let buckets = places.iter().zip(&objects).filter(|(bucket, _)| **bucket > 0);
+        let buckets: serde_json::Map<String, Value> =
+            buckets.map(|(bucket, (_, id))| (id.clone(), json!(bucket))).collect();
         store.insert("buckets".into(), buckets.into());
     });
     let records = bench.workspace.records(&bench.tenant);

@@ -78,9 +78,7 @@ fn all_of_a_library_is_drawn_or_none() {
     assert_eq!(draw(&mut registries, &one).unwrap().len(), 2);
     let error = draw(&mut registries, &one).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .contains("already has a block named `map`"),
+        error.to_string().contains("already has a block named `map`"),
         "{error}"
     );
     assert_eq!(registries.view("main").unwrap().len(), 2);
@@ -98,9 +96,7 @@ fn a_token_outlives_the_process_but_not_the_key() {
     let mut file = workspace(1).snapshot(&path).unwrap();
     let main = file.registries.redeem(&token).unwrap();
     let tip = ObjectDocument::named("tip", "Be brief.");
-    file.registries
-        .write(&main, "main", tip, Place::Back)
-        .unwrap();
+    file.registries.write(&main, "main", tip, Place::Back).unwrap();
     file.save().unwrap();
 
     let file = workspace(2).snapshot(&path).unwrap();

@@ -67,10 +67,7 @@ fn session(relayed: &Relayed) -> String {
 /// A request with odd bytes around these messages.
 fn request(messages: &[Value]) -> String {
     let system = json!({ "role": "system", "content": "You watch over a fleet." });
-    let all: Vec<String> = std::iter::once(&system)
-        .chain(messages)
-        .map(Value::to_string)
-        .collect();
+    let all: Vec<String> = std::iter::once(&system).chain(messages).map(Value::to_string).collect();
     format!(
         "{{\"stream\": true,  \"messages\": [{}], \"temperature\": 0.50, \"seed\": 12345678901234567890, \"max_tokens\": 400, \"tools\": {}}}",
         all.join(", "),
@@ -201,10 +198,7 @@ fn an_error_teaches_the_window() {
     assert!(again.saved > 1_000 && bench.world.tokenizer().count(&again.body.unwrap()) < 5_400);
     // Other sessions do not know yet: what one provider said once may be wrong.
     assert_eq!(bench.relay(&body, "other").body, None);
-    bench
-        .relay
-        .confirm(&bench.tenant(), &place, 5_000, NOW)
-        .unwrap();
+    bench.relay.confirm(&bench.tenant(), &place, 5_000, NOW).unwrap();
     let cut = |bench: &Bench, key: &str, now: Instant, model: &str| {
         let asked = Relaying {
             now,
@@ -231,9 +225,8 @@ fn an_error_teaches_the_window() {
 fn what_waits_is_written_once_and_nothing_of_it_is_lost() {
     let bench = Bench::new(6_000);
     let messages = recording(30, 300).messages;
-    let ends: Vec<usize> = (0..messages.len())
-        .filter(|at| messages[*at]["role"] == "user")
-        .collect();
+    let ends: Vec<usize> =
+        (0..messages.len()).filter(|at| messages[*at]["role"] == "user").collect();
     let ahead = |bench: &Bench, end: usize| {
         let body = request(&messages[..=end]);
         let (relay, tenant) = (&bench.relay, bench.tenant());
@@ -330,9 +323,8 @@ fn sessions_are_held_in_bounds_and_found_all_the_same() {
     };
     let messages = recording(4, 300).messages;
     let body = request(&messages[..messages.len() - 1]);
-    let ids: Vec<String> = (0..12)
-        .map(|key| session(&bench.relay(&body, &format!("key {key}"))))
-        .collect();
+    let ids: Vec<String> =
+        (0..12).map(|key| session(&bench.relay(&body, &format!("key {key}")))).collect();
     let held = bench.relay.bytes();
     assert!(held <= bound && held > bound / 4, "{held}");
     for (key, id) in ids.iter().enumerate().rev() {
@@ -397,10 +389,7 @@ fn the_reply_that_the_agent_took_counts_also_where_it_was_taken_back() {
     let reply = |relayed: &Relayed, text: &str| {
         let place = relayed.position.as_ref().unwrap();
         let message = json!({ "role": "assistant", "content": text }).to_string();
-        bench
-            .relay
-            .reply(&bench.tenant(), place, &message, NOW)
-            .unwrap()
+        bench.relay.reply(&bench.tenant(), place, &message, NOW).unwrap()
     };
     // Asked twice, answered twice: the later answer stands in the session.
     let first = bench.relay(&request(&asked), "key");
@@ -431,11 +420,7 @@ fn the_reply_that_the_agent_took_counts_also_where_it_was_taken_back() {
     }
     let range = Wanted::Id(format!("t1-t{}", kept.last_turn()));
     let found = kept.rehydrate(&range, bench.world.tokenizer()).unwrap();
-    let said: Vec<&str> = found
-        .originals
-        .iter()
-        .map(|said| said.text.as_str())
-        .collect();
+    let said: Vec<&str> = found.originals.iter().map(|said| said.text.as_str()).collect();
     assert_eq!(
         said,
         ["How warm is it?", "Quite warm.", "Then stop the pump."]
@@ -449,10 +434,8 @@ fn tools_take_room_too() {
     let sent = |body: &str| bench.relay(body, "key").position.unwrap().sent();
     let with = sent(&request(&messages[..1]));
     let without = sent(&request(&messages[..1]).replace("\"tools\"", "\"other\""));
-    let tools = bench
-        .world
-        .tokenizer()
-        .count(&crate::support::recorded::tools().to_string()) as u32;
+    let tools =
+        bench.world.tokenizer().count(&crate::support::recorded::tools().to_string()) as u32;
     assert!(with >= without + tools / 2, "{with} {without} {tools}");
 }
 
@@ -487,9 +470,7 @@ fn what_is_counted_is_what_is_sent_and_part_of_no_session() {
     }
     assert!(cut > 5, "{cut}");
     // Another end of the conversation was counted, too: the session did not go that way.
-    let last = messages
-        .iter()
-        .rposition(|message| message["role"] == "user");
+    let last = messages.iter().rposition(|message| message["role"] == "user");
     let mut other = messages[..last.unwrap()].to_vec();
     other.push(json!({ "role": "user", "content": "What else?" }));
     let body = request(&other);
@@ -546,16 +527,12 @@ fn asks(texts: &[&str]) -> String {
 fn ahead(bench: &Bench, relay: &Relay, body: &str) -> (Relayed, PendingWrites) {
     let (workspace, tenant, world) = (&bench.workspace, bench.tenant(), &bench.world);
     let asked = asked(body, "key");
-    relay
-        .relay_ahead(workspace, &tenant, world, &asked)
-        .unwrap()
+    relay.relay_ahead(workspace, &tenant, world, &asked).unwrap()
 }
 
 fn logs_of(tenant: &Tenant, prefix: &str) -> usize {
     let logs = tenant.logs().unwrap();
-    logs.iter()
-        .filter(|(log, _)| log.starts_with(prefix))
-        .count()
+    logs.iter().filter(|(log, _)| log.starts_with(prefix)).count()
 }
 
 #[test]
@@ -707,9 +684,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
             }),
             ..asked(&body, "key")
         };
-        let relayed = bench
-            .relay
-            .relay(&bench.workspace, &bench.tenant(), &world, &asked);
+        let relayed = bench.relay.relay(&bench.workspace, &bench.tenant(), &world, &asked);
         let relayed = relayed.unwrap();
         assert_eq!(relayed.stand, [0]);
         let sent = relayed.body.clone().unwrap();
@@ -747,9 +722,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
 
     let reply = json!({ "role": "assistant", "content": [{ "type": "text", "text": "991 hPa." }] });
     let place = second.position.as_ref().unwrap();
-    let added = bench
-        .relay
-        .reply(&bench.tenant(), place, &reply.to_string(), NOW);
+    let added = bench.relay.reply(&bench.tenant(), place, &reply.to_string(), NOW);
     assert!(added.unwrap());
     messages.push(model("Now it is 991 hPa."));
     messages.push(user("Thank you. Is that much?"));
@@ -757,10 +730,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
     assert_eq!(session(&third), session(&first));
     let kept = Session::open(bench.tenant(), &session(&third)).unwrap();
     assert_eq!(kept.len(), 5);
-    let log = bench
-        .tenant()
-        .entries(&format!("session/{}", session(&third)), 0)
-        .unwrap();
+    let log = bench.tenant().entries(&format!("session/{}", session(&third)), 0).unwrap();
     let withdrawn = log.iter().filter(|(_, body)| body.contains("withdrawn"));
     assert_eq!(withdrawn.count(), 0, "the reply was the agent's");
 
@@ -783,10 +753,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
         format: Format::Anthropic,
         ..asked(&body, "key")
     };
-    let relayed = bench
-        .relay
-        .relay(&bench.workspace, &bench.tenant(), &world, &asked)
-        .unwrap();
+    let relayed = bench.relay.relay(&bench.workspace, &bench.tenant(), &world, &asked).unwrap();
     assert!(relayed.body.is_none() && relayed.position.is_none());
 }
 
@@ -806,12 +773,7 @@ fn what_the_model_says_by_itself_is_history_too() {
         assert_eq!(sent.last(), messages.last());
         let place = relayed.position.as_ref().unwrap();
         let reply = step(at).to_string();
-        assert!(
-            bench
-                .relay
-                .reply(&bench.tenant(), place, &reply, NOW)
-                .unwrap()
-        );
+        assert!(bench.relay.reply(&bench.tenant(), place, &reply, NOW).unwrap());
         messages.push(step(at));
         last = Some((session(&relayed), sent.len()));
     }
@@ -863,9 +825,7 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
             }),
             ..asked(body, "key")
         };
-        let relayed = bench
-            .relay
-            .relay(&bench.workspace, &tenant, &bench.world, &asked);
+        let relayed = bench.relay.relay(&bench.workspace, &tenant, &bench.world, &asked);
         let relayed = relayed.unwrap();
         assert!(relayed.body.unwrap().contains("hectopascal"));
         let foreign = relayed.left_out.keys().find(|name| !name.starts_with(of));
@@ -921,9 +881,7 @@ fn a_body_without_what_is_asked_is_not_sent() {
             counted,
             ..asked(&body, "key")
         };
-        bench
-            .relay
-            .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
+        bench.relay.relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
     };
     for counted in [false, true] {
         let relayed = relay("other", &policy, counted).unwrap();

@@ -126,12 +126,7 @@ fn text_of(message: &Value) -> String {
 
 fn texts(body: &str) -> Vec<String> {
     let body: Value = serde_json::from_str(body).unwrap();
-    body["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(text_of)
-        .collect()
+    body["messages"].as_array().unwrap().iter().map(text_of).collect()
 }
 
 struct Bench {
@@ -204,9 +199,7 @@ impl Bench {
             counted: false,
             max_answer: None,
         };
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &self.tenant, &self.world, &asked);
+        let relayed = self.relay.relay(&self.workspace, &self.tenant, &self.world, &asked);
         relayed.unwrap()
     }
 }
@@ -268,9 +261,7 @@ fn requests_of_an_agent_that_renews_its_files_are_one_conversation() {
             // Most answers come by the provider, and go on with the request.
             let answer = talk.answers(&explanation(round));
             if round % 3 > 0 {
-                let added = bench
-                    .relay
-                    .reply(&bench.tenant, &place, &answer.to_string(), NOW);
+                let added = bench.relay.reply(&bench.tenant, &place, &answer.to_string(), NOW);
                 assert!(added.unwrap(), "{why}");
             }
             if round % 5 == 0 {
@@ -295,10 +286,7 @@ fn what_was_sent_stands_until_an_epoch_ends() {
         let relayed = bench.relay(&talk, false);
         let sent = texts(&relayed.body.unwrap_or_else(|| talk.body()));
         // All but the newest message, whose closing rules move on.
-        let same = before
-            .iter()
-            .zip(&sent)
-            .take_while(|(before, now)| before == now);
+        let same = before.iter().zip(&sent).take_while(|(before, now)| before == now);
         if !before.is_empty() && same.count() == before.len() - 1 {
             repeated += 1;
         }
@@ -349,9 +337,7 @@ fn what_another_agents_user_says_is_part_of_the_history() {
             counted: false,
             max_answer: None,
         };
-        let relayed = bench
-            .relay
-            .relay(&bench.workspace, &bench.tenant, &bench.world, &asked);
+        let relayed = bench.relay.relay(&bench.workspace, &bench.tenant, &bench.world, &asked);
         sessions.push(relayed.unwrap().position.unwrap().session);
         messages.push(json!({ "role": "assistant", "content": "Yes." }));
     }

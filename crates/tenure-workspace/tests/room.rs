@@ -43,9 +43,7 @@ impl Bench {
             ..relaying(Format::Anthropic, "mine", &body)
         };
         let tenant = self.tenant(tenant);
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &tenant, &self.world, &asked);
+        let relayed = self.relay.relay(&self.workspace, &tenant, &self.world, &asked);
         relayed.unwrap()
     }
 
@@ -106,10 +104,7 @@ fn what_providers_report_says_how_much_a_window_holds() {
     };
     report(&bench, 10..19);
     // What nobody could believe says nothing.
-    for (at, report) in [0, 1, u64::from(u32::MAX), u64::MAX]
-        .into_iter()
-        .enumerate()
-    {
+    for (at, report) in [0, 1, u64::from(u32::MAX), u64::MAX].into_iter().enumerate() {
         bench.exchange("local", &format!("odd {at}"), |_| report);
     }
     assert_eq!(cut(&bench, "local", "nineteen"), (false, Some(135)));
@@ -202,9 +197,7 @@ fn a_pointer_names_the_tool_of_a_namespace_as_codex_offers_it() {
         let text = body.to_string();
         let asked = relaying(Format::OpenAiResponses, "mine", &text);
         let tenant = bench.tenant("local");
-        let relayed = bench
-            .relay
-            .relay(&bench.workspace, &tenant, &bench.world, &asked);
+        let relayed = bench.relay.relay(&bench.workspace, &tenant, &bench.world, &asked);
         let relayed = relayed.unwrap();
         (relayed.reads_originals, relayed.body.unwrap())
     };
@@ -292,10 +285,5 @@ fn room_for_an_answer_is_kept_where_its_lack_would_be_refused() {
     assert_eq!(lowered.notices, [told]);
     let expected = body.to_string().replace("14000", "2000");
     assert_eq!(lowered.body.as_deref(), Some(expected.as_str()));
-    assert!(
-        refusing
-            .ask("third", &conversation("t", 1, 90), Some(2_000))
-            .body
-            .is_none()
-    );
+    assert!(refusing.ask("third", &conversation("t", 1, 90), Some(2_000)).body.is_none());
 }

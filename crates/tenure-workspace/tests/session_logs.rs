@@ -122,9 +122,7 @@ fn passages_that_were_recalled_are_erased_with_their_message() {
     let mut session = session(&bench, Format::OpenAiChat, &messages);
     compile(&bench, &mut session, Target::OpenAiChat, 12_000);
     let recalls = |entries: &[Value]| {
-        let marks = entries
-            .iter()
-            .filter_map(|entry| entry["epoch"]["recalled"].as_array());
+        let marks = entries.iter().filter_map(|entry| entry["epoch"]["recalled"].as_array());
         let mut texts = marks.flatten().map(Value::to_string);
         texts.any(|text| text.contains("QX-7342-19"))
     };
@@ -140,9 +138,7 @@ fn passages_that_were_recalled_are_erased_with_their_message() {
         Ok(())
     };
     session.each_message(&mut each).unwrap();
-    let ids = session
-        .objects_of(&format!("t{}", number.unwrap()))
-        .unwrap();
+    let ids = session.objects_of(&format!("t{}", number.unwrap())).unwrap();
     bench.tenant.erase(ids, &Writing::default()).unwrap();
     let left = Value::from(bench.entries(session.id())).to_string();
     assert!(!left.contains("QX-7342-19"), "{left}");

@@ -184,11 +184,7 @@ fn blocks(body: &str) -> Vec<String> {
         let content = message.get("content").or(message.get("parts"));
         match content.and_then(Value::as_array) {
             Some(parts) => {
-                blocks.extend(
-                    parts
-                        .iter()
-                        .map(|part| format!("{} {part}", message["role"])),
-                );
+                blocks.extend(parts.iter().map(|part| format!("{} {part}", message["role"])));
             }
             None => blocks.push(message.to_string()),
         }
@@ -281,10 +277,7 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
             };
             let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
             let there = sent.contains(&fact.answer)
-                || found
-                    .originals
-                    .iter()
-                    .any(|original| original.text.contains(&fact.answer));
+                || found.originals.iter().any(|original| original.text.contains(&fact.answer));
             assert!(there, "{}", fact.query);
         }
         // Every original is as it was.
@@ -293,9 +286,7 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
         assert_eq!(kept, messages);
         // Through its number, and through the summary that stands for it.
         let id = format!("c{}", compiled.session.checkpoints[0]);
-        let found = session
-            .rehydrate(&Wanted::Id(id), bench.world.tokenizer())
-            .unwrap();
+        let found = session.rehydrate(&Wanted::Id(id), bench.world.tokenizer()).unwrap();
         assert_eq!(
             found.originals[0].objects[0].content,
             messages[0]["content"].as_str().unwrap()
@@ -382,9 +373,8 @@ fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change
         &mut session,
         &[json!({ "role": "assistant", "content": null, "tool_calls": [call] })],
     );
-    let lines: Vec<String> = (0..20_000)
-        .map(|at| format!("{at} ok {}", at * 7919 % 1_000))
-        .collect();
+    let lines: Vec<String> =
+        (0..20_000).map(|at| format!("{at} ok {}", at * 7919 % 1_000)).collect();
     let log = lines.join("\n");
     append(
         &mut session,
@@ -405,9 +395,7 @@ fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change
     let second = bench.compile(&mut session, Target::OpenAiChat, 8_000);
     assert_eq!(second.session.cause, EpochCause::Kept);
     assert!(blocks(&body(&second)).starts_with(&blocks(&sent)));
-    let whole = session
-        .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
-        .unwrap();
+    let whole = session.rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer()).unwrap();
     assert_eq!(whole.originals[0].text, log);
 }
 
@@ -474,9 +462,7 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
     );
     bench.compile(&mut session, Target::OpenAiChat, 30_000);
     // Room for all of it but one result.
-    session
-        .checkpoint(&bench.world, &bench.policy, "Health.", 900)
-        .unwrap();
+    session.checkpoint(&bench.world, &bench.policy, "Health.", 900).unwrap();
     let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
     assert!(!sent.contains("stale words"), "{sent}");
     assert!(
@@ -487,9 +473,7 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
         sent.contains("other words") && sent.contains("fresh words"),
         "{sent}"
     );
-    let whole = session
-        .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
-        .unwrap();
+    let whole = session.rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer()).unwrap();
     assert!(whole.originals[0].text.starts_with("stale words"));
 }
 
@@ -526,9 +510,7 @@ fn through_a_chat_template_what_was_sent_stays() {
         {% for c in m.tool_calls %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}\
         {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
     let mut bench = Bench::new();
-    bench.world = bench
-        .world
-        .with_template(ChatTemplate::read(template, None).unwrap());
+    bench.world = bench.world.with_template(ChatTemplate::read(template, None).unwrap());
     let Recording { messages, .. } = recording(6, 120);
     let mut session = bench.session();
     let mut before = String::new();
@@ -567,9 +549,7 @@ fn an_epoch_ends_early_where_that_is_cheaper_and_the_policy_says_so() {
         for (at, message) in messages.iter().enumerate() {
             append(&mut session, std::slice::from_ref(message));
             if message["role"] != "user"
-                && messages
-                    .get(at + 1)
-                    .is_none_or(|next| next["role"] == "tool")
+                && messages.get(at + 1).is_none_or(|next| next["role"] == "tool")
             {
                 continue;
             }
@@ -589,20 +569,13 @@ fn an_epoch_ends_early_where_that_is_cheaper_and_the_policy_says_so() {
         }
         causes.push(seen);
     }
-    let cheaper = |seen: &[EpochCause]| {
-        seen.iter()
-            .filter(|cause| **cause == EpochCause::Cheaper)
-            .count()
-    };
+    let cheaper =
+        |seen: &[EpochCause]| seen.iter().filter(|cause| **cause == EpochCause::Cheaper).count();
     assert_eq!(cheaper(&causes[0]), 0);
     let ends = cheaper(&causes[1]);
     assert!((1..20).contains(&ends), "{ends} of {}", causes[1].len());
     // It never ends twice in a row: what was just laid anew has cost nothing in vain yet.
-    assert!(
-        !causes[1]
-            .windows(2)
-            .any(|two| two == [EpochCause::Cheaper; 2])
-    );
+    assert!(!causes[1].windows(2).any(|two| two == [EpochCause::Cheaper; 2]));
 }
 
 #[test]
@@ -650,9 +623,7 @@ fn what_is_pinned_stays_though_it_is_out_of_date() {
     let other = call("c2", "read_file", "the pump as it was then ");
     call("c3", "edit_file", "the pump was changed ");
     session.pin(old).unwrap();
-    session
-        .checkpoint(&bench.world, &bench.policy, "Go on.", 100_000)
-        .unwrap();
+    session.checkpoint(&bench.world, &bench.policy, "Go on.", 100_000).unwrap();
     let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
     assert!(sent.contains("the pump as it was the pump"), "{sent}");
     assert!(!sent.contains("as it was then the"), "{sent}");
@@ -707,9 +678,7 @@ fn the_state_of_the_task_is_said_whole_once_in_an_epoch() {
     );
     // A new epoch begins with the whole.
     session.refresh().unwrap();
-    session
-        .checkpoint(&bench.world, &bench.policy, "Health.", 1)
-        .unwrap();
+    session.checkpoint(&bench.world, &bench.policy, "Health.", 1).unwrap();
     let fourth = body(&ask(&mut session, 2));
     assert_eq!(
         fourth.matches("[pending] Look at pump").count(),
@@ -724,10 +693,7 @@ fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends(engine: Engine) {
     let Recording { messages, planted } = recording(20, 400);
     append(&mut session, &messages[..messages.len() - 1]);
     let first = bench.compile(&mut session, Target::OpenAiChat, 9_000);
-    let fact = planted
-        .iter()
-        .find(|fact| !body(&first).contains(&fact.answer))
-        .unwrap();
+    let fact = planted.iter().find(|fact| !body(&first).contains(&fact.answer)).unwrap();
     let wanted = Wanted::Query {
         text: fact.query.clone(),
         tokens: 300,
@@ -765,10 +731,7 @@ fn facts_in_long_logs_are_one_rehydration_away() {
             tokens: 8_000,
         };
         let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
-        !found
-            .originals
-            .iter()
-            .any(|original| original.text.contains(&fact.answer))
+        !found.originals.iter().any(|original| original.text.contains(&fact.answer))
     });
     let missing: Vec<&str> = missing.map(|fact| fact.query.as_str()).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -781,9 +744,7 @@ fn a_checkpoint_that_is_asked_for_ends_the_epoch() {
     let Recording { messages, .. } = recording(8, 100);
     append(&mut session, &messages[..messages.len() - 1]);
     bench.compile(&mut session, Target::OpenAiChat, 30_000);
-    let made = session
-        .checkpoint(&bench.world, &bench.policy, "Health.", 0)
-        .unwrap();
+    let made = session.checkpoint(&bench.world, &bench.policy, "Health.", 0).unwrap();
     assert!(!made.is_empty());
     // There is nothing left to summarise.
     assert!(
@@ -815,9 +776,7 @@ fn a_request_older_than_the_window_stays_until_the_epoch_ends() {
         let messages = recording(1, 100).messages;
         let (answer, asked) = messages.split_last().unwrap();
         append(&mut session, asked);
-        session
-            .checkpoint(&bench.world, &bench.policy, "Health.", 0)
-            .unwrap();
+        session.checkpoint(&bench.world, &bench.policy, "Health.", 0).unwrap();
         let first = body(&bench.compile(&mut session, target, 30_000));
         assert!(first.contains(asked[0]["content"].as_str().unwrap()));
         append(&mut session, std::slice::from_ref(answer));
@@ -840,9 +799,7 @@ fn a_providers_error_teaches_the_window() {
     let mut session = bench.session();
     let Recording { messages, .. } = recording(20, 400);
     append(&mut session, &messages[..messages.len() - 1]);
-    let learned = session
-        .learn("This model's maximum context length is 5000 tokens.")
-        .unwrap();
+    let learned = session.learn("This model's maximum context length is 5000 tokens.").unwrap();
     assert_eq!(learned, Some(5_000));
     let compiled = bench.compile(&mut session, Target::OpenAiChat, 30_000);
     assert!(compiled.outcome.single().unwrap().envelope.total_tokens <= 5_000);
@@ -856,9 +813,7 @@ fn a_session_that_cannot_be_cut_any_further_fails_and_writes_nothing() {
         &mut session,
         &[json!({ "role": "user", "content": "word ".repeat(3_000) })],
     );
-    let error = bench
-        .try_compile(&mut session, Target::OpenAiChat, 500)
-        .unwrap_err();
+    let error = bench.try_compile(&mut session, Target::OpenAiChat, 500).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Budget);
     assert_eq!(Session::list(&bench.tenant).unwrap()[0].entries, 3);
 }
@@ -1091,11 +1046,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         bench.tenant.erase(ids, &Writing::default()).unwrap();
         let left = all_of(&bench.tenant);
         assert!(!left.contains("QX7342"), "{left}");
-        let replay = bench
-            .workspace
-            .records(&bench.tenant)
-            .replay(&record)
-            .unwrap();
+        let replay = bench.workspace.records(&bench.tenant).replay(&record).unwrap();
         let Replay {
             erased, unproven, ..
         } = &replay;
@@ -1134,11 +1085,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let id = other.id().to_owned();
         Session::erase(&bench.tenant, &id, &Writing::default()).unwrap();
         assert_eq!(bench.tenant.blob(asked).unwrap(), None);
-        let replay = bench
-            .workspace
-            .records(&bench.tenant)
-            .replay(&record)
-            .unwrap();
+        let replay = bench.workspace.records(&bench.tenant).replay(&record).unwrap();
         assert_eq!(replay.proof, Proof::Rest);
         assert!(!all_of(&bench.tenant).contains("cellar"));
         assert_eq!(Session::list(&bench.tenant).unwrap().len(), 0);
@@ -1186,14 +1133,8 @@ fn a_session_that_is_erased_leaves_others_their_instructions_and_tools() {
     let next = bench.compile(&mut stays, Target::OpenAiChat, 8_000);
     assert!(body(&next).contains("not drained"));
     assert_eq!(next.session.cause, EpochCause::Kept);
-    let replayed = |record: &str| {
-        bench
-            .workspace
-            .records(&bench.tenant)
-            .replay(record)
-            .unwrap()
-            .proof
-    };
+    let replayed =
+        |record: &str| bench.workspace.records(&bench.tenant).replay(record).unwrap().proof;
     assert_eq!(replayed(&of_stays), Proof::Whole);
     assert_eq!(replayed(&of_gone), Proof::Rest);
 }
@@ -1240,11 +1181,7 @@ fn a_call_and_its_result_are_erased_together() {
             }
             assert!(sent.contains("It is well."), "{sent}");
             session.export(Format::OpenAiChat).unwrap();
-            let replay = bench
-                .workspace
-                .records(&bench.tenant)
-                .replay(&record)
-                .unwrap();
+            let replay = bench.workspace.records(&bench.tenant).replay(&record).unwrap();
             assert_eq!(replay.proof, Proof::Rest);
             // Nobody asked for what is said beside it to go elsewhere: others say the same.
             assert_eq!(entries(&other, &bench), before);
@@ -1326,17 +1263,10 @@ fn a_text_that_is_a_word_of_an_entry_or_a_record_takes_that_word_from_nobody() {
     );
     let new = bench.record(&bench.compile(&mut other, Target::OpenAiChat, 20_000));
     let ids = written.objects.iter().map(|written| written.object_id);
-    bench
-        .tenant
-        .erase(ids.collect(), &Writing::default())
-        .unwrap();
+    bench.tenant.erase(ids.collect(), &Writing::default()).unwrap();
     bench.beside = before;
     for record in [old, new] {
-        bench
-            .workspace
-            .records(&bench.tenant)
-            .replay(&record)
-            .unwrap();
+        bench.workspace.records(&bench.tenant).replay(&record).unwrap();
     }
     for session in [session, other] {
         let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();
@@ -1355,9 +1285,7 @@ fn what_was_carried_leaves_the_tail_that_it_was_sent_in() {
         )[0];
         with_a_call(&mut session, "{}", "Nothing.");
         bench.compile(&mut session, target, 8_000);
-        session
-            .checkpoint(&bench.world, &bench.policy, "Go on.", 0)
-            .unwrap();
+        session.checkpoint(&bench.world, &bench.policy, "Go on.", 0).unwrap();
         bench.compile(&mut session, target, 8_000);
         let wanted = Wanted::Id(format!("t{short}"));
         let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
@@ -1542,9 +1470,7 @@ fn what_comes_late_goes_by_the_providers_channels_and_stays() {
         append(&mut session, &[said("user", "How hot is pump 7?")]);
         let (_, first) = ask(&bench, &mut session);
         // A rule of the platform and a tool are found in the middle.
-        let units = ObjectDocument::named("units", "Report times in milliseconds.")
-            .seal()
-            .unwrap();
+        let units = ObjectDocument::named("units", "Report times in milliseconds.").seal().unwrap();
         let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });
         let tool = json!({ "name": "ask_crew", "content": "Asks the crew.", "object_type": "tool_schema" });
         let mut late = vec![units, sealed(stop)];
@@ -1601,9 +1527,7 @@ fn what_comes_late_goes_by_the_providers_channels_and_stays() {
             takes_tools
         );
         // With the next epoch they join what stands before the history.
-        let mark = session
-            .checkpoint(&bench.world, &bench.policy, "Keep on.", 0)
-            .unwrap();
+        let mark = session.checkpoint(&bench.world, &bench.policy, "Keep on.", 0).unwrap();
         assert!(!mark.is_empty());
         let (compiled, last) = ask(&bench, &mut session);
         assert_eq!(compiled.session.cause, EpochCause::Asked, "{target}");
@@ -1734,9 +1658,7 @@ fn what_came_late_and_nobody_answered_goes_once_more_where_it_may_not_stand() {
             &mut session,
             &[said("assistant", "81 C."), said("user", "And pump 9?")],
         );
-        let units = ObjectDocument::named("units", "Report times in milliseconds.")
-            .seal()
-            .unwrap();
+        let units = ObjectDocument::named("units", "Report times in milliseconds.").seal().unwrap();
         let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });
         bench.beside = Gathered::of_sources(Candidates::new(vec![units, sealed(stop)]));
         let late = body(&bench.compile(&mut session, target, 30_000));
@@ -1838,11 +1760,7 @@ fn the_first_passage_is_the_answer_and_not_the_question() {
             tokens: PASSAGES,
         };
         let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
-        let texts: Vec<&str> = found
-            .originals
-            .iter()
-            .map(|one| one.text.as_str())
-            .collect();
+        let texts: Vec<&str> = found.originals.iter().map(|one| one.text.as_str()).collect();
         assert!(
             texts.iter().any(|text| text.contains(&fact.answer)),
             "{}: {texts:#?}",

@@ -164,9 +164,7 @@ fn libraries_are_read_with_calls_results_thinking_and_pictures() {
         );
         assert!(lines[3].starts_with("tool: "), "{name}: {lines:?}");
         assert!(
-            lines
-                .iter()
-                .any(|line| line == "assistant: Pump 4 is at 8 bar."),
+            lines.iter().any(|line| line == "assistant: Pump 4 is at 8 bar."),
             "{name}: {lines:?}"
         );
         assert_eq!(lines.last().unwrap(), "user: And pump 5?", "{name}");
@@ -249,35 +247,17 @@ fn claude_code_is_read_as_it_asked() {
     let pair = messages(&brought).into_iter().position(|message| {
         let blocks = message["content"].as_array();
         blocks.is_some_and(|blocks| {
-            blocks
-                .iter()
-                .filter(|block| block["type"] == "tool_use")
-                .count()
-                == 2
+            blocks.iter().filter(|block| block["type"] == "tool_use").count() == 2
         })
     });
     let pair = pair.unwrap();
     let all = messages(&brought);
     assert_eq!(all[pair]["content"][0]["type"], "thinking");
-    assert!(
-        all[pair]["content"][0]["signature"]
-            .as_str()
-            .unwrap()
-            .starts_with("msg_")
-    );
-    let results: Vec<&Value> = all[pair + 1]["content"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .collect();
+    assert!(all[pair]["content"][0]["signature"].as_str().unwrap().starts_with("msg_"));
+    let results: Vec<&Value> = all[pair + 1]["content"].as_array().unwrap().iter().collect();
     assert_eq!(results.len(), 2);
     assert!(results.iter().all(|block| block["type"] == "tool_result"));
-    let tools: Vec<&str> = brought
-        .conversation
-        .tools
-        .iter()
-        .map(|tool| &*tool.name)
-        .collect();
+    let tools: Vec<&str> = brought.conversation.tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(tools, ["Bash", "Edit", "Read"]);
     assert_eq!(brought.conversation.instructions.len(), 2);
 }
@@ -395,10 +375,7 @@ fn what_an_sdk_makes_up_is_no_part_of_an_item() {
     let brought = read(&made_up.to_string());
     assert_eq!(brought.conversation.format, Format::OpenAiResponses);
     let kept = messages(&brought);
-    let kinds: Vec<&str> = kept
-        .iter()
-        .filter_map(|item| item["type"].as_str())
-        .collect();
+    let kinds: Vec<&str> = kept.iter().filter_map(|item| item["type"].as_str()).collect();
     assert_eq!(
         kinds,
         [
@@ -436,10 +413,10 @@ fn codex_is_read_as_it_asked() {
         all.iter()
             .any(|item| item["type"] == "reasoning" && item["encrypted_content"].is_string())
     );
-    assert!(all.iter().all(|item| {
-        item.get("internal_chat_message_metadata_passthrough")
-            .is_none()
-    }));
+    assert!(
+        all.iter()
+            .all(|item| { item.get("internal_chat_message_metadata_passthrough").is_none() })
+    );
     // The base instructions, and the developer's message.
     assert_eq!(brought.conversation.instructions.len(), 2);
 }
@@ -491,11 +468,7 @@ fn the_others_are_read_whole() {
         assert_eq!(brought.conversation.instructions.len(), 1);
     }
     let two = json!([{ "conversations": talk }, { "conversations": talk }]).to_string();
-    assert!(
-        error(&two)
-            .to_string()
-            .contains("there are 2 conversations")
-    );
+    assert!(error(&two).to_string().contains("there are 2 conversations"));
 }
 
 #[test]
@@ -537,10 +510,8 @@ fn what_is_not_understood_is_named_with_its_line() {
             (line, kind, 1),
             "{text}"
         );
-        let lines: Vec<String> = said(&brought)
-            .into_iter()
-            .filter(|line| line != "user: ")
-            .collect();
+        let lines: Vec<String> =
+            said(&brought).into_iter().filter(|line| line != "user: ").collect();
         assert_eq!(lines, ["user: Check pump 4.", "assistant: Fine."], "{text}");
         assert_eq!(brought.whole().is_err(), what.is_lost());
     }
@@ -573,9 +544,7 @@ fn a_list_of_which_nothing_is_understood_is_an_error_that_shows_its_first_item()
     let said = Some(MessageForm::Transcript(Form::ClaudeCode));
     let wrong = read_messages(MADE[1].1, said, Format::OpenAiChat, &[]).unwrap_err();
     assert!(
-        wrong
-            .to_string()
-            .contains("no message of Claude Code is in it"),
+        wrong.to_string().contains("no message of Claude Code is in it"),
         "{wrong}"
     );
     // Only the last line of a provider's messages may be cut.
@@ -701,9 +670,7 @@ fn the_transcripts_of_a_project_are_found_newest_first() {
         missing.to_string().contains("keeps no transcript of"),
         "{missing}"
     );
-    let name = project
-        .to_string_lossy()
-        .replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let name = project.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let folder = home.path().join(".claude/projects").join(&name);
     std::fs::create_dir_all(&folder).unwrap();
     let write = |path: &std::path::Path, text: &str, age: u64| {
@@ -720,9 +687,7 @@ fn the_transcripts_of_a_project_are_found_newest_first() {
     write(&folder.join("old.jsonl"), MADE[0].1, 100);
     write(&folder.join("new.jsonl"), MADE[0].1, 1);
     write(&folder.join("agent-1.jsonl"), MADE[0].1, 0);
-    let found = Found::of(Form::ClaudeCode, &project, &places)
-        .unwrap()
-        .files;
+    let found = Found::of(Form::ClaudeCode, &project, &places).unwrap().files;
     assert_eq!(found, [folder.join("new.jsonl"), folder.join("old.jsonl")]);
     let day = home.path().join(".codex/sessions/2026/11/28");
     std::fs::create_dir_all(&day).unwrap();

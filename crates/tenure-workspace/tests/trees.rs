@@ -241,9 +241,7 @@ fn projects_are_read_as_they_are() {
             let revision = object.revision();
             let is_evidence = revision.object_type() == ObjectType::RetrievedPassage;
             assert_eq!(is_evidence, revision.authority_level() == Authority::Data);
-            let traced = revision
-                .provenance()
-                .is_some_and(|found| found.is_complete());
+            let traced = revision.provenance().is_some_and(|found| found.is_complete());
             assert_eq!(traced, is_evidence, "{}: {}", tree.shape, object.name());
         }
         for (what, why) in tree.left_out {

@@ -93,9 +93,7 @@ fn said(at: usize) -> &'static str {
 
 fn append(session: &mut Session, format: Format, messages: &[Value]) -> Vec<u64> {
     let body = json!({ "messages": messages }).to_string();
-    session
-        .append(wire::read(format, &body).unwrap(), at(60))
-        .unwrap()
+    session.append(wire::read(format, &body).unwrap(), at(60)).unwrap()
 }
 
 fn compile(bench: &SessionBench, session: &mut Session, window: u32) -> SessionCompiled {
@@ -278,10 +276,7 @@ impl Agent {
         }
         .to_string();
         let asked = relaying(self.format, "mine", &body);
-        let relayed = self
-            .relay
-            .relay(&self.workspace, &self.tenant, &self.world, &asked)
-            .unwrap();
+        let relayed = self.relay.relay(&self.workspace, &self.tenant, &self.world, &asked).unwrap();
         let texts = relayed.body.as_ref().map(|body| {
             let broken = conform::check(self.format, body, Some(self.world.model())).unwrap();
             assert!(broken.is_empty(), "{broken:?}\n{body}");
@@ -329,9 +324,8 @@ fn five_prompts_to_an_agent_outlive_every_cut_in_each_format() {
                 let (texts, relayed) = agent.sent();
                 let Some(texts) = texts else { continue };
                 let compile = relayed.done.as_ref().unwrap();
-                let quoted = texts
-                    .iter()
-                    .find(|text| text.starts_with("Quoted from messages of the user"));
+                let quoted =
+                    texts.iter().find(|text| text.starts_with("Quoted from messages of the user"));
                 let quoted = quoted.cloned().unwrap_or_default();
                 if quoted != begins {
                     // Within an epoch not a byte of it changes.
@@ -483,19 +477,13 @@ fn words_leave_with_a_message_that_is_erased_or_judged_and_come_back() {
         role: None,
         reason: None,
     };
-    session
-        .judge(&danish, &judging(MessageStatus::Retracted), at(9_100))
-        .unwrap();
+    session.judge(&danish, &judging(MessageStatus::Retracted), at(9_100)).unwrap();
     let without = body(&compile(&bench, &mut session, 14_000));
     assert!(!without.contains(said[1]) && without.contains(said[2]));
-    session
-        .judge(&danish, &judging(MessageStatus::Clean), at(9_200))
-        .unwrap();
+    session.judge(&danish, &judging(MessageStatus::Clean), at(9_200)).unwrap();
     assert!(body(&compile(&bench, &mut session, 14_000)).contains(said[1]));
 
-    let ids = session
-        .objects_of(&format!("t{}", number(&session, said[0])))
-        .unwrap();
+    let ids = session.objects_of(&format!("t{}", number(&session, said[0]))).unwrap();
     bench.tenant.erase(ids, &Writing::default()).unwrap();
     let left = Value::from(bench.entries(session.id())).to_string();
     assert!(!left.contains("QX-7342"), "{left}");
@@ -519,17 +507,12 @@ fn a_log_without_words_keeps_what_was_sent_and_gets_them_at_its_next_epoch() {
         }
         entry.to_string().replace(session.id(), "older")
     });
-    bench
-        .tenant
-        .append("session/older", 0, older.collect())
-        .unwrap();
+    bench.tenant.append("session/older", 0, older.collect()).unwrap();
     let mut session = Session::open(bench.tenant.clone(), "older").unwrap();
     let kept = compile(&bench, &mut session, 14_000);
     assert_eq!(kept.session.cause, EpochCause::Kept);
     assert_eq!(session.words_kept(), None);
-    session
-        .checkpoint(&bench.world, &bench.policy, "Go on.", 500)
-        .unwrap();
+    session.checkpoint(&bench.world, &bench.policy, "Go on.", 500).unwrap();
     let next = body(&compile(&bench, &mut session, 14_000));
     assert!(SAID[..6].iter().all(|said| next.contains(said)), "{next}");
     drop(last);

@@ -45,9 +45,8 @@ fn one_token_at_a_time(bencher: Bencher<'_, '_>, sections: usize) {
                 let utility = |t: f64| ln(1.0 + t / claim.beta);
                 claim.weight * claim.alpha * (utility(above + 1.0) - utility(above))
             };
-            let best = (0..claims.len())
-                .filter(|at| given[*at] < claims[*at].cap())
-                .max_by(|a, b| {
+            let best =
+                (0..claims.len()).filter(|at| given[*at] < claims[*at].cap()).max_by(|a, b| {
                     let worth = |at: usize| worth((&claims[at], &given[at]));
                     worth(*a).total_cmp(&worth(*b))
                 });

@@ -82,12 +82,7 @@ fn content(number: usize) -> String {
 
 fn candidates(count: usize) -> Candidates {
     let seal = |number| ObjectDocument::named(format!("rule-{number}"), content(number)).seal();
-    Candidates::new(
-        (0..count)
-            .map(seal)
-            .collect::<Result<_, _>>()
-            .expect("sound objects"),
-    )
+    Candidates::new((0..count).map(seal).collect::<Result<_, _>>().expect("sound objects"))
 }
 
 fn world() -> World {
@@ -177,12 +172,7 @@ fn warm_prohibitions(bencher: Bencher<'_, '_>, count: usize) {
     let seal = |number: usize| {
         let how = ["Always", "Never"][number % 2];
         let text = content(number / 2);
-        let about = text
-            .split(' ')
-            .skip(4)
-            .take(20)
-            .collect::<Vec<_>>()
-            .join(" ");
+        let about = text.split(' ').skip(4).take(20).collect::<Vec<_>>().join(" ");
         ObjectDocument::named(format!("rule-{number}"), format!("{how} see to {about}."))
             .seal()
             .expect("a sound object")
@@ -268,11 +258,11 @@ fn cold_into_64k(bencher: Bencher<'_, '_>, count: usize) {
     let policy = Policy::preset("standard").expect("a preset");
     let request = into_64k();
     world().tokenizer().count("load");
-    bencher
-        .with_inputs(|| (world(), candidates(count)))
-        .bench_local_values(|(world, candidates)| {
+    bencher.with_inputs(|| (world(), candidates(count))).bench_local_values(
+        |(world, candidates)| {
             compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile")
-        });
+        },
+    );
 }
 
 /// What a user would write instead: count each text, take the best that fit, join them.
@@ -301,11 +291,11 @@ fn cold(bencher: Bencher<'_, '_>, count: usize) {
     let policy = Policy::preset("standard").expect("a preset");
     let request = request(count, false);
     world().tokenizer().count("load");
-    bencher
-        .with_inputs(|| (world(), candidates(count)))
-        .bench_local_values(|(world, candidates)| {
+    bencher.with_inputs(|| (world(), candidates(count))).bench_local_values(
+        |(world, candidates)| {
             compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile")
-        });
+        },
+    );
 }
 
 fn main() {

@@ -273,10 +273,7 @@ fn turns(texts: &[String]) -> Vec<Turn<'_>> {
 
 /// Turns of five sentences.
 fn said(count: usize) -> Vec<String> {
-    sentences(count)
-        .chunks(5)
-        .map(|turn| turn.join(" "))
-        .collect()
+    sentences(count).chunks(5).map(|turn| turn.join(" ")).collect()
 }
 
 #[divan::bench(args = LENGTHS, sample_count = 5)]
@@ -328,16 +325,11 @@ fn distilled_to_its_knee(bencher: Bencher<'_, '_>, count: usize) {
 fn fidelity_of_half_a_text(bencher: Bencher<'_, '_>, count: usize) {
     let text = sentences(count).join(" ");
     let half = &text[..text.len() / 2];
-    bencher
-        .counter(BytesCount::of_str(&text))
-        .bench_local(|| fidelity(&text, half));
+    bencher.counter(BytesCount::of_str(&text)).bench_local(|| fidelity(&text, half));
 }
 
 fn report(what: &str, condensed: &Condensed, bytes: usize, wanted: &[String]) {
-    let found = wanted
-        .iter()
-        .filter(|fact| condensed.text.contains(*fact))
-        .count();
+    let found = wanted.iter().filter(|fact| condensed.text.contains(*fact)).count();
     println!(
         "{what}: {bytes} bytes, {} → {} tokens ({:.1} %), {}, {found} of {} planted facts",
         condensed.from,
@@ -351,10 +343,8 @@ fn report(what: &str, condensed: &Condensed, bytes: usize, wanted: &[String]) {
 fn main() {
     let counter = counter();
     let text = json(MEGABYTE_OF_JSON);
-    let mut facts: Vec<String> = planted(MEGABYTE_OF_JSON)
-        .iter()
-        .map(|fact| format!(",{fact},"))
-        .collect();
+    let mut facts: Vec<String> =
+        planted(MEGABYTE_OF_JSON).iter().map(|fact| format!(",{fact},")).collect();
     facts.push("chargeback_dispute".into());
     let lossless = shrink(&counter, &text, u32::MAX, "", true);
     report("JSON, lossless", &lossless, text.len(), &facts);
@@ -383,9 +373,7 @@ fn main() {
                 found.to,
                 found.target,
                 found.fidelity.score(),
-                found
-                    .warning
-                    .map_or("no warning".into(), |warning| warning.to_string())
+                found.warning.map_or("no warning".into(), |warning| warning.to_string())
             );
         }
         let texts = said(size);

@@ -103,14 +103,10 @@ fn all_pairs(bencher: Bencher<'_, '_>, count: usize) {
     use std::collections::HashSet;
     let texts = contents(count);
     bencher.bench(|| {
-        let words: Vec<Vec<&str>> = texts
-            .iter()
-            .map(|text| text.split_whitespace().collect())
-            .collect();
-        let sets: Vec<HashSet<&[&str]>> = words
-            .iter()
-            .map(|words| words.windows(4).collect())
-            .collect();
+        let words: Vec<Vec<&str>> =
+            texts.iter().map(|text| text.split_whitespace().collect()).collect();
+        let sets: Vec<HashSet<&[&str]>> =
+            words.iter().map(|words| words.windows(4).collect()).collect();
         let near = |a: &HashSet<&[&str]>, b: &HashSet<&[&str]>| {
             let common = a.intersection(b).count();
             common * 10 >= (a.len() + b.len() - common) * 9
@@ -135,10 +131,7 @@ fn evidence(bencher: Bencher<'_, '_>, count: usize, key: &str, warm: bool, repea
         }
         .seal()
     };
-    let objects: Vec<_> = (0..count)
-        .map(seal)
-        .collect::<Result<_, _>>()
-        .expect("sound objects");
+    let objects: Vec<_> = (0..count).map(seal).collect::<Result<_, _>>().expect("sound objects");
     let policy = format!("near_duplicates = {key}\n[sections.evidence]\nrelevance_floor = 0.0");
     let policy = Policy::from_toml(&policy).expect("a sound policy");
     let tokens = (count as u32 + 10) * 300;

@@ -49,9 +49,7 @@ struct Fixture {
 /// A registry of so many seeds.
 fn fixture(size: usize) -> Fixture {
     let mut registries = Registries::new(Secrets::new([1; 32], [2; 32]));
-    let main = registries
-        .create("main", Kind::Agent)
-        .expect("a fresh label");
+    let main = registries.create("main", Kind::Agent).expect("a fresh label");
     let mut sealer = Sealer::default();
     let mut seal = |number| sealer.seal(document(number, None)).expect("a legal object");
     let library = Library::new((0..size).map(|number| ("bench", seal(number))));
@@ -61,10 +59,7 @@ fn fixture(size: usize) -> Fixture {
         drawn.expect("a fresh name");
     }
     let view = registries.view("main").expect("a registry");
-    let addresses = view
-        .blocks()
-        .map(|block| view.address(&registries, block))
-        .collect();
+    let addresses = view.blocks().map(|block| view.address(&registries, block)).collect();
     Fixture {
         registries,
         main,
@@ -132,10 +127,7 @@ fn promote_one_in_a_vector_of_pairs(bencher: Bencher<'_, '_>, size: usize) {
     let mut next = jumps(size);
     bencher.bench_local(|| {
         let block = fixture.addresses[next()];
-        let at = pairs
-            .iter()
-            .position(|pair| pair.0 == block)
-            .expect("it is there");
+        let at = pairs.iter().position(|pair| pair.0 == block).expect("it is there");
         let pair = pairs.remove(at);
         pairs.insert(0, pair);
         // What a compile may hold meanwhile.
@@ -251,9 +243,7 @@ fn restore_a_snapshot_in_two_parts(bencher: Bencher<'_, '_>, size: usize) {
         let blocks = std::thread::scope(|scope| {
             let parts = snapshot.parts(2).into_iter();
             let readers: Vec<_> = parts.map(|part| scope.spawn(|| part.read())).collect();
-            let joined = readers
-                .into_iter()
-                .map(|reader| reader.join().expect("a reader"));
+            let joined = readers.into_iter().map(|reader| reader.join().expect("a reader"));
             joined.collect::<Result<_, _>>().expect("blocks")
         });
         snapshot.restore(blocks, Secrets::new([3; 32], [2; 32]))
@@ -263,11 +253,7 @@ fn restore_a_snapshot_in_two_parts(bencher: Bencher<'_, '_>, size: usize) {
 #[divan::bench(args = SIZES, sample_count = 10, sample_size = 1)]
 fn seal_documents(bencher: Bencher<'_, '_>, size: usize) {
     bencher
-        .with_inputs(|| {
-            (0..size)
-                .map(|number| document(number, None))
-                .collect::<Vec<_>>()
-        })
+        .with_inputs(|| (0..size).map(|number| document(number, None)).collect::<Vec<_>>())
         .bench_local_values(|documents| {
             let mut sealer = Sealer::default();
             let sealed = documents.into_iter().map(|document| sealer.seal(document));

@@ -49,10 +49,7 @@ pub(crate) fn main() -> Result<(), Error> {
         &Facts::none(),
     )?;
     let envelope = &outcome.single()?.envelope;
-    let text = envelope
-        .payload
-        .as_ref()
-        .map_or("", |payload| payload.as_str());
+    let text = envelope.payload.as_ref().map_or("", |payload| payload.as_str());
     println!("{text}");
     println!("{} bytes, counted {}", text.len(), envelope.total_tokens);
     assert_eq!(text.len(), envelope.total_tokens as usize);

@@ -52,12 +52,7 @@ fn preference(why: &str) -> Case {
 fn nearness_activates_what_no_word_does_and_keeps_out_what_a_word_alone_lets_in() {
     let reason = |why: &str, cosine: f32| {
         let facts = facts(&[(TASK, 1.0), (why, cosine), ("In pascal.", 0.5)]);
-        run(&preference(why), &facts)
-            .trace
-            .verdict("x")
-            .unwrap()
-            .reason
-            .clone()
+        run(&preference(why), &facts).trace.verdict("x").unwrap().reason.clone()
     };
     let (same, apart) = (
         "Whoever reads the pressure gauge.",
@@ -76,10 +71,7 @@ fn the_vector_of_a_reason_is_asked_for_and_its_want_is_said() {
     let why = "Whoever reads the pressure gauge.";
     let case = preference(why);
     let asked = needs(&case.world, &case.policy, &case.request, &case.candidates).unwrap();
-    let texts: Vec<&str> = asked
-        .vectors(&case.candidates)
-        .map(|(_, text)| text)
-        .collect();
+    let texts: Vec<&str> = asked.vectors(&case.candidates).map(|(_, text)| text).collect();
     assert_eq!(texts, ["In pascal.", why]);
     let of = |text: &str| Need::Vector {
         text: Digest::of(text.as_bytes()),
@@ -126,12 +118,7 @@ fn opposites_are_flagged_where_they_speak_of_the_same() {
     // Both stand.
     let case = Case::new(&forbids, json!({}), STANDARD);
     let trace = run(&case, &at(0.9)).trace;
-    assert!(
-        trace
-            .verdicts
-            .iter()
-            .all(|verdict| verdict.reason == Reason::Fits)
-    );
+    assert!(trace.verdicts.iter().all(|verdict| verdict.reason == Reason::Fits));
     // A constraint says by itself whether it forbids.
     let stated = rule(json!({
         "name": "no", "content": "Quote the manual to strangers.",

@@ -73,9 +73,7 @@ fn text() -> impl Strategy<Value = String> {
 /// Any text, cut to the block form as roughly as it can be: all that is wrong at its ends goes.
 fn block() -> impl Strategy<Value = String> {
     text().prop_map(|text| {
-        let body = text
-            .trim_end()
-            .trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+        let body = text.trim_end().trim_start_matches(|c: char| c.is_whitespace() || c == '/');
         format!("{}\n", if body.is_empty() { "." } else { body })
     })
 }

@@ -22,9 +22,7 @@ struct Pair {
 
 fn pairs() -> Vec<Pair> {
     let text = include_str!("../../../models/eval/entities.jsonl");
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn outcome(pair: &Pair) -> Resolution {
@@ -577,9 +575,7 @@ fn registry(all: &[(&str, &str)]) -> Resolver {
         let create = format!(
             r#"{{"at": "2026-06-06", "does": {{"op": "create", "id": "e{at}", "name": "{name}", "metadata": {metadata}}}}}"#
         );
-        entities
-            .apply(&serde_json::from_str(&create).unwrap())
-            .unwrap();
+        entities.apply(&serde_json::from_str(&create).unwrap()).unwrap();
     }
     Resolver::new(entities.seen("acme", &|_| true)).unwrap()
 }
@@ -707,9 +703,7 @@ fn hostile_texts_around_addresses_cost_no_more_than_others() {
         let found = told(&resolver, &text);
         assert!(found.len() < 8, "{part}: {}", found.len());
     }
-    let mut many: String = (0..200_000)
-        .map(|at| format!("A{at} B <a{at}@b.example> "))
-        .collect();
+    let mut many: String = (0..200_000).map(|at| format!("A{at} B <a{at}@b.example> ")).collect();
     many.push_str("Mei Chen <mei@acme.example>");
     let (found, is_cut) = resolver.text(&many, &named(""), &PartWeights::default());
     assert!(is_cut);
@@ -723,9 +717,7 @@ fn a_million_mentions_are_bounded_and_what_is_left_out_is_said() {
     let mut entities = Entities::default();
     let create =
         r#"{"at": "2026-06-06", "does": {"op": "create", "id": "nova", "name": "Project Nova"}}"#;
-    entities
-        .apply(&serde_json::from_str(create).unwrap())
-        .unwrap();
+    entities.apply(&serde_json::from_str(create).unwrap()).unwrap();
     let resolver = Resolver::new(entities.seen("acme", &|_| true)).unwrap();
     let mut text: String = (0..1_000_000).map(|at| format!("OPS-{at} ")).collect();
     text.push_str("wait for Project Nova.");
@@ -736,9 +728,7 @@ fn a_million_mentions_are_bounded_and_what_is_left_out_is_said() {
     assert!(is_cut);
     assert_eq!(found.len(), MAX_MENTIONS);
     // Names that are known go first, wherever they stand.
-    let known = found
-        .iter()
-        .filter(|one| one.resolved.outcome == Resolution::Bind);
+    let known = found.iter().filter(|one| one.resolved.outcome == Resolution::Bind);
     let known: Vec<&str> = known.map(|one| one.name.as_str()).collect();
     assert_eq!(known, ["project nova"]);
     // One name, however often, is one name.

@@ -258,10 +258,7 @@ fn the_curves_are_those_measured() {
             off * off
         };
         let error = (points.iter().map(off).sum::<f64>() / points.len() as f64).sqrt();
-        let text: Vec<String> = points
-            .iter()
-            .map(|(r, f)| format!("{r:.2}:{f:.2}"))
-            .collect();
+        let text: Vec<String> = points.iter().map(|(r, f)| format!("{r:.2}:{f:.2}")).collect();
         println!(
             "{method}: α {:.3}, β {:.3}, knee {:?}, root mean square error {error:.3}, r:φ {}",
             curve.alpha,

@@ -52,9 +52,7 @@ impl fmt::Display for Figures {
             &self.openings,
         ];
         write!(f, "{:>9}{:>9}{:>9}", self.code, self.comments, self.tests)?;
-        habits
-            .iter()
-            .try_for_each(|found| write!(f, "{:>9}", found.len()))
+        habits.iter().try_for_each(|found| write!(f, "{:>9}", found.len()))
     }
 }
 
@@ -66,10 +64,8 @@ pub(crate) fn crates(root: &Path) -> BTreeMap<String, Figures> {
         let mut files = Vec::new();
         sources(&folder.join("src"), &mut files);
         files.sort();
-        let texts: Vec<String> = files
-            .iter()
-            .map(|path| fs::read_to_string(path).unwrap())
-            .collect();
+        let texts: Vec<String> =
+            files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
         let parsed: Vec<Vec<Token<'_>>> = texts.iter().map(|text| tokens(text)).collect();
         let tests: Vec<PathBuf> = files
             .iter()
@@ -168,10 +164,7 @@ fn literal(rest: &str) -> Option<usize> {
             return Some(prefix + 1 + hashes + 1 + length + end.len());
         }
     }
-    let mark = start
-        .chars()
-        .next()
-        .filter(|mark| prefix < 2 && ['"', '\''].contains(mark))?;
+    let mark = start.chars().next().filter(|mark| prefix < 2 && ['"', '\''].contains(mark))?;
     let mut characters = start.char_indices().skip(1);
     let (_, second) = characters.clone().next()?;
     if mark == '\'' && second != '\\' && characters.clone().nth(1).is_none_or(|(_, c)| c != '\'') {
@@ -218,11 +211,7 @@ fn outside(tokens: &[Token<'_>], mut at: usize, signs: &[&str]) -> Option<usize>
 
 fn is(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bool {
     let found = tokens.get(at..).unwrap_or_default();
-    found.len() >= texts.len()
-        && texts
-            .iter()
-            .zip(found)
-            .all(|(text, token)| *text == token.text)
+    found.len() >= texts.len() && texts.iter().zip(found).all(|(text, token)| *text == token.text)
 }
 
 /// Returns the places of what each `#[cfg(test)]` or `#[cfg(all(test, …))]` holds: from its `#` to the end of its item.
@@ -255,11 +244,8 @@ fn test_modules(path: &Path, tokens: &[Token<'_>]) -> Vec<PathBuf> {
 }
 
 fn figures(path: &str, text: &str, all: &[Token<'_>], is_test: bool) -> Figures {
-    let tokens: Vec<Token<'_>> = all
-        .iter()
-        .filter(|token| token.kind != Kind::Comment)
-        .copied()
-        .collect();
+    let tokens: Vec<Token<'_>> =
+        all.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
     let lines: Vec<&str> = text.lines().collect();
     let mut is_tested = vec![is_test; lines.len()];
     for (start, end) in test_items(&tokens) {
@@ -270,11 +256,7 @@ fn figures(path: &str, text: &str, all: &[Token<'_>], is_test: bool) -> Figures 
         is_code[token.line..][..token.text.lines().count()].fill(true);
     }
     let mut found = Figures::default();
-    for (at, line) in lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let sum = match (is_tested[at], is_code[at]) {
             (true, _) => &mut found.tests,
             (false, true) => &mut found.code,
@@ -287,9 +269,7 @@ fn figures(path: &str, text: &str, all: &[Token<'_>], is_test: bool) -> Figures 
             is_first && text.is_some_and(opens_badly)
         };
         if is_opening("/// ") || is_opening("//! ") {
-            found
-                .openings
-                .push(format!("{path}:{}: {}", at + 1, line.trim()));
+            found.openings.push(format!("{path}:{}: {}", at + 1, line.trim()));
         }
     }
     let place = |at: usize| format!("{path}:{}", tokens[at].line + 1);
@@ -302,9 +282,7 @@ fn figures(path: &str, text: &str, all: &[Token<'_>], is_test: bool) -> Figures 
         }
         let length = function_length(&tokens, at).unwrap_or(0);
         if length > LONGEST_FUNCTION && !is_tested[tokens[at].line] {
-            found
-                .long_functions
-                .push(format!("{} has {length} lines", place(at)));
+            found.long_functions.push(format!("{} has {length} lines", place(at)));
         }
     }
     found
@@ -335,12 +313,7 @@ fn binding<'t>(tokens: &[Token<'t>], at: usize) -> Option<(&'t str, usize)> {
 
 /// Whether what stands at `at` stands in `<…>` that opened after `from`.
 fn is_in_angles(tokens: &[Token<'_>], from: usize, at: usize) -> bool {
-    let count = |sign: &str| {
-        tokens[from..at]
-            .iter()
-            .filter(|token| token.text == sign)
-            .count()
-    };
+    let count = |sign: &str| tokens[from..at].iter().filter(|token| token.text == sign).count();
     count("<") > count(">") || count("[") > count("]")
 }
 
@@ -402,10 +375,7 @@ fn main() {
         _ => Vec::new(),
     };
     if asked.is_some() {
-        crates
-            .values()
-            .flat_map(places)
-            .for_each(|place| println!("{place}"));
+        crates.values().flat_map(places).for_each(|place| println!("{place}"));
         return;
     }
     println!(

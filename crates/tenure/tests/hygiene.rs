@@ -54,9 +54,7 @@ fn what_only_asks_for_a_style_leaves_where_no_one_waits() {
     let of = |class: &str| {
         let request = json!({ "task": { "task_class": class }, "budget": { "tokens": 20_000 } });
         let policy = "overflow = \"truncate_lowest\"";
-        let all = compile(&objects, request.clone(), policy)
-            .envelope
-            .total_tokens;
+        let all = compile(&objects, request.clone(), policy).envelope.total_tokens;
         let mut tight = request;
         merge(&mut tight, json!({ "budget": { "tokens": all - 1 } }));
         classes(&compile(&objects, tight, policy))
@@ -67,9 +65,7 @@ fn what_only_asks_for_a_style_leaves_where_no_one_waits() {
     // Whoever waits for the answer reads how it is said: there it is a turn like others.
     let waiting = of("interactive");
     assert!(
-        waiting
-            .iter()
-            .all(|(name, class)| name != "style" && class.is_none()),
+        waiting.iter().all(|(name, class)| name != "style" && class.is_none()),
         "{waiting:?}"
     );
 }
@@ -149,12 +145,7 @@ fn memory_that_was_left_out_takes_nothing_from_the_conversation() {
     // Where there is room, nothing is kept out.
     objects.as_array_mut().unwrap().truncate(41);
     let few = next(&objects, json!({ "budget": { "tokens": 9_000 } }));
-    assert!(
-        few.trace
-            .verdicts
-            .iter()
-            .all(|verdict| verdict.verdict == Ruling::Included)
-    );
+    assert!(few.trace.verdicts.iter().all(|verdict| verdict.verdict == Ruling::Included));
 }
 
 /// A corpus of so many documents of some 60 tokens.
@@ -200,18 +191,10 @@ fn documents_keep_under_the_share_and_the_archive_is_offered_for_what_is_missing
     let just = window(&share(all));
     assert_eq!(edge.trace.strategy, Some(Strategy::Full));
     assert_eq!(just.trace.strategy, Some(Strategy::Documents));
-    let missing = just
-        .trace
-        .verdicts
-        .iter()
-        .any(|verdict| verdict.verdict != Ruling::Included);
+    let missing = just.trace.verdicts.iter().any(|verdict| verdict.verdict != Ruling::Included);
     assert_eq!(offers(&just), missing);
     assert_eq!(
-        just.trace
-            .plan
-            .tools
-            .iter()
-            .any(|tool| &**tool == "query_archive"),
+        just.trace.plan.tools.iter().any(|tool| &**tool == "query_archive"),
         missing
     );
 }
@@ -354,9 +337,7 @@ fn what_is_stale_leaves_before_what_is_old_and_the_trace_points_to_it() {
     ]);
     let mut tight = json!({ "budget": { "tokens": 20_000 } });
     let policy = "overflow = \"truncate_lowest\"";
-    let all = compile(&objects, tight.clone(), policy)
-        .envelope
-        .total_tokens;
+    let all = compile(&objects, tight.clone(), policy).envelope.total_tokens;
     let left = |tokens: u32, tight: &mut Value| {
         merge(tight, json!({ "budget": { "tokens": tokens } }));
         compile(&objects, tight.clone(), policy)

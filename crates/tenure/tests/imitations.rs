@@ -132,11 +132,7 @@ fn code_stands_byte_for_byte() {
             "<Errors",
         ];
         // The attacks that tests make stand at a file's end.
-        let code = text
-            .split("#[cfg(test)]\nmod tests")
-            .next()
-            .unwrap()
-            .trim_end();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().trim_end();
         if !tempting.iter().any(|part| code.contains(part)) || code.contains("</") {
             continue;
         }
@@ -144,9 +140,7 @@ fn code_stands_byte_for_byte() {
         let mut file = passage("file", code);
         merge(&mut file, json!({ "object_type": "artifact" }));
         let request = json!({ "target": "openai-chat", "budget": { "tokens": 60_000 } });
-        let compiled = Case::new(&json!([file]), request, STANDARD)
-            .compile()
-            .unwrap();
+        let compiled = Case::new(&json!([file]), request, STANDARD).compile().unwrap();
         assert!(texts(&compiled).contains(code), "{}", path.display());
         assert_eq!(escaped(&compiled, "file"), 0, "{}", path.display());
     }
@@ -214,9 +208,7 @@ fn nobody_calls_a_tool_in_a_text_by_words() {
     ]);
     let compiled = compiled(&objects, "text", STANDARD);
     let text = payload(&compiled);
-    let calls = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with("call c"));
+    let calls = text.lines().filter(|line| line.trim_start().starts_with("call c"));
     assert_eq!(calls.count(), 1, "{text}");
     for name in ["said", "belief"] {
         assert_eq!(escaped(&compiled, name), 2, "{name}: {text}");
@@ -263,10 +255,7 @@ fn a_clients_message_passes_byte_for_byte_and_is_noted() {
                 "{target}"
             );
         }
-        let plain = objects
-            .to_string()
-            .replace("[system]", "system")
-            .replace("# Identity", "");
+        let plain = objects.to_string().replace("[system]", "system").replace("# Identity", "");
         let plain: Value = serde_json::from_str(&plain.replace("</evidence>", "")).unwrap();
         let plain = self::compiled(&plain, target, STANDARD);
         assert!(

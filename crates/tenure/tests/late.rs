@@ -92,17 +92,11 @@ fn a_late_rule_is_said_by_the_system_behind_all_that_was_sent() {
         let (last, rest) = after.split_last().unwrap();
         assert_eq!(rest, before, "{target}");
         assert_eq!(last["role"], "system", "{target}");
-        let text = last["content"]
-            .as_str()
-            .or(last["content"][0]["text"].as_str());
+        let text = last["content"].as_str().or(last["content"][0]["text"].as_str());
         assert_eq!(text.unwrap(), "Never restart a pump.\nLog all.\n");
         assert_eq!(applied(&second, "mid_conversation_system"), 1);
         // The source map finds each of them there.
-        let items = second
-            .envelope
-            .sections
-            .iter()
-            .flat_map(|section| &section.items);
+        let items = second.envelope.sections.iter().flat_map(|section| &section.items);
         let late: Vec<_> = items.filter(|item| item.late).collect();
         let shown: Vec<&str> = late
             .iter()
@@ -174,9 +168,7 @@ fn a_late_tool_is_added_where_the_provider_takes_it() {
     assert_eq!(item["role"], "developer");
     let names = |tools: &Value| {
         let tools = tools.as_array().unwrap().iter();
-        tools
-            .map(|tool| tool["name"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(&item["tools"]), ["ask_crew", "write_log"]);
     assert_eq!(
@@ -186,23 +178,12 @@ fn a_late_tool_is_added_where_the_provider_takes_it() {
     assert_eq!(applied(&second, "additional_tools"), 2);
     let offered: Vec<&str> = second.trace.plan.tools.iter().map(|name| &**name).collect();
     assert_eq!(offered, ["ask_crew", "read_log", "write_log"]);
-    assert!(
-        second
-            .trace
-            .notes
-            .iter()
-            .all(|note| !matches!(note, Note::BetaNeeded { .. }))
-    );
+    assert!(second.trace.notes.iter().all(|note| !matches!(note, Note::BetaNeeded { .. })));
 
     let (first, second) = self::second("claude-opus-5-5", "anthropic-messages", &new, late_tools());
     let (before, after) = (body(&first), body(&second));
     assert_eq!(before["tools"], after["tools"]);
-    let last = after["messages"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .clone();
+    let last = after["messages"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last["role"], "system");
     assert_eq!(last["content"][0]["text"], "Never restart.\n");
     let added = &last["content"][1];
@@ -237,11 +218,7 @@ fn a_late_tool_waits_or_ends_the_epoch_where_it_has_no_channel() {
         assert_eq!(may.trace.plan.cause, EpochCause::Kept, "{target}");
         let waits = |verdict: &tenure::trace::Verdict| verdict.reason == Reason::NextEpoch;
         assert_eq!(
-            may.trace
-                .verdicts
-                .iter()
-                .filter(|verdict| waits(verdict))
-                .count(),
+            may.trace.verdicts.iter().filter(|verdict| waits(verdict)).count(),
             1
         );
     }
@@ -342,10 +319,7 @@ fn what_went_late_costs_no_less_once_it_is_history() {
             assert!(list(&body(&again)).starts_with(&history), "{target}");
             let names: Vec<String> = read.objects().map(|object| object.name.clone()).collect();
             let tokens = |names: &[String]| -> u32 {
-                names
-                    .iter()
-                    .map(|name| again.trace.verdict(name).unwrap().tokens)
-                    .sum()
+                names.iter().map(|name| again.trace.verdict(name).unwrap().tokens).sum()
             };
             // Before them stand the user's words and the task.
             let since = names.len()
@@ -356,12 +330,7 @@ fn what_went_late_costs_no_less_once_it_is_history() {
                 };
             // What needed a beta needs it for as long as it stands.
             let is_beta = |note: &Note| matches!(note, Note::BetaNeeded { .. });
-            let betas = again
-                .trace
-                .notes
-                .iter()
-                .filter(|note| is_beta(note))
-                .count();
+            let betas = again.trace.notes.iter().filter(|note| is_beta(note)).count();
             assert_eq!(betas, usize::from(target == "anthropic-messages"));
             let repeated = tokens(&names[since..]);
             assert!(
@@ -385,10 +354,7 @@ fn the_checker_knows_the_channels_by_itself() {
     let broken = |format: Format, model: &str, body: Value| {
         let model = catalogue.model(model).unwrap();
         let found = conform::check(format, &body.to_string(), Some(model)).unwrap();
-        found
-            .into_iter()
-            .map(|found| found.rule)
-            .collect::<Vec<_>>()
+        found.into_iter().map(|found| found.rule).collect::<Vec<_>>()
     };
     let user = json!({ "role": "user", "content": "Go." });
     let said = |content: Value| json!({ "role": "system", "content": content });

@@ -17,10 +17,7 @@ fn limit(name: &str, value: u32, day: u32, more: Value) -> Arc<ContextObject> {
         "canonical_entity_ids": ["shop"], "tx_start": format!("2026-03-{day:02}"),
     });
     crate::support::merge(&mut rule, more);
-    serde_json::from_value::<ObjectDocument>(rule)
-        .unwrap()
-        .seal()
-        .unwrap()
+    serde_json::from_value::<ObjectDocument>(rule).unwrap().seal().unwrap()
 }
 
 fn compiled(objects: Vec<Arc<ContextObject>>, policy: &str) -> Result<Compiled, Error> {

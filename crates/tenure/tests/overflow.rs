@@ -55,9 +55,7 @@ fn each_class_of_task_has_its_default() {
     assert!(defaults.eq(expected));
     // One term stands for all, a table for each.
     let policy = Policy::from_toml("overflow = \"paginate\"").unwrap();
-    let all = TaskClass::ALL
-        .iter()
-        .all(|class| policy.overflow(*class) == Overflow::Paginate);
+    let all = TaskClass::ALL.iter().all(|class| policy.overflow(*class) == Overflow::Paginate);
     assert!(all);
     let policy = Policy::from_toml("[overflow]\nbatch = \"paginate\"").unwrap();
     assert_eq!(policy.overflow(TaskClass::Batch), Overflow::Paginate);
@@ -160,9 +158,7 @@ fn pages_name_their_parts_and_cover_the_evidence() {
             assert!(names(page, Section::Task).contains(&"@part".to_owned()));
             assert!(names(page, Section::Memory).contains(&"units".to_owned()));
             seen.extend(
-                names(page, Section::Evidence)
-                    .into_iter()
-                    .filter(|name| !name.starts_with('@')),
+                names(page, Section::Evidence).into_iter().filter(|name| !name.starts_with('@')),
             );
         }
         seen.sort();
@@ -278,11 +274,7 @@ fn many_overviews_before_one_whole_text() {
         let form = |at: usize| {
             let name = format!("m{at}");
             let verdict = compiled.trace.verdict(&name).unwrap();
-            let condensed = compiled
-                .trace
-                .condensed
-                .iter()
-                .find(|one| *one.name == *name);
+            let condensed = compiled.trace.condensed.iter().find(|one| *one.name == *name);
             match (verdict.verdict, condensed) {
                 (Ruling::Included, Some(condensed)) => {
                     assert_eq!(condensed.to, verdict.tokens);
@@ -396,12 +388,7 @@ fn strategy(objects: &Value, request: Value, policy: &str, expected: Strategy) -
         "{:?}",
         compiled.trace.plan
     );
-    let offered = compiled
-        .trace
-        .plan
-        .tools
-        .iter()
-        .any(|name| &**name == "query_archive");
+    let offered = compiled.trace.plan.tools.iter().any(|name| &**name == "query_archive");
     // Where all documents stand after all, nothing is left to ask for.
     let mut left = compiled.trace.verdicts.iter();
     let misses = left.any(|of| of.section == Section::Codex && of.verdict != Ruling::Included);
@@ -456,11 +443,7 @@ fn a_caller_can_choose() {
     let none = strategy(&objects, request, STANDARD, Strategy::Retrieve);
     assert_eq!(names(&none, Section::Codex), Vec::<String>::new());
     let reasons = none.trace.verdicts.iter().map(|verdict| &verdict.reason);
-    assert!(
-        reasons
-            .into_iter()
-            .all(|reason| *reason == Reason::LeftToRetrieval)
-    );
+    assert!(reasons.into_iter().all(|reason| *reason == Reason::LeftToRetrieval));
     let mut request = window(500, None);
     merge(&mut request, json!({ "context": "full" }));
     let error = outcome(&objects, request, STANDARD).unwrap_err();
@@ -670,10 +653,7 @@ fn a_forged_ledger_ends_the_epoch() {
         let floor: Vec<_> = floor.iter().map(|at| ids[*at]).collect();
         let request =
             json!({ "served": { "floor": floor, "forms": { "0": "full", "9": "abstract" } } });
-        first(&outcome(&objects, request, STANDARD).unwrap())
-            .trace
-            .plan
-            .cause
+        first(&outcome(&objects, request, STANDARD).unwrap()).trace.plan.cause
     };
     assert_eq!(cause(&[0, 1]), EpochCause::Kept);
     // In an order that no payload has, or of what no epoch freezes.
@@ -831,10 +811,7 @@ fn what_was_said_does_not_change_with_the_question() {
         let payload = first(&outcome).envelope.payload.clone().unwrap();
         let body: Value = serde_json::from_slice(payload.bytes()).unwrap();
         let messages = body["messages"].as_array().unwrap().clone();
-        messages
-            .into_iter()
-            .find(|message| message["role"] == "tool")
-            .unwrap()
+        messages.into_iter().find(|message| message["role"] == "tool").unwrap()
     };
     assert_eq!(
         said("The pressure of id 123."),

@@ -62,11 +62,7 @@ fn a_budget_cuts_what_does_not_fit_and_lists_it() {
     plan.budget.max_tokens = Some(60);
     plan.budget.reserve = Some(20);
     let package = packed(plan.clone(), drafts.clone());
-    let lines: Vec<u32> = package
-        .items
-        .iter()
-        .map(|item| item.provenance.lines.0)
-        .collect();
+    let lines: Vec<u32> = package.items.iter().map(|item| item.provenance.lines.0).collect();
     assert_eq!(lines, [1, 3]);
     let reasons: Vec<CutReason> = package.cut.iter().map(|cut| cut.reason).collect();
     assert_eq!(

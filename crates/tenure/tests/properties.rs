@@ -79,11 +79,7 @@ fn may_lose_its_label(run: &Run, real: &Compiled) -> bool {
 }
 
 fn items(compiled: &Compiled) -> impl Iterator<Item = &Item> {
-    compiled
-        .envelope
-        .sections
-        .iter()
-        .flat_map(|section| &section.items)
+    compiled.envelope.sections.iter().flat_map(|section| &section.items)
 }
 
 fn included(compiled: &Compiled) -> Vec<bool> {
@@ -201,13 +197,9 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
     let candidates = case.candidates();
     #[allow(clippy::disallowed_methods)] // threads of the test, not of the crate
     let from_threads = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| seen(same(&world, &candidates))))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect::<Vec<_>>()
+        let threads: Vec<_> =
+            (0..3).map(|_| scope.spawn(|| seen(same(&world, &candidates)))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     for result in from_threads {
         prop_assert_eq!(&result, &expected);
@@ -275,24 +267,14 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
     prop_assert!(standing.values().all(|count| *count == 0), "{:?}", standing);
 
     let stages = &real.trace.stages;
-    prop_assert!(
-        stages
-            .iter()
-            .map(|report| report.stage)
-            .eq(Stage::ALL.iter().copied())
-    );
+    prop_assert!(stages.iter().map(|report| report.stage).eq(Stage::ALL.iter().copied()));
     prop_assert_eq!(stages[0].entered as usize, objects.len());
     prop_assert!(
-        stages
-            .windows(2)
-            .all(|pair| pair[0].left == pair[1].entered),
+        stages.windows(2).all(|pair| pair[0].left == pair[1].entered),
         "{:?}",
         stages
     );
-    let count = included(real)
-        .into_iter()
-        .filter(|included| *included)
-        .count();
+    let count = included(real).into_iter().filter(|included| *included).count();
     prop_assert_eq!(stages[stages.len() - 1].left as usize, count);
 
     no_claims_collide(&run, real)?;
@@ -337,10 +319,7 @@ fn stands_but_for_imitations(
 /// Whether nothing but the item stands in its message.
 fn item_stands_alone(real: &Compiled, item: &Item) -> bool {
     let place = |item: &Item| item.span.map(|span| (span.message, span.block));
-    items(real)
-        .filter(|other| place(other) == place(item))
-        .count()
-        == 1
+    items(real).filter(|other| place(other) == place(item)).count() == 1
         && real
             .envelope
             .section(Section::History)
@@ -353,10 +332,7 @@ fn nothing_poses(run: &Run, words: &str) -> Result<(), TestCaseError> {
     let has_headings = document.headings && document.order == Order::Sections;
     for line in words.lines().map(str::trim) {
         let poses = ["[system]", "[user]", "[assistant]", "call x y {}"].contains(&line)
-            || has_headings
-                && Section::ALL
-                    .iter()
-                    .any(|section| section.heading().trim() == line);
+            || has_headings && Section::ALL.iter().any(|section| section.heading().trim() == line);
         prop_assert!(!poses, "{:?}", words);
     }
     for tag in [
@@ -650,9 +626,7 @@ fn what_is_made_follows(run: &Run, real: &Compiled) -> Result<(), TestCaseError>
         let holds = |parts: &Vec<_>| !is_down(parts) && !is_over(parts);
         let is_held = is_inferred && parents.clone().any(holds);
         for parts in parents.clone() {
-            let mut written = parts
-                .iter()
-                .map(|(_, object)| object.status().transaction.from);
+            let mut written = parts.iter().map(|(_, object)| object.status().transaction.from);
             let is_later = written.any(|from| from.is_some_and(|from| own < from));
             prop_assert!(is_held || !is_down(parts), "{:?}", verdict);
             prop_assert!(is_held || !is_later, "{:?}", verdict);
@@ -676,9 +650,7 @@ fn the_undecided_stays_low(run: &Run, real: &Compiled) -> Result<(), TestCaseErr
             prop_assert!(verdict.mentions.is_empty());
             continue;
         }
-        let mentioned = identities
-            .iter()
-            .filter(|one| one.mentioned_by.contains(&revision.id()));
+        let mentioned = identities.iter().filter(|one| one.mentioned_by.contains(&revision.id()));
         let mentioned = mentioned.map(|one| one.means.as_ref().unwrap_or(&one.id).clone());
         let mentioned: BTreeSet<String> = mentioned.collect();
         prop_assert!(verdict.mentions.iter().eq(&mentioned), "{:?}", verdict);
@@ -839,11 +811,7 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
     if error.what.contains("the evidence needs more than") {
         return Ok(());
     }
-    let total: u64 = error
-        .mandatory
-        .iter()
-        .map(|item| u64::from(item.tokens))
-        .sum();
+    let total: u64 = error.mandatory.iter().map(|item| u64::from(item.tokens)).sum();
     prop_assert_ne!(total, 0);
     if error.what.contains("fail_loud") || error.what.contains("that a page has for it") {
         // It names what was left out, or too long for a page, instead.
@@ -891,11 +859,7 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
     if real.trace.plan.context.is_some() {
         return Ok(());
     }
-    let plenty = real
-        .trace
-        .allocations
-        .iter()
-        .all(|report| report.allocated == report.demand);
+    let plenty = real.trace.allocations.iter().all(|report| report.allocated == report.demand);
     if run.policy.document().order == Order::Sections && plenty {
         prop_assert_eq!(named, with_closures);
     } else {
@@ -903,10 +867,7 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
         prop_assert!(must.iter().all(|item| named.contains(item)));
         prop_assert!(named.iter().all(|item| with_closures.contains(item)));
     }
-    let added = error
-        .mandatory
-        .iter()
-        .filter(|item| item.name.starts_with('@'));
+    let added = error.mandatory.iter().filter(|item| item.name.starts_with('@'));
     let added: u64 = added.map(|item| u64::from(item.tokens)).sum();
     let least: u64 = items(&real)
         .filter(|item| item.revision.is_none() && &*item.name != "@heading")
@@ -951,9 +912,7 @@ fn the_oversized_starve_nobody(
         .replace("condense_above = 8", "condense_above = 0");
     let toml = match toml.find("[limits]") {
         Some(from) => {
-            let end = toml[from + 1..]
-                .find('[')
-                .map_or(toml.len(), |end| from + 1 + end);
+            let end = toml[from + 1..].find('[').map_or(toml.len(), |end| from + 1 + end);
             format!("{}{limits}{}", &toml[..from], &toml[end..])
         }
         None => format!("{toml}{limits}"),
@@ -982,14 +941,8 @@ fn the_oversized_starve_nobody(
     // Every object has its fact, so that nobody's score depends on the others.
     let own = |candidates: &Candidates| {
         let mut facts = tenure::Facts::none();
-        for asked in tenure::needs(world, &policy, &request, candidates)
-            .unwrap()
-            .asked
-        {
-            let key = candidates.objects()[asked.candidate]
-                .revision()
-                .content_digest()
-                .key();
+        for asked in tenure::needs(world, &policy, &request, candidates).unwrap().asked {
+            let key = candidates.objects()[asked.candidate].revision().content_digest().key();
             let score = tenure::num::Score::from_millionths((key % 1_000_001) as u32);
             facts.insert(&asked.need, tenure::Fact::Relevance { score });
         }
@@ -1044,17 +997,10 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
             return true;
         }
         let mut known = run.facts.vectors().iter();
-        let shown = || {
-            visible
-                .objects()
-                .iter()
-                .map(|object| object.revision().content_digest())
-        };
+        let shown = || visible.objects().iter().map(|object| object.revision().content_digest());
         known.any(|vectors| vectors.get(text).is_some()) || shown().any(|shown| shown == *text)
     };
-    let all = objects
-        .iter()
-        .map(|object| object.revision().content_digest());
+    let all = objects.iter().map(|object| object.revision().content_digest());
     let hidden = crate::common::vectors(all.filter(|text| !seen(text)));
     if !more.vectors().is_empty() {
         let hidden = Arc::new(hidden);
@@ -1152,17 +1098,12 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
     };
     every_no_room_is_true(&run, &large)?;
     // With more in the payload, its constraints may be looked at that were not before.
-    if [small, &large]
-        .into_iter()
-        .any(|compiled| loosened(compiled).next().is_some())
-    {
+    if [small, &large].into_iter().any(|compiled| loosened(compiled).next().is_some()) {
         return Ok(());
     }
     let sections = |compiled: &Compiled| -> BTreeMap<Section, u32> {
         let reports = compiled.trace.allocations.iter();
-        reports
-            .map(|report| (report.section, report.allocated))
-            .collect()
+        reports.map(|report| (report.section, report.allocated)).collect()
     };
     let near_alone = |compiled: &Compiled| compiled.trace.plan.rules.map(|rules| rules.near_alone);
     if small.trace.strategy != large.trace.strategy || near_alone(small) != near_alone(&large) {
@@ -1173,9 +1114,7 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
     // Deferred evidence claims nothing.
     let deferred = |compiled: &Compiled| {
         let verdicts = &compiled.trace.verdicts;
-        verdicts
-            .iter()
-            .any(|verdict| matches!(verdict.reason, Reason::Deferred { .. }))
+        verdicts.iter().any(|verdict| matches!(verdict.reason, Reason::Deferred { .. }))
     };
     prop_assert!(deferred(small) || !deferred(&large));
     prop_assert!(deferred(small) || less.keys().eq(more.keys()));
@@ -1211,9 +1150,7 @@ fn constraints_are_few(case: &Case) -> Result<(), TestCaseError> {
         let constraint = constraint.filter(|_| revision.authority_level() != Authority::Data);
         constraint.is_some_and(|constraint| constraint.rigidity == tenure::object::Rigidity::Soft)
     };
-    let needs = objects
-        .iter()
-        .flat_map(|object| object.revision().keep_with());
+    let needs = objects.iter().flat_map(|object| object.revision().keep_with());
     let needs: BTreeSet<&str> = needs.map(|name| &**name).collect();
     let verdicts = real.trace.verdicts.iter().enumerate();
     let free = verdicts.filter(|(at, verdict)| verdict.reason == Reason::Fits && is_soft(*at));
@@ -1296,10 +1233,7 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
         return Ok(());
     }
     let objects = run.candidates.objects();
-    if objects
-        .iter()
-        .any(|object| !object.revision().keep_with().is_empty())
-    {
+    if objects.iter().any(|object| !object.revision().keep_with().is_empty()) {
         return Ok(());
     }
     let verdicts = &small.trace.verdicts;
@@ -1326,12 +1260,7 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
     if run.policy.document().order == Order::Registry {
         queues.push((0..objects.len()).collect());
     } else {
-        for report in small
-            .trace
-            .allocations
-            .iter()
-            .filter(|report| report.flow_back == 0)
-        {
+        for report in small.trace.allocations.iter().filter(|report| report.flow_back == 0) {
             let mut queue: Vec<usize> = (0..objects.len())
                 .filter(|at| verdicts[*at].section == report.section)
                 .filter(|at| verdicts[*at].score.is_some())
@@ -1349,11 +1278,7 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
                 };
                 queue.reverse();
                 // Of what is longer than its share nothing says it.
-                if queue
-                    .iter()
-                    .filter(|at| differs(at))
-                    .any(|at| loss(at).is_none())
-                {
+                if queue.iter().filter(|at| differs(at)).any(|at| loss(at).is_none()) {
                     continue;
                 }
                 // Of what is stale the least worth its tokens leaves first.
@@ -1552,9 +1477,7 @@ fn pages_cover_the_evidence(case: &Case, passages: usize, share: u32) -> Result<
         return Ok(());
     };
     // With more room there are no more pages.
-    let wider = run
-        .with(&within(room(&run.request) + 50, &run.request))
-        .unwrap();
+    let wider = run.with(&within(room(&run.request) + 50, &run.request)).unwrap();
     let of = wider.envelope.part.map_or(1, |part| part.of as usize);
     prop_assert!(of <= pages.len(), "{} > {}", of, pages.len());
     prop_assert!(pages.len() > 1);
@@ -1608,12 +1531,8 @@ fn pages_cover_the_evidence(case: &Case, passages: usize, share: u32) -> Result<
                 .collect()
         };
         let doubled = |page: &Compiled| {
-            let names: BTreeSet<_> = page
-                .trace
-                .verdicts
-                .iter()
-                .map(|verdict| &verdict.name)
-                .collect();
+            let names: BTreeSet<_> =
+                page.trace.verdicts.iter().map(|verdict| &verdict.name).collect();
             names.len() < page.trace.verdicts.len()
         };
         if !doubled(page) {
@@ -1670,15 +1589,9 @@ fn deferral_is_all_or_nothing(case: &Case) -> Result<(), TestCaseError> {
             prop_assert!(!names.is_empty());
             prop_assert_eq!(
                 names,
-                pending
-                    .iter()
-                    .map(|pending| pending.name.clone())
-                    .collect::<Vec<_>>()
+                pending.iter().map(|pending| pending.name.clone()).collect::<Vec<_>>()
             );
-            for verdict in verdicts
-                .iter()
-                .filter(|verdict| verdict.section == Section::Evidence)
-            {
+            for verdict in verdicts.iter().filter(|verdict| verdict.section == Section::Evidence) {
                 let stands_or_lost = matches!(verdict.reason, Reason::Fits | Reason::NoRoom { .. });
                 prop_assert!(!stands_or_lost);
             }
@@ -1695,9 +1608,8 @@ fn deferral_is_all_or_nothing(case: &Case) -> Result<(), TestCaseError> {
 
 /// A plain rule of so many words, each a token or two.
 fn rule(name: &str, words: usize) -> ObjectDocument {
-    let text: String = (0..words.max(1))
-        .map(|at| format!("pressure {} ", (at * 7919) % 97))
-        .collect();
+    let text: String =
+        (0..words.max(1)).map(|at| format!("pressure {} ", (at * 7919) % 97)).collect();
     ObjectDocument::named(name, text.trim())
 }
 
@@ -1708,22 +1620,19 @@ fn breadth_before_depth(
     tokens: u32,
     more: u32,
 ) -> Result<(), TestCaseError> {
-    let objects = sizes
-        .iter()
-        .enumerate()
-        .map(|(at, (shortest, middle, full))| {
-            let words = |n: u8| usize::from(n);
-            let priority = tenure::num::Score::new(1.0 - at as f64 / 64.0);
-            let name = format!("r{at}");
-            let of = |n: usize| rule(&name, n).content;
-            let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
-            crate::common::sealed(ObjectDocument {
-                priority,
-                abstract_text: Some(of(first)),
-                overview: Some(of(second)),
-                ..rule(&name, second + words(*full))
-            })
-        });
+    let objects = sizes.iter().enumerate().map(|(at, (shortest, middle, full))| {
+        let words = |n: u8| usize::from(n);
+        let priority = tenure::num::Score::new(1.0 - at as f64 / 64.0);
+        let name = format!("r{at}");
+        let of = |n: usize| rule(&name, n).content;
+        let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
+        crate::common::sealed(ObjectDocument {
+            priority,
+            abstract_text: Some(of(first)),
+            overview: Some(of(second)),
+            ..rule(&name, second + words(*full))
+        })
+    });
     let objects: Vec<_> = objects.collect();
     let policy = tenure::Policy::from_toml(
         "headings = false\nprecedence = false\nrequired = [\"task\"]\n[grades]\nminimal = 0.0\n[sections.memory]\nitem_share = 1.0\n\
@@ -1740,11 +1649,7 @@ fn breadth_before_depth(
         );
         let real = run.result.unwrap();
         let step = |verdict: &Verdict| {
-            let form = real
-                .trace
-                .condensed
-                .iter()
-                .find(|condensed| condensed.name == verdict.name);
+            let form = real.trace.condensed.iter().find(|condensed| condensed.name == verdict.name);
             match (verdict.verdict, form.map(|condensed| condensed.form)) {
                 (Ruling::Included, Some(Form::Abstract)) => 0,
                 (Ruling::Included, Some(_)) => 1,
@@ -1756,9 +1661,7 @@ fn breadth_before_depth(
     };
     let (small, large) = (steps(tokens), steps(tokens + more));
     let ladder = |steps: &[i32]| -> Vec<bool> {
-        (0..3)
-            .flat_map(|least| steps.iter().map(move |step| *step >= least))
-            .collect()
+        (0..3).flat_map(|least| steps.iter().map(move |step| *step >= least)).collect()
     };
     prop_assert!(ladder(&small) <= ladder(&large), "{:?} {:?}", small, large);
     // Nobody is left out for somebody's longer form while the abstracts of those before fit.
@@ -1807,13 +1710,7 @@ fn uses_the_budget(sizes: &[u16], kinds: &[u8], budget: u32) -> Result<(), TestC
         Candidates::new(objects),
     );
     let real = run.result.unwrap();
-    let longest = real
-        .trace
-        .verdicts
-        .iter()
-        .map(|verdict| verdict.tokens)
-        .max()
-        .unwrap();
+    let longest = real.trace.verdicts.iter().map(|verdict| verdict.tokens).max().unwrap();
     prop_assert!(longest <= most, "{} of {}", longest, most);
     let relevant: u32 = real
         .trace
@@ -1851,9 +1748,7 @@ fn floor(compiled: &Compiled, policy: &tenure::Policy) -> String {
         return payload(compiled)[..end].to_owned();
     }
     let texts = wire(compiled).texts;
-    let before = texts
-        .range(..(message, block))
-        .map(|(_, text)| text.as_str());
+    let before = texts.range(..(message, block)).map(|(_, text)| text.as_str());
     let mut floor: Vec<&str> = before.collect();
     floor.push(&texts[&(message, block)][..end]);
     floor.join("|")
@@ -2020,9 +1915,7 @@ fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
                 verdict.section == at && verdict.verdict == Ruling::Included
             });
             let stand: Vec<_> = stand.collect();
-            let chosen = stand
-                .iter()
-                .filter(|(verdict, _)| verdict.reason == Reason::Fits);
+            let chosen = stand.iter().filter(|(verdict, _)| verdict.reason == Reason::Fits);
             let tokens: u32 = chosen.map(|(verdict, _)| verdict.tokens).sum();
             let is_own = |(_, object): &(&Verdict, &Arc<tenure::ContextObject>)| {
                 object.revision().scope().session.is_some()
@@ -2032,9 +1925,7 @@ fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
             *spent += tokens;
             let max = policy.section(at).max;
             prop_assert!(max == 0 || *spent <= max, "{:?}: {} > {}", at, spent, max);
-            ledger
-                .said
-                .extend(section.items.iter().filter_map(|item| item.revision));
+            ledger.said.extend(section.items.iter().filter_map(|item| item.revision));
         }
         request.served = Some(ledger);
     }
@@ -2231,12 +2122,7 @@ fn the_worlds_are_rich() {
                         missing.remove("mentions");
                     }
                 }
-                if real
-                    .trace
-                    .allocations
-                    .iter()
-                    .any(|report| report.flow_back > 0)
-                {
+                if real.trace.allocations.iter().any(|report| report.flow_back > 0) {
                     missing.remove("flow_back");
                 }
                 if real.envelope.target == Target::AnthropicMessages {

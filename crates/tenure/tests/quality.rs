@@ -21,11 +21,7 @@ fn compiled(objects: &Value, over: Value, policy: &str) -> Result<Compiled, Erro
 
 /// The metrics that a payload misses, but for utilization.
 fn missed(compiled: &Compiled) -> Vec<&'static str> {
-    let missed = compiled
-        .trace
-        .quality
-        .iter()
-        .filter(|measured| measured.missed);
+    let missed = compiled.trace.quality.iter().filter(|measured| measured.missed);
     let missed = missed.filter(|measured| measured.metric != QualityMetric::Utilization);
     missed.map(|measured| measured.metric.term()).collect()
 }
@@ -57,10 +53,7 @@ fn lines(from: usize, count: usize) -> String {
             at * 7 + 3
         )
     };
-    (from..from + count)
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+    (from..from + count).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A passage that says of each part of its provenance what it is, or that it is unknown.
@@ -74,12 +67,8 @@ fn passage(name: &str, content: &str) -> Value {
 fn every_trace_has_all_eight_with_their_definitions() {
     let objects = json!([rule(json!({ "content": "The pressure is in pascal." }))]);
     let whole = compiled(&objects, json!({}), STANDARD).unwrap();
-    let told: Vec<QualityMetric> = whole
-        .trace
-        .quality
-        .iter()
-        .map(|measured| measured.metric)
-        .collect();
+    let told: Vec<QualityMetric> =
+        whole.trace.quality.iter().map(|measured| measured.metric).collect();
     assert_eq!(told, QualityMetric::ALL);
     for measured in &whole.trace.quality {
         assert_eq!(measured.definition, measured.metric.definition());

@@ -70,9 +70,7 @@ fn stages_give_their_reasons(compiled: &Compiled) {
         .map(|verdict| &verdict.reason)
         .collect();
     for report in &compiled.trace.stages {
-        let of = out
-            .iter()
-            .filter(|reason| reason.stages().contains(&report.stage));
+        let of = out.iter().filter(|reason| reason.stages().contains(&report.stage));
         // The one reason that two stages give counts for either.
         let only = of.clone().filter(|reason| reason.stages().len() == 1);
         let gone = report.entered.saturating_sub(report.left) as usize;
@@ -93,14 +91,8 @@ fn stages_give_their_reasons(compiled: &Compiled) {
 
 /// What the object of this name costs in the payload, if it stands there.
 fn tokens_in(compiled: &Compiled, name: &str) -> Option<u32> {
-    let mut items = compiled
-        .envelope
-        .sections
-        .iter()
-        .flat_map(|section| &section.items);
-    items
-        .find(|item| &*item.name == name)
-        .map(|item| item.tokens)
+    let mut items = compiled.envelope.sections.iter().flat_map(|section| &section.items);
+    items.find(|item| &*item.name == name).map(|item| item.tokens)
 }
 
 /// A second call: the first one's ledger, laid over the second's request.
@@ -293,9 +285,7 @@ fn near_by_an_entity() {
     assert_eq!(relevance(&without, "house"), 0.0);
     assert!(without.trace.verdict("rooms").unwrap().speaks_of.is_none());
     let mut two = identities.clone();
-    two.as_array_mut()
-        .unwrap()
-        .push(json!({ "id": "canteen", "named": ["casa"] }));
+    two.as_array_mut().unwrap().push(json!({ "id": "canteen", "named": ["casa"] }));
     let unclear = run("Report the pressure of CASA.", &two);
     assert_eq!(relevance(&unclear, "house"), 0.0);
     let note = Note::AmbiguousAlias {
@@ -724,10 +714,7 @@ fn overridden() {
     let mut all = vec![("x", lost)];
     all.extend(stand.clone());
     check(objects.clone(), json!({}), PLAIN, &all);
-    let kept: Vec<_> = [("x", Reason::Fits)]
-        .into_iter()
-        .chain(stand.clone())
-        .collect();
+    let kept: Vec<_> = [("x", Reason::Fits)].into_iter().chain(stand.clone()).collect();
     check(
         objects.clone(),
         json!({}),
@@ -1204,9 +1191,7 @@ fn fallen(objects: &Value) -> BTreeMap<String, Reason> {
             Reason::Stale { .. } | Reason::Superseded { .. }
         )
     });
-    fallen
-        .map(|verdict| (verdict.name.to_string(), verdict.reason))
-        .collect()
+    fallen.map(|verdict| (verdict.name.to_string(), verdict.reason)).collect()
 }
 
 // On each slot a later claim goes before an earlier one, and is made from the earlier one of the slot before: so every other of
@@ -1485,10 +1470,7 @@ fn stale() {
         let names: Vec<String> = (0..count).map(|at| format!("u{at}")).collect();
         let last = names[count - 1].as_str();
         let fell = |name| (name, Reason::Superseded { by: last.into() });
-        let mut all: Vec<_> = names[..count - 1]
-            .iter()
-            .map(|name| fell(name.as_str()))
-            .collect();
+        let mut all: Vec<_> = names[..count - 1].iter().map(|name| fell(name.as_str())).collect();
         all.push((last, Reason::Fits));
         check(json!(updates), json!({}), PLAIN, &all);
     }
@@ -2058,10 +2040,7 @@ fn closure_missing() {
 #[test]
 fn closure_too_long() {
     let link = |at: usize| {
-        let next: Vec<String> = (at < 280)
-            .then(|| format!("n{}", at + 1))
-            .into_iter()
-            .collect();
+        let next: Vec<String> = (at < 280).then(|| format!("n{}", at + 1)).into_iter().collect();
         rule(json!({ "name": format!("n{at}"), "keep_with": next }))
     };
     let objects = Value::Array((0..=280).map(link).collect());
@@ -2210,14 +2189,10 @@ fn not_worth_its_cost() {
     );
     let priced = case("0.00075");
     let report = priced.trace.allocations[0];
-    let left_out = priced
-        .trace
-        .verdicts
-        .iter()
-        .find_map(|verdict| match verdict.reason {
-            Reason::NotWorthItsCost { needed, worth } => Some((needed, worth)),
-            _ => None,
-        });
+    let left_out = priced.trace.verdicts.iter().find_map(|verdict| match verdict.reason {
+        Reason::NotWorthItsCost { needed, worth } => Some((needed, worth)),
+        _ => None,
+    });
     let (needed, worth) = left_out.unwrap();
     // The next token would be worth less than nothing, and nobody got what is not worth it.
     assert_eq!(worth, report.allocated);
@@ -2233,12 +2208,7 @@ fn deferred() {
     let all = check(objects.clone(), json!({}), policy, &[("x", Reason::Fits)]);
     let tokens = all.envelope.total_tokens - 1;
     let needed = tokens_in(&all, "x").unwrap();
-    let heading = all
-        .envelope
-        .section(tenure::section::Section::Evidence)
-        .unwrap()
-        .items[0]
-        .tokens;
+    let heading = all.envelope.section(tenure::section::Section::Evidence).unwrap().items[0].tokens;
     let needed = needed + heading;
     let request = json!({ "budget": { "tokens": tokens } });
     check(
@@ -2447,11 +2417,8 @@ fn next_epoch() {
 fn next_request() {
     let first = compiled(&beside(json!([])), json!({}), STANDARD).unwrap();
     let page = json!([passage("x", "The pressure is 1.")]);
-    let asked = |over: &Value| {
-        Case::new(&beside(page.clone()), over.clone(), STANDARD)
-            .request
-            .asked()
-    };
+    let asked =
+        |over: &Value| Case::new(&beside(page.clone()), over.clone(), STANDARD).request.asked();
     let chosen = json!({ "served": { "chosen_for": asked(&json!({})) } });
     // For another request it is chosen.
     let other = json!({ "query": "Which pressure is it?" });
@@ -2755,9 +2722,7 @@ fn epoch_cheaper() {
 fn a_task_that_was_sent_is_not_said_again_while_the_epoch_lasts() {
     let first = check(json!([]), json!({}), STANDARD, &[]);
     let mut request = next(&first, json!({}));
-    let asked = Case::new(&beside(json!([])), json!({}), STANDARD)
-        .request
-        .asked();
+    let asked = Case::new(&beside(json!([])), json!({}), STANDARD).request.asked();
     request["served"]["task"] = json!(asked);
     let second = compiled(&beside(json!([])), request.clone(), STANDARD).unwrap();
     assert!(second.envelope.section(Section::Task).is_none());
@@ -2799,10 +2764,8 @@ fn noted(objects: Value, request: Value, policy: &str, notes: &[Note]) {
 #[test]
 fn note_hidden_text() {
     // Tag characters, which no font shows, and one right-to-left override.
-    let tags: String = "run"
-        .bytes()
-        .filter_map(|b| char::from_u32(0xE0000 + u32::from(b)))
-        .collect();
+    let tags: String =
+        "run".bytes().filter_map(|b| char::from_u32(0xE0000 + u32::from(b))).collect();
     let content = format!("Write pressure{tags}\u{202E} with its unit.");
     let (name, payload) = ("x".into(), Some("run".into()));
     let note = Note::HiddenText {
@@ -3142,9 +3105,7 @@ fn note_task_not_encoded() {
     let task = "\u{e1b}\u{e31}\u{e4a}\u{e21}";
     let text = candidates.objects()[0].revision().content_digest();
     vectors.add(text, &[1.0, 0.0]).unwrap();
-    vectors
-        .add(Digest::of(task.as_bytes()), &[0.0, 0.0])
-        .unwrap();
+    vectors.add(Digest::of(task.as_bytes()), &[0.0, 0.0]).unwrap();
     let with = |task: &str, facts: &Facts| {
         let request = Request::new(task, Budget::tokens(2_000));
         let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
@@ -3233,12 +3194,8 @@ const REFERENCE: &str = concat!(
 fn codes(schema: schemars::Schema) -> Vec<String> {
     let schema = schema.to_value();
     let variants = schema["oneOf"].as_array().unwrap();
-    let code = |variant: &Value| {
-        variant["properties"]["code"]["const"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
+    let code =
+        |variant: &Value| variant["properties"]["code"]["const"].as_str().unwrap().to_owned();
     variants.iter().map(code).collect()
 }
 
@@ -3274,10 +3231,7 @@ fn one_of_each() -> Vec<Reason> {
         assert_eq!(reason.code(), code);
         reason
     };
-    codes(schemars::schema_for!(Reason))
-        .iter()
-        .map(of)
-        .collect()
+    codes(schemars::schema_for!(Reason)).iter().map(of).collect()
 }
 
 #[test]
@@ -3303,9 +3257,7 @@ fn the_table_of_stages_is_what_the_code_says() {
 fn every_code_has_its_entry_and_its_test() {
     let tests = include_str!("reasons.rs");
     let named = |prefix: &'static str, codes: Vec<String>| {
-        codes
-            .into_iter()
-            .map(move |code| (format!("{prefix}{code}"), code))
+        codes.into_iter().map(move |code| (format!("{prefix}{code}"), code))
     };
     let terms = |terms: &[&str]| terms.iter().map(|term| (*term).to_owned()).collect();
     let obligations: Vec<&str> = Obligation::ALL.iter().map(|term| term.term()).collect();
@@ -3330,12 +3282,9 @@ fn every_code_has_its_entry_and_its_test() {
             "no entry `{code}`"
         );
     }
-    let headings = REFERENCE
-        .lines()
-        .filter_map(|line| line.strip_prefix("### "));
+    let headings = REFERENCE.lines().filter_map(|line| line.strip_prefix("### "));
     let known: Vec<String> = all.iter().map(|(_, code)| format!("`{code}`")).collect();
-    let unknown: Vec<&str> = headings
-        .filter(|heading| !known.iter().any(|code| code == heading))
-        .collect();
+    let unknown: Vec<&str> =
+        headings.filter(|heading| !known.iter().any(|code| code == heading)).collect();
     assert_eq!(unknown, Vec::<&str>::new(), "entries of no code");
 }

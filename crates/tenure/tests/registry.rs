@@ -30,9 +30,7 @@ fn rule(name: &str) -> ObjectDocument {
 }
 
 fn seeds(names: &[&str]) -> Library {
-    let sealed = names
-        .iter()
-        .map(|name| ("seeds", rule(name).seal().unwrap()));
+    let sealed = names.iter().map(|name| ("seeds", rule(name).seal().unwrap()));
     Library::new(sealed).unwrap()
 }
 
@@ -42,9 +40,7 @@ fn main_with(names: &[&str]) -> (Registries, Capability) {
     let main = registries.create("main", Kind::Agent).unwrap();
     let library = seeds(names);
     for name in names {
-        registries
-            .draw(&main, "main", &library, name, Place::Back)
-            .unwrap();
+        registries.draw(&main, "main", &library, name, Place::Back).unwrap();
     }
     (registries, main)
 }
@@ -105,11 +101,7 @@ fn request(task: &str) -> Request {
 #[test]
 fn one_block_goes_where_it_is_sent() {
     let (mut registries, main) = main_with(&["a", "b", "c", "d"]);
-    let mut to = |name, place| {
-        promote(&mut registries, &main, &[name], place)
-            .unwrap()
-            .concat()
-    };
+    let mut to = |name, place| promote(&mut registries, &main, &[name], place).unwrap().concat();
     assert_eq!(to("c", Place::Front), "cabd");
     assert_eq!(to("c", Place::Back), "abdc");
     assert_eq!(to("a", Place::At(2)), "bdac");
@@ -117,11 +109,7 @@ fn one_block_goes_where_it_is_sent() {
     assert_eq!(to("a", Place::Steps(-1)), "bdac");
     assert_eq!(to("b", Place::Steps(-100)), "dacb");
     let a = address(&mut registries, "main", "a");
-    let mut to = |name, place| {
-        promote(&mut registries, &main, &[name], place)
-            .unwrap()
-            .concat()
-    };
+    let mut to = |name, place| promote(&mut registries, &main, &[name], place).unwrap().concat();
     assert_eq!(to("b", Place::Before(a)), "dbac");
     assert_eq!(to("d", Place::After(a)), "badc");
 }
@@ -129,11 +117,8 @@ fn one_block_goes_where_it_is_sent() {
 #[test]
 fn a_group_moves_as_one_with_its_inner_order() {
     let (mut registries, main) = main_with(&["a", "b", "c", "d", "e", "f"]);
-    let mut to = |group: &[&str], place| {
-        promote(&mut registries, &main, group, place)
-            .unwrap()
-            .concat()
-    };
+    let mut to =
+        |group: &[&str], place| promote(&mut registries, &main, group, place).unwrap().concat();
     assert_eq!(to(&["e", "b"], Place::Front), "ebacdf");
     assert_eq!(to(&["a", "f"], Place::At(1)), "eafbcd");
     assert_eq!(to(&["a", "f"], Place::At(4)), "ebcdaf");
@@ -190,9 +175,7 @@ fn an_agent_writes_guidance_and_revises_its_own() {
         trajectory_id: Some("run-1".into()),
         ..ObjectDocument::named("tip", "Check the prescaler first.")
     };
-    let done = registries
-        .write(&main, "main", heuristic, Place::At(1))
-        .unwrap();
+    let done = registries.write(&main, "main", heuristic, Place::At(1)).unwrap();
     assert_eq!(names(&mut registries, "main"), ["a", "tip", "b"]);
     let tip = done.written.unwrap();
     let better = "Check prescaler and period.";
@@ -370,12 +353,8 @@ fn workshop() -> (Registries, Capability, Capability) {
         removable: Some(false),
         ..rule("ceiling")
     };
-    registries
-        .write(&chair, "main", ceiling, Place::Front)
-        .unwrap();
-    registries
-        .write(&chair, "main", rule("topic"), Place::Back)
-        .unwrap();
+    registries.write(&chair, "main", ceiling, Place::Front).unwrap();
+    registries.write(&chair, "main", rule("topic"), Place::Back).unwrap();
     (registries, main, chair)
 }
 
@@ -501,26 +480,18 @@ fn a_policy_evicts_the_least_deserving_until_the_limit() {
     let (mut registries, main, _) = workshop();
     let library = seeds(&["dull", "dear"]);
     for (name, priority) in [("dull", 0.1), ("dear", 0.9)] {
-        registries
-            .draw(&main, "main", &library, name, Place::Front)
-            .unwrap();
+        registries.draw(&main, "main", &library, name, Place::Front).unwrap();
         let block = address(&mut registries, "main", name);
         let overrides = Overrides {
             priority: Score::new(priority),
             ..Overrides::default()
         };
-        registries
-            .apply(&main, "main", Op::Override { block, overrides })
-            .unwrap();
+        registries.apply(&main, "main", Op::Override { block, overrides }).unwrap();
     }
     let used = address(&mut registries, "main", "a");
-    registries
-        .apply(&main, "main", Op::Use { blocks: vec![used] })
-        .unwrap();
+    registries.apply(&main, "main", Op::Use { blocks: vec![used] }).unwrap();
     let until = Until::blocks(5);
-    let (eviction, done) = registries
-        .evict_until(&main, "main", &until, retention)
-        .unwrap();
+    let (eviction, done) = registries.evict_until(&main, "main", &until, retention).unwrap();
     assert_eq!(done.unwrap().removed, ["dull".into(), "b".into()]);
     assert_eq!(eviction.short, 0);
     assert_eq!(
@@ -529,9 +500,8 @@ fn a_policy_evicts_the_least_deserving_until_the_limit() {
     );
     // Another function, and a limit that what is protected or another's keeps from being reached.
     let by_name = |block: &tenure::registry::Block<'_>| std::cmp::Reverse(block.name().to_owned());
-    let (eviction, done) = registries
-        .evict_until(&main, "main", &Until::bytes(1), by_name)
-        .unwrap();
+    let (eviction, done) =
+        registries.evict_until(&main, "main", &Until::bytes(1), by_name).unwrap();
     assert_eq!(
         done.unwrap().removed,
         ["dear".into(), "c".into(), "a".into()]
@@ -557,15 +527,9 @@ fn a_rollback_is_the_authors_own() {
         removable: Some(false),
         ..rule(name)
     };
-    registries
-        .write(&main, "main", of_run("x"), Place::Front)
-        .unwrap();
-    registries
-        .write(&chair, "main", of_run("y"), Place::Front)
-        .unwrap();
-    registries
-        .write(&main, "main", of_run("z"), Place::Back)
-        .unwrap();
+    registries.write(&main, "main", of_run("x"), Place::Front).unwrap();
+    registries.write(&chair, "main", of_run("y"), Place::Front).unwrap();
+    registries.write(&main, "main", of_run("z"), Place::Back).unwrap();
     let back = |run: &str| Op::Rollback {
         trajectory: run.into(),
     };
@@ -595,9 +559,7 @@ fn an_evicted_tool_is_absent_from_the_next_envelope() {
         ..ObjectDocument::named(name, "Flashes the board.")
     };
     for name in ["flash_board", "read_pin"] {
-        registries
-            .write(&chair, "chair", tool(name), Place::Back)
-            .unwrap();
+        registries.write(&chair, "chair", tool(name), Place::Back).unwrap();
     }
     let chat = Request {
         target: tenure::Target::OpenAiChat,
@@ -623,9 +585,7 @@ fn an_evicted_tool_is_absent_from_the_next_envelope() {
 #[test]
 fn what_a_protected_block_needs_stays_with_it() {
     let (mut registries, main, chair) = workshop();
-    registries
-        .write(&chair, "main", rule("units"), Place::Back)
-        .unwrap();
+    registries.write(&chair, "main", rule("units"), Place::Back).unwrap();
     let cap = ObjectDocument {
         removable: Some(false),
         keep_with: vec!["units".into()],
@@ -677,9 +637,7 @@ fn a_copy_displaces_no_protected_passage() {
         ..ObjectDocument::named(name, "The sensor fails above 5 bar.")
     };
     let finding = passage("finding", false);
-    registries
-        .write(&chair, "main", finding, Place::Back)
-        .unwrap();
+    registries.write(&chair, "main", finding, Place::Back).unwrap();
     let copy = passage("copy", true);
     registries.write(&main, "main", copy, Place::Back).unwrap();
     let puller = ObjectDocument {
@@ -687,9 +645,7 @@ fn a_copy_displaces_no_protected_passage() {
         keep_with: vec!["copy".into()],
         ..rule("puller")
     };
-    registries
-        .write(&main, "main", puller, Place::Back)
-        .unwrap();
+    registries.write(&main, "main", puller, Place::Back).unwrap();
     let view = registries.view("main").unwrap();
     let compiled = compiled(view.candidates(), &request("Read the sensor."));
     for name in ["finding", "puller", "copy"] {
@@ -713,9 +669,7 @@ fn a_protected_turn_that_is_torn_from_its_exchange_fails_the_compile() {
         removable: Some(false),
         ..ObjectDocument::named("call", "")
     };
-    registries
-        .write(&chair, "chair", call, Place::Back)
-        .unwrap();
+    registries.write(&chair, "chair", call, Place::Back).unwrap();
     let view = registries.view("chair").unwrap();
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
     let policy = Policy::preset("ordered").unwrap();
@@ -747,9 +701,7 @@ fn no_agent_stops_the_compiles_of_another() {
         "must not stand without `nothing`",
         |registries| registries.write(&main, "main", brick(&["nothing"]), Place::Back),
     );
-    registries
-        .write(&main, "main", brick(&["a"]), Place::Back)
-        .unwrap();
+    registries.write(&main, "main", brick(&["a"]), Place::Back).unwrap();
     let library = seeds(&["seed"]);
     refused(
         &mut registries,
@@ -770,9 +722,7 @@ fn a_protected_seed_is_the_hosts() {
         ..rule("safety")
     };
     let library = Library::new([("seeds", safety.seal().unwrap())]).unwrap();
-    registries
-        .draw(&main, "main", &library, "safety", Place::Back)
-        .unwrap();
+    registries.draw(&main, "main", &library, "safety", Place::Back).unwrap();
     let safety = address(&mut registries, "main", "safety");
     let overrides = Overrides {
         removable: Some(true),
@@ -816,9 +766,7 @@ fn objects_bring_no_overrides_and_take_no_reserved_names() {
     let library = Library::new([("seeds", Arc::new(seed))]).unwrap();
     let (key, _) = library.iter().next().unwrap();
     let key = key.to_owned();
-    registries
-        .draw(&main, "main", &library, &key, Place::Back)
-        .unwrap();
+    registries.draw(&main, "main", &library, &key, Place::Back).unwrap();
     assert_eq!(names(&mut registries, "main"), ["a", "b"]);
     for name in ["@task", "main:prefix", "main:suffix"] {
         refused(
@@ -840,9 +788,7 @@ fn the_order_of_writing_survives_a_restore() {
     assert_eq!(restored.snapshot().unwrap(), text);
     let main = restored.issue("main").unwrap();
     let even = |_: &tenure::registry::Block<'_>| 0;
-    let (_, done) = restored
-        .evict_until(&main, "main", &Until::blocks(1), even)
-        .unwrap();
+    let (_, done) = restored.evict_until(&main, "main", &Until::blocks(1), even).unwrap();
     assert_eq!(done.unwrap().removed, ["old".into()]);
     // Numbers at the end of their range are no reason to panic.
     let huge = text.replace("\"operations\":3", "\"operations\":18446744073709551615");
@@ -878,9 +824,7 @@ fn a_gate_ranks_what_is_removable_and_spares_the_rest() {
         removable: Some(false),
         ..ObjectDocument::named("safety", "Never block in an interrupt.")
     };
-    registries
-        .write(&main, "main", safety, Place::Back)
-        .unwrap();
+    registries.write(&main, "main", safety, Place::Back).unwrap();
     let view = registries.view("main").unwrap();
     let gated = Request {
         gate: Some(Gate::top(1)),
@@ -932,10 +876,7 @@ fn a_wrap_stands_around_all_blocks() {
     let compiled = compiled(view.candidates(), &request("Do it."));
     let payload = compiled.envelope.payload.unwrap();
     let text = std::str::from_utf8(payload.bytes()).unwrap();
-    let at = |part: &str| {
-        text.find(part)
-            .unwrap_or_else(|| panic!("{part} in {text}"))
-    };
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
     assert!(at("<rules>") < at("Rule a") && at("Rule b") < at("End of the rules."));
     let chair = registries.create("chair", Kind::Orchestrator).unwrap();
     registries.refer(&chair, &main).unwrap();
@@ -950,21 +891,13 @@ fn a_wrap_stands_around_all_blocks() {
 #[test]
 fn use_is_counted_and_limits_are_soft() {
     let (mut registries, main) = main_with(&["a", "b"]);
-    let done = registries
-        .apply(&main, "main", Op::Limit { bytes: Some(20) })
-        .unwrap();
+    let done = registries.apply(&main, "main", Op::Limit { bytes: Some(20) }).unwrap();
     assert_eq!(done.over_limit, Some(2 * 13 - 20));
     let view = registries.view("main").unwrap();
     let compiled = compiled(view.candidates(), &request("Do it."));
-    registries
-        .record_use(&main, "main", &compiled.envelope)
-        .unwrap();
+    registries.record_use(&main, "main", &compiled.envelope).unwrap();
     let again = registries.view("main").unwrap();
-    assert!(
-        again
-            .blocks()
-            .all(|block| (block.uses(), block.idle()) == (1, 0))
-    );
+    assert!(again.blocks().all(|block| (block.uses(), block.idle()) == (1, 0)));
     assert!(
         view.blocks().all(|block| block.uses() == 0),
         "a view never changes"
@@ -1001,9 +934,7 @@ fn tags_and_names_find_blocks() {
             tags: vec![tag.into()],
             ..rule(name)
         };
-        registries
-            .write(&main, "main", document, Place::Front)
-            .unwrap();
+        registries.write(&main, "main", document, Place::Front).unwrap();
     }
     let view = registries.view("main").unwrap();
     let found: Vec<&str> = view.tagged("pins").map(|block| block.name()).collect();
@@ -1025,9 +956,7 @@ fn acting_needs_a_capability_and_a_reference() {
         |registries| registries.write(&other, "main", rule("x"), Place::Back),
     );
     registries.refer(&other, &main).unwrap();
-    registries
-        .write(&other, "main", rule("x"), Place::Back)
-        .unwrap();
+    registries.write(&other, "main", rule("x"), Place::Back).unwrap();
     registries.unrefer(&main, "other", "main").unwrap();
     refused(
         &mut registries,
@@ -1055,9 +984,7 @@ fn tokens_survive_a_restore_and_cannot_be_forged() {
     let mut restored = Registries::restore(&registries.snapshot().unwrap(), secrets(2)).unwrap();
     let redeemed = restored.redeem(&token).unwrap();
     assert_eq!(redeemed.label(), "main");
-    restored
-        .write(&redeemed, "main", rule("x"), Place::Back)
-        .unwrap();
+    restored.write(&redeemed, "main", rule("x"), Place::Back).unwrap();
 
     // Another's signature under this label, a changed digit, another key, other registries.
     let theirs = registries.token(&other).unwrap();
@@ -1101,16 +1028,10 @@ fn tokens_survive_a_restore_and_cannot_be_forged() {
 #[test]
 fn a_snapshot_holds_everything_but_addresses() {
     let (mut registries, main, _) = workshop();
-    registries
-        .wrap(&main, "main", Some("Before."), Some("After."))
-        .unwrap();
-    registries
-        .apply(&main, "main", Op::Limit { bytes: Some(9) })
-        .unwrap();
+    registries.wrap(&main, "main", Some("Before."), Some("After.")).unwrap();
+    registries.apply(&main, "main", Op::Limit { bytes: Some(9) }).unwrap();
     let b = address(&mut registries, "main", "b");
-    registries
-        .apply(&main, "main", Op::Use { blocks: vec![b] })
-        .unwrap();
+    registries.apply(&main, "main", Op::Use { blocks: vec![b] }).unwrap();
     let overrides = Overrides {
         name: Some("beta".into()),
         ..Overrides::default()
@@ -1189,9 +1110,7 @@ fn what_is_no_snapshot_of_this_version_is_refused() {
     let (registries, _, _) = workshop();
     let text = registries.snapshot().unwrap();
     let refused = |text: &str, part: &str| {
-        let error = Registries::restore(text, secrets(2))
-            .unwrap_err()
-            .to_string();
+        let error = Registries::restore(text, secrets(2)).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     };
     refused(
@@ -1287,10 +1206,7 @@ fn attempt(
     tried: Try,
 ) -> Result<(), Error> {
     let view = registries.view(to)?;
-    let all: Vec<Address> = view
-        .blocks()
-        .map(|block| view.address(registries, block))
-        .collect();
+    let all: Vec<Address> = view.blocks().map(|block| view.address(registries, block)).collect();
     let pick = |at: usize| all.get(at).copied();
     let picks = |list: Vec<usize>| list.into_iter().filter_map(pick).collect::<Vec<_>>();
     let place = |place: Place<usize>| match place {
@@ -1312,9 +1228,7 @@ fn attempt(
         }
         Try::Revise(at, text) => {
             let Some(block) = pick(at) else { return Ok(()) };
-            return registries
-                .revise(by, to, block, format!("Text {text}."))
-                .map(drop);
+            return registries.revise(by, to, block, format!("Text {text}.")).map(drop);
         }
         Try::Promote(blocks, to) => Op::Promote {
             blocks: picks(blocks),

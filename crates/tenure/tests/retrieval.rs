@@ -39,9 +39,7 @@ fn run(subqueries: Value, over: Value) -> Compiled {
         "task": { "objective": "Mend what drips." }, "retrieval": { "subqueries": subqueries },
     });
     merge(&mut request, over);
-    Case::plain(&library(), request, STANDARD)
-        .compile()
-        .unwrap()
+    Case::plain(&library(), request, STANDARD).compile().unwrap()
 }
 
 fn report(compiled: &Compiled) -> &SubqueryReport {
@@ -66,10 +64,7 @@ fn without_a_plan_everything_is_a_candidate() {
     assert!(trace.retrieval.is_none());
     let json = serde_json::to_string(&trace).unwrap();
     assert!(!json.contains("\"retrieval\":"), "{json}");
-    let out = trace
-        .verdicts
-        .iter()
-        .find(|v| v.reason.code() == "not_retrieved");
+    let out = trace.verdicts.iter().find(|v| v.reason.code() == "not_retrieved");
     assert!(out.is_none());
 }
 
@@ -96,10 +91,7 @@ fn terms_bring_what_says_them_with_what_it_needs() {
     let one = &report(&out).brought[0];
     assert_eq!((one.candidate, one.hops), (2, None));
     let retrieval = out.trace.retrieval.as_ref().unwrap();
-    let lineage: Vec<_> = retrieval
-        .lineage(2)
-        .map(|(of, rank)| (&*of.name, rank))
-        .collect();
+    let lineage: Vec<_> = retrieval.lineage(2).map(|(of, rank)| (&*of.name, rank)).collect();
     assert_eq!(lineage, [("leak", 1)]);
 }
 
@@ -141,15 +133,10 @@ fn links_bring_the_neighbourhood() {
     };
     let hops = |compiled: &Compiled| -> Vec<(String, u32)> {
         let brought = report(compiled).brought.iter();
-        brought
-            .map(|one| (one.name.to_string(), one.hops.unwrap()))
-            .collect()
+        brought.map(|one| (one.name.to_string(), one.hops.unwrap())).collect()
     };
     let own = |pairs: &[(&str, u32)]| -> Vec<(String, u32)> {
-        pairs
-            .iter()
-            .map(|(name, hops)| ((*name).to_owned(), *hops))
-            .collect()
+        pairs.iter().map(|(name, hops)| ((*name).to_owned(), *hops)).collect()
     };
     // By entity.
     assert_eq!(hops(&by_name("seal", 1)), own(&[("seal", 0), ("stock", 1)]));
@@ -203,9 +190,7 @@ fn what_must_stand_and_other_sections_are_no_plans_business() {
     let loose = rule(json!({ "name": "loose", "content": "Bees dance." }));
     let plan = json!({ "subqueries": [{ "name": "q", "text": "zebra", "strategy": "lexical" }] });
     let request = json!({ "retrieval": plan });
-    let out = Case::plain(&json!([kept, karma, loose]), request, STANDARD)
-        .compile()
-        .unwrap();
+    let out = Case::plain(&json!([kept, karma, loose]), request, STANDARD).compile().unwrap();
     assert_eq!(stands(&out), ["kept", "learned"]);
     assert_eq!(report(&out).among, 1);
 }
@@ -217,9 +202,7 @@ fn floors_come_before_limits() {
     let objects = json!([weak, passage("sound", "One of the pumps.")]);
     let plan = json!({ "subqueries": [{ "name": "q", "text": "pumps", "strategy": "lexical", "limit": 1 }] });
     let policy = "[sections.evidence]\nauthority_floor = 0.3";
-    let out = Case::plain(&objects, json!({ "retrieval": plan }), policy)
-        .compile()
-        .unwrap();
+    let out = Case::plain(&objects, json!({ "retrieval": plan }), policy).compile().unwrap();
     assert_eq!(brought(&out), ["sound"]);
     assert_eq!(
         out.trace.verdict("weak").unwrap().reason.code(),
@@ -250,12 +233,7 @@ fn vectors_answer_where_they_are_supplied_and_their_want_is_said() {
     let reports = &out.trace.retrieval.as_ref().unwrap().subqueries;
     let fell = |at: usize| reports[at].fell_back;
     assert_eq!([fell(0), fell(1)], [Some(RetrievalStrategy::Lexical); 2]);
-    assert!(
-        out.trace
-            .notes
-            .iter()
-            .any(|note| matches!(note, Note::NoVectors { .. }))
-    );
+    assert!(out.trace.notes.iter().any(|note| matches!(note, Note::NoVectors { .. })));
 
     let model = VectorModel {
         dimensions: 2,
@@ -283,9 +261,7 @@ fn vectors_answer_where_they_are_supplied_and_their_want_is_said() {
     let without = with(&Facts::none());
     assert_ne!(out.trace.inputs.facts, without.trace.inputs.facts);
 
-    let refused = Case::plain(&library(), request, "scorer = \"lexical\"")
-        .compile()
-        .unwrap_err();
+    let refused = Case::plain(&library(), request, "scorer = \"lexical\"").compile().unwrap_err();
     assert!(
         refused.what.contains("`like`") && refused.what.contains("`lexical`"),
         "{refused}"

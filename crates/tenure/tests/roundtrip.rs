@@ -293,9 +293,7 @@ fn any_log() -> impl Strategy<Value = String> {
     ];
     let newline = prop::sample::select(&["\n", "\n", "\r\n", "\r"][..]);
     prop::collection::vec((line, newline, 1usize..5), 0..24).prop_map(|lines| {
-        let lines = lines
-            .iter()
-            .map(|(line, end, times)| format!("{line}{end}").repeat(*times));
+        let lines = lines.iter().map(|(line, end, times)| format!("{line}{end}").repeat(*times));
         lines.collect()
     })
 }

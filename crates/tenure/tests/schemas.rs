@@ -27,9 +27,8 @@ fn committed_schemas_are_those_of_the_types() {
         expected.push(format!("{form}.json"));
     }
     let found = std::fs::read_dir(folder).unwrap();
-    let mut found: Vec<String> = found
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut found: Vec<String> =
+        found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     found.sort();
     expected.sort();
     assert_eq!(found, expected);

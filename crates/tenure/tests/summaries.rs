@@ -212,12 +212,7 @@ fn check(said: &[Said<'_>], task: &str) {
     assert_eq!(merged.source_ids, ["c7", "c8"]);
     assert!(cost(&merged.said) <= policy.most as usize);
     let mut seen = std::collections::BTreeSet::new();
-    assert!(
-        merged
-            .said
-            .iter()
-            .all(|said| seen.insert(said.text.clone()))
-    );
+    assert!(merged.said.iter().all(|said| seen.insert(said.text.clone())));
     let shown = Shown::of(said.iter().map(|said| said.text));
     let how = Summarizing {
         shown: &shown,

@@ -41,9 +41,7 @@ fn offered(compiled: &Compiled) -> Vec<String> {
 }
 
 fn compiled(objects: &Value, over: Value) -> Compiled {
-    Case::plain(objects, chat(over), STANDARD)
-        .compile()
-        .unwrap()
+    Case::plain(objects, chat(over), STANDARD).compile().unwrap()
 }
 
 fn doing(title: &str) -> Value {
@@ -136,9 +134,7 @@ fn a_choice_of_tools_chooses_nothing_else_and_takes_no_place_of_the_gate() {
         let rules = verdicts.filter(|verdict| verdict.verdict == Ruling::Included);
         let rules =
             rules.filter(|verdict| offered(compiled).iter().all(|tool| **tool != *verdict.name));
-        rules
-            .map(|verdict| verdict.name.to_string())
-            .collect::<Vec<_>>()
+        rules.map(|verdict| verdict.name.to_string()).collect::<Vec<_>>()
     };
     let alone = compiled(&objects, over.clone());
     assert!(!alone.trace.verdicts.iter().any(|verdict| {
@@ -164,9 +160,8 @@ fn a_choice_of_tools_chooses_nothing_else_and_takes_no_place_of_the_gate() {
     );
     let gating = gating.unwrap();
     let passing = gating.gated.iter().filter(|gated| gated.standing.passes);
-    let passing: Vec<(usize, u32)> = passing
-        .map(|gated| (gated.candidate, gated.standing.rank))
-        .collect();
+    let passing: Vec<(usize, u32)> =
+        passing.map(|gated| (gated.candidate, gated.standing.rank)).collect();
     assert_eq!(passing, [(4, 1), (0, 1)]);
     assert_eq!(
         gating.gated.len() + gating.spared.len(),

@@ -192,8 +192,7 @@ fn what_is_heavy_stands_behind_a_feature_of_one_crate() {
     let full = tree(&["-p", "tenure-cli", "-e", "normal", "--features", "full"]);
     for (heavy, owner) in BEHIND_FEATURES {
         assert!(
-            full.iter()
-                .any(|line| line.split(' ').next() == Some(heavy)),
+            full.iter().any(|line| line.split(' ').next() == Some(heavy)),
             "`full` builds no `{heavy}`"
         );
         let users = tree(&[
@@ -229,12 +228,7 @@ fn the_command_of_the_readme_builds_few_crates() {
 
 /// The imports of a crate of the workspace.
 fn imports(of: &str) -> Imports {
-    Imports::of(
-        &Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
-            .join(of)
-            .join("src"),
-    )
+    Imports::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("src"))
 }
 
 #[test]

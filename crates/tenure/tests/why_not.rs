@@ -130,10 +130,7 @@ fn a_budget_beyond_the_window_asks_for_a_larger_window() {
     let Remedy::Change { what } = explained(&Case::plain(&objects, request, STANDARD)).1 else {
         panic!("a budget that no window holds")
     };
-    let needed = what
-        .split_whitespace()
-        .find_map(|word| word.parse::<u32>().ok())
-        .unwrap();
+    let needed = what.split_whitespace().find_map(|word| word.parse::<u32>().ok()).unwrap();
     assert!(what.ends_with("the window has room for 100"), "{what}");
     let larger = |window: u32| json!({ "budget": { "tokens": window, "window": window } });
     assert!(is_in(&Case::plain(&objects, larger(needed), STANDARD)));
@@ -163,13 +160,7 @@ fn a_limit_is_exact() {
             &format!("[limits]\nuser_tokens = {limit}"),
         )
     };
-    let tokens = case(1)
-        .compile()
-        .unwrap()
-        .trace
-        .verdict("x")
-        .unwrap()
-        .tokens;
+    let tokens = case(1).compile().unwrap().trace.verdict("x").unwrap().tokens;
     let words = format!(
         "a limit of at least {tokens} tokens in the policy's `limits`, or a text of at most 1"
     );
@@ -303,14 +294,7 @@ fn another_policy() {
     let idle = rule(json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0 }));
     let score = {
         let case = Case::plain(&json!([idle]), json!({}), STANDARD);
-        case.compile()
-            .unwrap()
-            .trace
-            .verdict("x")
-            .unwrap()
-            .score
-            .unwrap()
-            .composite
+        case.compile().unwrap().trace.verdict("x").unwrap().score.unwrap().composite
     };
     let words =
         format!("a composite score of at least 0.3 (it has {score}), or a lower `grades.minimal`");
@@ -409,9 +393,7 @@ fn another_history() {
 
 #[test]
 fn another_epoch() {
-    let first = Case::plain(&json!([]), json!({}), STANDARD)
-        .compile()
-        .unwrap();
+    let first = Case::plain(&json!([]), json!({}), STANDARD).compile().unwrap();
     let mut late = tool("x");
     merge(&mut late, json!({ "optional": true }));
     let words = "the next epoch, which a request without `served` begins";

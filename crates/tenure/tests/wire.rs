@@ -109,38 +109,28 @@ fn every_format_means_the_same() {
     for (format, body) in ALL {
         let conversation = read(format, body).unwrap();
         let objects: Vec<_> = conversation.objects().collect();
-        let calls: Vec<_> = objects
-            .iter()
-            .flat_map(|object| &object.tool_calls)
-            .collect();
+        let calls: Vec<_> = objects.iter().flat_map(|object| &object.tool_calls).collect();
         assert_eq!(calls.len(), 2, "{format}");
         let results = objects
             .iter()
             .filter(|object| object.object_type == Some(ObjectType::ToolResult));
-        let answered: Vec<_> = results
-            .map(|result| result.tool_call_id.clone().unwrap())
-            .collect();
+        let answered: Vec<_> = results.map(|result| result.tool_call_id.clone().unwrap()).collect();
         assert_eq!(
             answered,
             [calls[0].id.clone(), calls[1].id.clone()],
             "{format}"
         );
-        let big = calls.iter().any(|call| {
-            call.arguments
-                .as_str()
-                .unwrap()
-                .contains("12345678901234567890")
-        });
+        let big = calls
+            .iter()
+            .any(|call| call.arguments.as_str().unwrap().contains("12345678901234567890"));
         assert!(big || format == Format::OpenAiResponses, "{format}");
         let all = groups(&conversation.entries);
         assert_eq!(all.last().unwrap().end, conversation.entries.len());
         assert_eq!(open_chain(&conversation.entries), None, "{format}");
-        let caller = conversation.entries.iter().position(|entry| {
-            entry
-                .objects
-                .iter()
-                .any(|object| !object.tool_calls.is_empty())
-        });
+        let caller = conversation
+            .entries
+            .iter()
+            .position(|entry| entry.objects.iter().any(|object| !object.tool_calls.is_empty()));
         assert_eq!(
             open_chain(&conversation.entries[..=caller.unwrap()]).map(|open| open.start),
             caller
@@ -168,10 +158,7 @@ fn what_is_signed_or_unknown_is_kept_and_protected() {
     assert!(error.to_string().contains("signed_block_edited"), "{error}");
     let mut edited = entry.objects[0].clone();
     let wire = edited.wire.as_mut().unwrap();
-    wire.message = wire
-        .message
-        .as_ref()
-        .map(|message| message.replace("Hm.", "Ha."));
+    wire.message = wire.message.as_ref().map(|message| message.replace("Hm.", "Ha."));
     let error = edited.seal().unwrap_err();
     assert!(error.what.contains("digest"), "{error}");
 }
@@ -221,10 +208,7 @@ fn another_format_is_written_from_the_meaning() {
                 written.messages
             );
             let results = |objects: &[&ObjectDocument]| {
-                objects
-                    .iter()
-                    .filter(|object| object.tool_call_id.is_some())
-                    .count()
+                objects.iter().filter(|object| object.tool_call_id.is_some()).count()
             };
             assert_eq!(results(&objects), results(&back));
             for entry in &again.entries {
@@ -240,11 +224,8 @@ fn another_format_is_written_from_the_meaning() {
         "{}",
         written.messages
     );
-    let rules: Vec<_> = written
-        .left_out
-        .iter()
-        .map(|left| (left.rule, left.what.as_str()))
-        .collect();
+    let rules: Vec<_> =
+        written.left_out.iter().map(|left| (left.rule, left.what.as_str())).collect();
     assert_eq!(
         rules,
         [

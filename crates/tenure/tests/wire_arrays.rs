@@ -380,11 +380,8 @@ fn request_of(
     let mut fields = Vec::new();
     let mut leading = Vec::new();
     match format {
-        Format::OpenAiChat => leading.extend(
-            texts
-                .iter()
-                .map(|text| format!(r#"{{"role": "system", "content": {text}}}"#)),
-        ),
+        Format::OpenAiChat => leading
+            .extend(texts.iter().map(|text| format!(r#"{{"role": "system", "content": {text}}}"#))),
         Format::OpenAiResponses => {
             if let Some((first, rest)) = texts.split_first() {
                 fields.push(("instructions", first.clone()));
@@ -448,10 +445,8 @@ fn request_of(
 fn written_again(conversation: &Conversation, to: Format) -> WrittenRequest {
     let entries = &conversation.instructions;
     let messages: Vec<String> = entries.iter().map(|entry| entry.message.clone()).collect();
-    let instructions: Vec<ObjectDocument> = entries
-        .iter()
-        .flat_map(|entry| entry.objects.clone())
-        .collect();
+    let instructions: Vec<ObjectDocument> =
+        entries.iter().flat_map(|entry| entry.objects.clone()).collect();
     let before = Before {
         format: Some(conversation.format),
         messages: &messages,
@@ -474,9 +469,7 @@ fn worlds() -> &'static [(Target, World)] {
             (Target::Text, "gpt-4o"),
         ];
         let world = |model| World::for_model(model, FrameKey::new("k", [7; 32])).unwrap();
-        let plain = models
-            .into_iter()
-            .map(|(target, model)| (target, world(model)));
+        let plain = models.into_iter().map(|(target, model)| (target, world(model)));
         let templates = [CHATML, STRICT].into_iter().map(|template| {
             let template = ChatTemplate::read(template, None).unwrap();
             (
@@ -540,17 +533,12 @@ fn compiles_or_refuses(conversations: &[Conversation], budget: u32) -> Result<()
         r#"{"name":"f","object_type":"tool_schema","content":"Looks up.","removable":false}"#;
     let mut documents: Vec<ObjectDocument> = vec![serde_json::from_str(tool).unwrap()];
     for conversation in conversations {
-        let instructions = conversation
-            .instructions
-            .iter()
-            .flat_map(|entry| &entry.objects);
+        let instructions = conversation.instructions.iter().flat_map(|entry| &entry.objects);
         documents.extend(instructions.cloned());
         documents.extend(conversation.objects().cloned());
     }
-    let sealed: Result<Vec<Arc<ContextObject>>, _> = documents
-        .into_iter()
-        .map(|document| sealer.seal(document))
-        .collect();
+    let sealed: Result<Vec<Arc<ContextObject>>, _> =
+        documents.into_iter().map(|document| sealer.seal(document)).collect();
     let sealed = match sealed {
         Ok(sealed) => sealed,
         Err(error) => {
@@ -636,17 +624,11 @@ fn untouched_stand(
     sealed: &[Arc<ContextObject>],
     stands: &dyn Fn(usize) -> bool,
 ) -> Result<(), TestCaseError> {
-    for entry in conversations
-        .iter()
-        .flat_map(|conversation| &conversation.entries)
-    {
+    for entry in conversations.iter().flat_map(|conversation| &conversation.entries) {
         // An id that was used before is renamed.
         let ids = |entry: &tenure::wire::Entry| -> Vec<String> {
             let calls = entry.objects.iter().flat_map(|object| &object.tool_calls);
-            let answers = entry
-                .objects
-                .iter()
-                .filter_map(|object| object.tool_call_id.clone());
+            let answers = entry.objects.iter().filter_map(|object| object.tool_call_id.clone());
             calls.map(|call| call.id.clone()).chain(answers).collect()
         };
         let calls = conversations.iter().flat_map(Conversation::objects);
@@ -664,9 +646,7 @@ fn untouched_stand(
             continue;
         }
         let is_in = |object: &ObjectDocument| {
-            let found = sealed
-                .iter()
-                .position(|sealed| sealed.name() == object.name);
+            let found = sealed.iter().position(|sealed| sealed.name() == object.name);
             found.is_some_and(stands)
         };
         if !entry.objects.iter().all(is_in) {
@@ -711,9 +691,8 @@ fn the_arrays_are_rich() {
             r#"{"name":"f","object_type":"tool_schema","content":"Looks up.","removable":false}"#;
         let tool: ObjectDocument = serde_json::from_str(tool).unwrap();
         let documents = std::iter::once(&tool).chain(conversation.objects());
-        let sealed = documents
-            .map(|document| document.clone().seal())
-            .collect::<Result<Vec<_>, _>>();
+        let sealed =
+            documents.map(|document| document.clone().seal()).collect::<Result<Vec<_>, _>>();
         let Ok(sealed) = sealed else { continue };
         for (at, (target, world)) in worlds().iter().enumerate() {
             let request = Request {
@@ -728,10 +707,7 @@ fn the_arrays_are_rich() {
             let payload = outcome.single().unwrap().envelope.payload.clone().unwrap();
             let body = String::from_utf8(payload.bytes().to_vec()).unwrap();
             let stands = |entry: &tenure::wire::Entry| {
-                entry
-                    .objects
-                    .iter()
-                    .any(|object| !object.tool_calls.is_empty())
+                entry.objects.iter().any(|object| !object.tool_calls.is_empty())
                     && body.contains(&entry.message)
             };
             raw[at] += usize::from(conversation.entries.iter().any(stands));

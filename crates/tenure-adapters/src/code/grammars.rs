@@ -44,9 +44,7 @@ impl Language {
             Language::Python => node.kind() == "function_definition",
             Language::Rust => matches!(node.kind(), "function_item" | "closure_expression"),
         };
-        is_called
-            .then(|| node.child_by_field_name("body"))
-            .flatten()
+        is_called.then(|| node.child_by_field_name("body")).flatten()
     }
 
     /// Returns whether a node is a value with parts, or the rules of a macro.

@@ -235,11 +235,9 @@ impl Finder<'_> {
         if text.len() < LEAST {
             return;
         }
-        let lines = text.lines().filter(|line| {
-            !line
-                .trim_matches([' ', '\t', '\r', '*', '/', '!', '#'])
-                .is_empty()
-        });
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_matches([' ', '\t', '\r', '*', '/', '!', '#']).is_empty());
         let (Ok(start), Ok(end)) = (range.start.try_into(), range.end.try_into()) else {
             return;
         };
@@ -282,9 +280,7 @@ fn excerpt(name: &str) -> String {
 /// The statement that documents a block of Python.
 fn doc_string(block: Node<'_>) -> Option<Node<'_>> {
     let first = block.named_child(0)?;
-    let is_string = first
-        .named_child(0)
-        .is_some_and(|child| child.kind() == "string");
+    let is_string = first.named_child(0).is_some_and(|child| child.kind() == "string");
     (first.kind() == "expression_statement" && first.named_child_count() == 1 && is_string)
         .then_some(first)
 }

@@ -188,10 +188,7 @@ mod tests {
         &text[end..]
     );
     check("rs", &text, expected);
-    let names: Vec<String> = outline(&text, "rs")
-        .into_iter()
-        .map(|part| part.name)
-        .collect();
+    let names: Vec<String> = outline(&text, "rs").into_iter().map(|part| part.name).collect();
     assert_eq!(
         names,
         [
@@ -353,10 +350,7 @@ describe('reader', () => { … 10 lines left out });
     for ending in ["ts", "tsx", ""] {
         check(ending, &text, expected);
     }
-    let names: Vec<String> = outline(&text, "ts")
-        .into_iter()
-        .map(|part| part.name)
-        .collect();
+    let names: Vec<String> = outline(&text, "ts").into_iter().map(|part| part.name).collect();
     assert_eq!(
         names,
         [
@@ -542,12 +536,8 @@ fn any_source() -> impl Strategy<Value = String> {
         Just("const T = [\n 1,\n 2,\n 3,\n 4,\n 5,\n 6,\n 7,\n 8,\n 9,\n 10,\n 11, 12, 13, 14,\n];\n".to_owned()),
         "[ -~é漢\t\r\n]{0,30}",
     ];
-    prop::collection::vec((piece, 1usize..4), 0..30).prop_map(|pieces| {
-        pieces
-            .iter()
-            .map(|(piece, times)| piece.repeat(*times))
-            .collect()
-    })
+    prop::collection::vec((piece, 1usize..4), 0..30)
+        .prop_map(|pieces| pieces.iter().map(|(piece, times)| piece.repeat(*times)).collect())
 }
 
 proptest! {

@@ -207,10 +207,8 @@ impl Vectorizer {
             recent.splice(..0, used.iter().cloned());
         }
         self.remember(used);
-        let asked: Vec<(Digest, &str)> = texts
-            .iter()
-            .map(|text| (Digest::of(text.as_bytes()), *text))
-            .collect();
+        let asked: Vec<(Digest, &str)> =
+            texts.iter().map(|text| (Digest::of(text.as_bytes()), *text)).collect();
         let queries = self.vectors(model, Role::Query, &asked, &recent)?;
         facts.add_vectors(Arc::new(queries))?;
         if matches!(self.source, Source::Builtin) {
@@ -275,9 +273,7 @@ impl Vectorizer {
         let unrelated = model.unrelated;
         let recent = self.remembered();
         let of = Digest::of_parts(texts.iter().map(|(text, _)| text.bytes().as_slice()));
-        let known = recent
-            .iter()
-            .find(|known| known.of == of && *known.vectors.model() == model);
+        let known = recent.iter().find(|known| known.of == of && *known.vectors.model() == model);
         let vectors = match known {
             Some(known) => Arc::clone(&known.vectors),
             None => {
@@ -469,9 +465,7 @@ impl Vectorizer {
             // A layer in which a text has changed takes the place of what it was, or each write would leave a layer behind. Two
             // may be in use by turns: with an agent's tools and without.
             .filter(|other| {
-                let mut newer = fresh
-                    .iter_mut()
-                    .filter(|(new, _)| is_older(&other.vectors, new));
+                let mut newer = fresh.iter_mut().filter(|(new, _)| is_older(&other.vectors, new));
                 newer.next().is_none_or(|(_, older)| {
                     *older += 1;
                     *older <= 1
@@ -506,8 +500,7 @@ fn texts_of(layer: &Candidates) -> Vec<(Digest, &str)> {
     let reasons = revisions
         .filter(|revision| revision.object_type() == ObjectType::Preference)
         .filter_map(|revision| revision.why_it_matters());
-    said.chain(reasons.map(|why| (Digest::of(why.as_bytes()), why)))
-        .collect()
+    said.chain(reasons.map(|why| (Digest::of(why.as_bytes()), why))).collect()
 }
 
 /// The name of the vectors of the built-in table, with the thresholds that were found for it.
@@ -567,9 +560,7 @@ mod tests {
         let facts = |texts: &[&str]| {
             let mut facts = Facts::none();
             let candidates = candidates(texts);
-            vectorizer
-                .answer(&mut facts, &["x"], &candidates, None)
-                .unwrap();
+            vectorizer.answer(&mut facts, &["x"], &candidates, None).unwrap();
             facts
         };
         let first = facts(&["a dog", "a cat"]);
@@ -598,10 +589,7 @@ mod tests {
             similar.unwrap().unwrap()
         };
         let digests = texts.map(|text| (Digest::of(text.as_bytes()), text));
-        let expected = vectorizer
-            .similarities("my dog", &digests)
-            .unwrap()
-            .unwrap();
+        let expected = vectorizer.similarities("my dog", &digests).unwrap().unwrap();
         assert!(expected[0] > 0.0 && expected[1] > 0.0);
         assert_eq!(similar(&[true; 4]), expected);
         assert_eq!(similar(&seen), [expected[0], 0.0, expected[2], expected[3]]);
@@ -622,9 +610,7 @@ mod tests {
 
     #[test]
     fn many_texts_are_as_one_by_one() {
-        let numbered: Vec<String> = (0..WORTH_THREADS + 7)
-            .map(|at| format!("text {at}"))
-            .collect();
+        let numbered: Vec<String> = (0..WORTH_THREADS + 7).map(|at| format!("text {at}")).collect();
         let texts: Vec<&str> = numbered.iter().map(String::as_str).collect();
         let table = StaticTable::builtin().unwrap();
         let all = embed_all(table, &texts);
@@ -658,16 +644,11 @@ mod tests {
         for changed in 0..20 {
             let candidates = Candidates::layered([Arc::clone(&other), layer(changed)]);
             let mut facts = Facts::none();
-            vectorizer
-                .answer(&mut facts, &["pump"], &candidates, None)
-                .unwrap();
+            vectorizer.answer(&mut facts, &["pump"], &candidates, None).unwrap();
             assert_eq!(facts.vectors().len(), 3);
         }
-        let held: Vec<usize> = vectorizer
-            .remembered()
-            .iter()
-            .map(|known| known.vectors.len())
-            .collect();
+        let held: Vec<usize> =
+            vectorizer.remembered().iter().map(|known| known.vectors.len()).collect();
         assert_eq!(held, [1, 40, 40]);
     }
 }

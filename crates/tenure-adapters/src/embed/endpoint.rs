@@ -245,10 +245,7 @@ impl Endpoint {
         }
         if rows.len() != texts || rows.keys().next_back().is_some_and(|last| *last >= texts) {
             let what = format!("{} vectors for {texts} texts", rows.len());
-            return Err(self
-                .api
-                .failed(what)
-                .expected("one for each text, by its `index`"));
+            return Err(self.api.failed(what).expected("one for each text, by its `index`"));
         }
         Ok(rows.into_values().collect())
     }
@@ -308,11 +305,7 @@ mod tests {
             first.starts_with("POST /v1/embeddings HTTP/1.1\r\n"),
             "{first}"
         );
-        assert!(
-            first
-                .to_lowercase()
-                .contains("authorization: bearer s3cret")
-        );
+        assert!(first.to_lowercase().contains("authorization: bearer s3cret"));
         assert!(
             first.ends_with(r#"{"model":"mine","input":["one","two"],"encoding_format":"float"}"#)
         );
@@ -360,26 +353,13 @@ mod tests {
         assert!(bad(rows(r#"{"index":0,"embedding":[1.0,null]}"#)).contains("cannot be read"));
         assert!(bad(rows(&format!("{ONE}{}", " ".repeat(100_000)))).contains("too long"));
         // Nobody there.
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let nobody = endpoint(&format!("http://127.0.0.1:{port}"), "").unwrap();
-        assert!(
-            nobody
-                .embed(&["x"])
-                .unwrap_err()
-                .to_string()
-                .contains("is it running")
-        );
+        assert!(nobody.embed(&["x"]).unwrap_err().to_string().contains("is it running"));
         // Somebody who never answers.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
-        let error = endpoint(&url, "timeout_s = 1")
-            .unwrap()
-            .embed(&["x"])
-            .unwrap_err();
+        let error = endpoint(&url, "timeout_s = 1").unwrap().embed(&["x"]).unwrap_err();
         assert!(error.what.contains("within 1 s"), "{error}");
     }
 
@@ -417,21 +397,9 @@ mod tests {
                 "{said}"
             );
         }
-        assert!(
-            own("http://x/v1", "dimensions = 0")
-                .what
-                .contains("dimensions")
-        );
-        assert!(
-            own("http://x/v1", "dimensions = 2\nbatch = 0")
-                .what
-                .contains("batch")
-        );
-        assert!(
-            own("http://x/v1", "dimensions = 2\nkey_env = \"NO\"")
-                .what
-                .contains("`NO`")
-        );
+        assert!(own("http://x/v1", "dimensions = 0").what.contains("dimensions"));
+        assert!(own("http://x/v1", "dimensions = 2\nbatch = 0").what.contains("batch"));
+        assert!(own("http://x/v1", "dimensions = 2\nkey_env = \"NO\"").what.contains("`NO`"));
         let error = own("http://x/v1", "dimensions = 2\nbatsh = 4");
         assert_eq!(error.at.as_ref().unwrap().line, Some(4), "{error}");
         assert!(error.to_string().contains("batch"), "{error}");

@@ -54,9 +54,8 @@ impl NearWords {
             Error::input(format!("these are no near words: {what}"))
                 .expected("the bytes of models/static/near.bin")
         };
-        let (head, body) = bytes
-            .split_at_checked(HEADER)
-            .ok_or_else(|| malformed("they are too short"))?;
+        let (head, body) =
+            bytes.split_at_checked(HEADER).ok_or_else(|| malformed("they are too short"))?;
         let (magic, head) = head.split_at(MAGIC.len());
         if magic != MAGIC {
             return Err(malformed("the first bytes are others"));
@@ -75,9 +74,8 @@ impl NearWords {
         if sum != Digest::of(body).bytes() {
             return Err(malformed("their digest does not match"));
         }
-        let (counts, near) = body
-            .split_at_checked(count)
-            .ok_or_else(|| malformed("they are too short"))?;
+        let (counts, near) =
+            body.split_at_checked(count).ok_or_else(|| malformed("they are too short"))?;
         let mut starts = Vec::with_capacity(count + 1);
         let mut start = 0u32;
         starts.push(start);
@@ -86,9 +84,7 @@ impl NearWords {
             start
         }));
         let pairs = near.chunks_exact(2);
-        let near: Vec<u16> = pairs
-            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-            .collect();
+        let near: Vec<u16> = pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
         if near.len() != start as usize || near.iter().any(|piece| usize::from(*piece) >= count) {
             return Err(malformed("their numbers do not match"));
         }
@@ -152,9 +148,8 @@ mod tests {
             assert!(words.of(nothing).is_empty(), "{nothing}");
         }
         assert!(words.of(&"doctor research pump file ".repeat(50_000)).len() <= 20);
-        let all: Vec<&str> = (0..words.table.pieces() as u32)
-            .map(|piece| words.table.piece(piece))
-            .collect();
+        let all: Vec<&str> =
+            (0..words.table.pieces() as u32).map(|piece| words.table.piece(piece)).collect();
         assert!(words.of(&all.join(" ")).len() <= 5 * MOST_WORDS);
     }
 
@@ -187,10 +182,8 @@ mod tests {
         let mut pairs = 0;
         for &word in &all {
             let near = words.near(word);
-            let cosines: Vec<f64> = near
-                .iter()
-                .map(|near| cosine(word, u32::from(*near)))
-                .collect();
+            let cosines: Vec<f64> =
+                near.iter().map(|near| cosine(word, u32::from(*near))).collect();
             assert!(near.len() <= 5 && cosines.iter().all(|cosine| *cosine >= 0.5));
             assert!(cosines.is_sorted_by(|one, other| one >= other));
             assert!(near.iter().all(|near| u32::from(*near) != word));
@@ -199,9 +192,7 @@ mod tests {
         assert_eq!(pairs, words.near.len());
         for &word in all.iter().step_by(4_000) {
             let near = words.near(word);
-            let last = near
-                .last()
-                .map_or(1.0, |near| cosine(word, u32::from(*near)));
+            let last = near.last().map_or(1.0, |near| cosine(word, u32::from(*near)));
             let least = if near.len() == 5 { last } else { 0.5 };
             let nearer = all.iter().filter(|other| {
                 let is_listed = near.iter().any(|near| u32::from(*near) == **other);

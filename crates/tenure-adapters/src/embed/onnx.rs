@@ -124,9 +124,7 @@ impl OnnxEncoder {
         let own = Own::read(&folder)?;
         let known = known.as_ref();
         let prefix = |set: Option<String>, of: fn(&Encoder) -> &String, own: Option<String>| {
-            set.or_else(|| known.map(|known| of(known).clone()))
-                .or(own)
-                .unwrap_or_default()
+            set.or_else(|| known.map(|known| of(known).clone())).or(own).unwrap_or_default()
         };
         let query_prefix = prefix(
             settings.query_prefix,
@@ -205,11 +203,8 @@ impl OnnxEncoder {
 
     /// The vector of one text, which is not empty.
     fn of_text(&self, text: &str) -> Result<Vec<f32>, Error> {
-        let mut made = self
-            .model
-            .each(&[(text, None)], |output| self.pool(&output))?;
-        made.pop()
-            .ok_or_else(|| Error::assertion("a text without an answer"))
+        let mut made = self.model.each(&[(text, None)], |output| self.pool(&output))?;
+        made.pop().ok_or_else(|| Error::assertion("a text without an answer"))
     }
 
     /// One vector of what the model gave: its own, or the vectors of the tokens together.
@@ -248,11 +243,7 @@ impl OnnxEncoder {
 
     fn all(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         // What says nothing points nowhere.
-        let said: Vec<&str> = texts
-            .iter()
-            .copied()
-            .filter(|t| !t.trim().is_empty())
-            .collect();
+        let said: Vec<&str> = texts.iter().copied().filter(|t| !t.trim().is_empty()).collect();
         let prefixed: Vec<String> = if prefix.is_empty() {
             Vec::new()
         } else {

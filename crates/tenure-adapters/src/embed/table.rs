@@ -78,9 +78,8 @@ impl StaticTable {
             Error::input(format!("this is no table of vectors: {what}"))
                 .expected("the bytes of models/static/table.bin, or of one made by its train.py")
         };
-        let (head, body) = bytes
-            .split_at_checked(HEADER)
-            .ok_or_else(|| malformed("it is too short"))?;
+        let (head, body) =
+            bytes.split_at_checked(HEADER).ok_or_else(|| malformed("it is too short"))?;
         if !head.starts_with(MAGIC) {
             return Err(malformed("its first bytes are others"));
         }
@@ -115,9 +114,7 @@ impl StaticTable {
         let (text, rows) = body.split_at(text);
         let numbers = |bytes: &[u8]| -> Vec<u16> {
             let pairs = bytes.chunks_exact(2);
-            pairs
-                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-                .collect()
+            pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
         };
         let (scales, weights) = (numbers(scales), numbers(weights));
         let factors = scales.iter().zip(&weights).map(|(s, w)| factor(*s, *w));
@@ -172,8 +169,7 @@ impl StaticTable {
     /// The numbers of a text's pieces, in order. Unknown words give none.
     pub fn piece_numbers(&self, text: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
-        self.pieces
-            .each(text, |word| numbers.extend_from_slice(word));
+        self.pieces.each(text, |word| numbers.extend_from_slice(word));
         numbers
     }
 
@@ -240,12 +236,7 @@ impl Sums {
     /// The largest component becomes 127 or −127 and the others follow, rounded to the nearest.
     fn vector(mut self) -> Vector {
         self.empty();
-        let largest = self
-            .far
-            .iter()
-            .map(|sum| sum.unsigned_abs())
-            .max()
-            .unwrap_or(0);
+        let largest = self.far.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
         let mut components = [0; DIMENSIONS];
         if largest > 0 {
             let scale = 127.0 / largest as f64;

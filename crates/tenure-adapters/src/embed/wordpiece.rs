@@ -166,8 +166,7 @@ impl Word {
         self.characters += 1;
         // One character too many marks the word as unknown; keeping more would only cost memory.
         if self.characters <= LONGEST_WORD {
-            self.bytes
-                .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            self.bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
 

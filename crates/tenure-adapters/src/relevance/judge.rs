@@ -224,9 +224,7 @@ mod tests {
             ("500 Oops", filtered),
             ("200 OK", "<html>"),
         ] {
-            let error = answering(status, body)
-                .relevance("q", &["mean"])
-                .unwrap_err();
+            let error = answering(status, body).relevance("q", &["mean"]).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
         }
     }

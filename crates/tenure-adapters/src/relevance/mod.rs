@@ -92,10 +92,7 @@ pub fn add_scores(
     candidates: &Candidates,
     facts: &mut Facts,
 ) -> Result<(), Error> {
-    let wanted = needs
-        .asked
-        .iter()
-        .filter(|asked| matches!(asked.need, Need::Relevance { .. }));
+    let wanted = needs.asked.iter().filter(|asked| matches!(asked.need, Need::Relevance { .. }));
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut texts = Vec::new();
     let mut asked = Vec::new();

@@ -597,12 +597,10 @@ fn page(command: Command, path: &str) -> Command {
 /// The page of an operation's command: its summary where it is the only one of the operation, and its examples.
 fn of_operation(command: Command, path: &str) -> Command {
     let Some((entry, commands)) =
-        tenure_operations::table()
-            .iter()
-            .find_map(|entry| match entry.commands {
-                Names::Are(commands) if commands.contains(&path) => Some((entry, commands)),
-                _ => None,
-            })
+        tenure_operations::table().iter().find_map(|entry| match entry.commands {
+            Names::Are(commands) if commands.contains(&path) => Some((entry, commands)),
+            _ => None,
+        })
     else {
         return command;
     };
@@ -618,10 +616,8 @@ fn of_operation(command: Command, path: &str) -> Command {
             is_meant.then(|| (line_of(&command, path, &input), example.says))
         })
         .collect();
-    let examples: Vec<(&str, &str)> = lines
-        .iter()
-        .map(|(line, says)| (line.as_str(), *says))
-        .collect();
+    let examples: Vec<(&str, &str)> =
+        lines.iter().map(|(line, says)| (line.as_str(), *says)).collect();
     let command = command.after_help(shown(&examples));
     if is_alone {
         command.about(entry.summary()).long_about(entry.says())
@@ -659,10 +655,7 @@ fn quoted(text: &str) -> String {
 
 /// The entry of a page.
 fn of<T: Copy>(table: &[(&str, T)], path: &str) -> Option<T> {
-    table
-        .iter()
-        .find(|(page, _)| *page == path)
-        .map(|(_, entry)| *entry)
+    table.iter().find(|(page, _)| *page == path).map(|(_, entry)| *entry)
 }
 
 /// The command with its options in groups, where it has many.

@@ -28,10 +28,7 @@ fn walk(page: &mut Command, path: &mut Vec<String>, each: &mut dyn FnMut(&[Strin
 
 /// The lines of a page's examples, without what is said of them.
 fn examples(page: &Command) -> Vec<String> {
-    let after = page
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let after = page.get_after_help().map(ToString::to_string).unwrap_or_default();
     let lines = after.strip_prefix("Examples:\n").unwrap_or_default();
     let commands = lines.lines().map(|line| {
         let line = line.trim();
@@ -102,10 +99,7 @@ fn every_example_is_understood() {
 fn every_option_of_a_long_page_is_in_a_group() {
     let mut grouped = 0;
     each_page(&mut |path, page| {
-        let options: Vec<&Arg> = page
-            .get_arguments()
-            .filter(|arg| !arg.is_positional())
-            .collect();
+        let options: Vec<&Arg> = page.get_arguments().filter(|arg| !arg.is_positional()).collect();
         let own = options.iter().filter(|arg| arg.get_id() != "help");
         if own.count() <= UNGROUPED {
             return;

@@ -82,11 +82,7 @@ fn text_of(belief: &BeliefWithEvidence) -> String {
             .as_deref()
             .map_or(String::new(), |claim| format!("  {}", cell(claim)));
         let name = cell(&link.name);
-        let origins: Vec<String> = link
-            .origins
-            .iter()
-            .map(|one| cell(one).to_string())
-            .collect();
+        let origins: Vec<String> = link.origins.iter().map(|one| cell(one).to_string()).collect();
         let vote = match (link.vote, link.silent) {
             (_, Some(Silence::Over)) => "does not count: it is over".to_owned(),
             (_, Some(Silence::NotForAll)) => {

@@ -145,8 +145,7 @@ fn shown(plan: &CachePlan) -> String {
         out,
         "{} ({target}), cache {kind}{}: {} tokens ({}) in {} blocks\n",
         cell(&plan.model),
-        plan.mark
-            .map_or(String::new(), |mark: CacheMark| format!(", marks `{mark}`")),
+        plan.mark.map_or(String::new(), |mark: CacheMark| format!(", marks `{mark}`")),
         grouped(plan.total_tokens),
         plan.count.term(),
         grouped(plan.blocks),

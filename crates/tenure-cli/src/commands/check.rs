@@ -100,11 +100,7 @@ fn told(held: &HeldAnswer) -> String {
             printable(&broken.what)
         );
     }
-    for fault in held
-        .faults
-        .iter()
-        .filter(|fault| **fault != "constraint_broken")
-    {
+    for fault in held.faults.iter().filter(|fault| **fault != "constraint_broken") {
         let _ = writeln!(out, "fault  {fault}");
     }
     for name in &held.unchecked {
@@ -138,13 +134,7 @@ fn findings(report: &LintReport) -> String {
     for finding in &report.findings {
         let _ = writeln!(out, "{}", printable(&finding.to_string()));
     }
-    let count = |flaw: &Flaw| {
-        report
-            .findings
-            .iter()
-            .filter(|found| found.flaw == *flaw)
-            .count()
-    };
+    let count = |flaw: &Flaw| report.findings.iter().filter(|found| found.flaw == *flaw).count();
     let counts: Vec<String> = Flaw::ALL
         .iter()
         .map(|flaw| (flaw, count(flaw)))

@@ -36,12 +36,8 @@ fn list(call: &Call<ListConflicts>) -> Result<(), Failure> {
 /// The words for a list that has nothing, with what was asked for.
 fn nothing_of(form: &ListConflicts) -> String {
     let asked: Vec<String> = [
-        form.entity
-            .as_deref()
-            .map(|id| format!("of the entity `{}`", cell(id))),
-        form.slot
-            .as_deref()
-            .map(|slot| format!("on the slot `{}`", cell(slot))),
+        form.entity.as_deref().map(|id| format!("of the entity `{}`", cell(id))),
+        form.slot.as_deref().map(|slot| format!("on the slot `{}`", cell(slot))),
         (form.unresolved == Some(true)).then(|| "waiting for a decision".to_owned()),
         form.as_of.map(|at| format!("as of {at}")),
     ]
@@ -112,9 +108,7 @@ fn text_of(conflict: &Conflict) -> String {
         text.push_str(&format!("  both{}\n", time_of(both)));
     }
     let since = conflict.tx_start;
-    let until = conflict
-        .tx_end
-        .map_or(String::new(), |end| format!(" to {end}"));
+    let until = conflict.tx_end.map_or(String::new(), |end| format!(" to {end}"));
     text.push_str(&format!("  by {}, since {since}{until}\n", conflict.ground));
     if let Some(at) = conflict.claimed_at {
         text.push_str(&format!("  as claimed at {at}\n"));

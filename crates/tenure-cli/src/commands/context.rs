@@ -97,10 +97,7 @@ fn summaries(path: Option<&Path>) -> Result<BTreeMap<Digest, String>, Error> {
         return Ok(BTreeMap::new());
     };
     let text = read_text(path)?;
-    let lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {
             let read: Line = serde_json::from_str(line).map_err(|error| {
@@ -160,9 +157,7 @@ fn plan(args: &ContextPackArgs, packages: &Packages) -> Result<Plan, Error> {
         plan.intent.clone_from(intent);
     }
     for coordinate in &args.coordinates {
-        plan.namespace = plan
-            .namespace
-            .narrowed(&MemoryNamespace::target(coordinate)?);
+        plan.namespace = plan.namespace.narrowed(&MemoryNamespace::target(coordinate)?);
     }
     let budget = &mut plan.budget;
     budget.max_items = args.max_items.or(budget.max_items);
@@ -237,10 +232,7 @@ fn told(packed: &Packed, format: Format) -> Result<(), Failure> {
         anstream::eprintln!("note: {}", printable(diagnostic));
     }
     let cut = &packed.package.cut;
-    let held = cut
-        .iter()
-        .filter(|cut| cut.reason == CutReason::Contained)
-        .count();
+    let held = cut.iter().filter(|cut| cut.reason == CutReason::Contained).count();
     let told = match (cut.len() - held, held) {
         (0, 0) => String::new(),
         (0, held) => format!("{held} more are part of these"),
@@ -363,13 +355,8 @@ fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
         let _ = writeln!(out, "{}", line.trim_end());
         let _ = writeln!(out, "        found by {}", cell(&item.selector));
     }
-    let engines: Vec<&str> = found
-        .package
-        .capabilities
-        .engines
-        .iter()
-        .map(|engine| engine.term())
-        .collect();
+    let engines: Vec<&str> =
+        found.package.capabilities.engines.iter().map(|engine| engine.term()).collect();
     let _ = writeln!(out, "a refresh needs: {}", engines.join(", "));
     print(&out)
 }
@@ -454,10 +441,7 @@ fn list(args: &ContextListArgs) -> Result<(), Failure> {
     let now = Clock::machine().now();
     let mut out = String::new();
     for one in &listed {
-        let id = one
-            .versions
-            .last()
-            .map_or("", |version| version.id.as_str());
+        let id = one.versions.last().map_or("", |version| version.id.as_str());
         let _ = write!(
             out,
             "{}  {} items, {} tokens, version {}",
@@ -563,11 +547,7 @@ fn compare(args: &ContextDiffArgs) -> Result<(), Failure> {
 
 fn merge(args: &ContextMergeArgs) -> Result<(), Failure> {
     let packages = packages_at(&args.root)?;
-    let first = args
-        .packages
-        .first()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let first = args.packages.first().map(String::as_str).unwrap_or_default();
     let model = packages.find(first)?.package.budget.model;
     let world = without_key(&args.catalogue)?.world(&model)?;
     let now = Clock::machine().now();

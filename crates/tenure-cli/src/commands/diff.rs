@@ -29,9 +29,7 @@ pub(super) fn trace(path: &Path) -> Result<Trace, Error> {
         trace: Option<&'a RawValue>,
     }
     let text = read_text(path)?;
-    let inner = serde_json::from_str::<Output<'_>>(&text)
-        .ok()
-        .and_then(|output| output.trace);
+    let inner = serde_json::from_str::<Output<'_>>(&text).ok().and_then(|output| output.trace);
     Trace::from_json(inner.map_or(text.as_str(), RawValue::get)).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error

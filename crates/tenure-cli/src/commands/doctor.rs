@@ -49,25 +49,15 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), Failure> {
         },
         here: std::env::current_dir().unwrap_or_default(),
         trust: Trust::of_user(),
-        catalogue: args
-            .catalogue
-            .catalogue
-            .clone()
-            .or_else(default_catalogue_path),
-        frame_key: args
-            .frame_key
-            .clone()
-            .or_else(|| default_frame_key_path().ok()),
+        catalogue: args.catalogue.catalogue.clone().or_else(default_catalogue_path),
+        frame_key: args.frame_key.clone().or_else(|| default_frame_key_path().ok()),
         online: args.online,
         now: Clock::machine().now(),
     };
     let mut found = doctor.look();
     found.push(port(listen).without_home(&home));
     found.extend(upstreams);
-    let wrong: Vec<&Finding> = found
-        .iter()
-        .filter(|found| found.health == Health::Wrong)
-        .collect();
+    let wrong: Vec<&Finding> = found.iter().filter(|found| found.health == Health::Wrong).collect();
     match args.format {
         Format::Json => print_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -171,9 +161,7 @@ fn serving(at: SocketAddr) -> Option<String> {
     let (_, body) = tenure_server::probe(&to, "/openapi.json", Duration::from_secs(1)).ok()?;
     let described: serde_json::Value = serde_json::from_slice(&body).ok()?;
     let info = &described["info"];
-    let is_ours = info["title"]
-        .as_str()
-        .is_some_and(|title| title.contains("Tenure"));
+    let is_ours = info["title"].as_str().is_some_and(|title| title.contains("Tenure"));
     is_ours.then(|| info["version"].as_str().unwrap_or_default().to_owned())
 }
 

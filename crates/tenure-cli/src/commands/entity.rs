@@ -372,11 +372,8 @@ fn unchanged(tenant: &Tenant) -> Result<Written, Error> {
 fn text_of(name: &str, resolved: &Resolved) -> String {
     let mut text = format!("{}  {}\n", cell(name), resolved.outcome);
     for (id, found) in &resolved.candidates {
-        let parts: Vec<String> = found
-            .parts
-            .iter()
-            .map(|(part, score)| format!("{part} {score}"))
-            .collect();
+        let parts: Vec<String> =
+            found.parts.iter().map(|(part, score)| format!("{part} {score}")).collect();
         text.push_str(&format!(
             "  {}  {}  ({})\n",
             found.score,
@@ -412,11 +409,7 @@ fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
 
 fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
-    if let Some(id) = args
-        .id
-        .as_ref()
-        .filter(|_| args.new || args.same_as.is_some())
-    {
+    if let Some(id) = args.id.as_ref().filter(|_| args.new || args.same_as.is_some()) {
         let one = entity(&tenant, id)?;
         if one.id != *id || !one.pending {
             let what = format!("`{}` waits for no decision", cell(id));

@@ -115,9 +115,7 @@ fn place_of(found: &Provenance) -> String {
     let bytes = found.chunk.map_or(String::new(), |chunk| {
         format!(", bytes {} to {}", grouped(chunk.start), grouped(chunk.end))
     });
-    let digest = found
-        .digest
-        .map_or(String::new(), |digest| format!(" ({digest})"));
+    let digest = found.digest.map_or(String::new(), |digest| format!(" ({digest})"));
     format!("  from {}{bytes}{digest}\n", printable(source))
 }
 

@@ -88,9 +88,7 @@ fn text(report: &GateReport) -> String {
         .flat_map(|(word, blocks)| blocks.iter().map(move |block| (word, block)))
     {
         let rank = block.rank.map_or("-".to_owned(), |rank| rank.to_string());
-        let relevance = block
-            .relevance
-            .map_or("-".to_owned(), |relevance| relevance.to_string());
+        let relevance = block.relevance.map_or("-".to_owned(), |relevance| relevance.to_string());
         let _ = writeln!(
             out,
             "{word:<6}  {rank:>5}  {relevance:>9}  {}",

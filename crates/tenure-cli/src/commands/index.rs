@@ -166,9 +166,7 @@ fn line(unit: &FoundUnit) -> String {
         .filter(|name| !name.is_empty())
         .map(|name| cell(name))
         .collect();
-    let score = unit
-        .score
-        .map_or(String::new(), |score| format!("  {:.2}", score.to_f64()));
+    let score = unit.score.map_or(String::new(), |score| format!("  {:.2}", score.to_f64()));
     format!(
         "{}:{}-{}  {}{score}  {}",
         cell(&unit.path),

@@ -58,13 +58,10 @@ pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
             print(&conversation(&talk, workspace.catalogue()))
         };
     };
-    let record = number
-        .checked_sub(1)
-        .and_then(|at| talk.requests.get(at))
-        .ok_or_else(|| {
-            Error::input(format!("there is no request {number} in this conversation"))
-                .expected(format!("1 to {}", talk.requests.len()))
-        })?;
+    let record = number.checked_sub(1).and_then(|at| talk.requests.get(at)).ok_or_else(|| {
+        Error::input(format!("there is no request {number} in this conversation"))
+            .expected(format!("1 to {}", talk.requests.len()))
+    })?;
     let told = Told::of(&records, record)?;
     if json {
         print_json(&told)
@@ -152,18 +149,10 @@ fn listed(all: &[Conversed]) -> String {
     }
     let mut text = String::new();
     for one in all {
-        let name = one
-            .session
-            .as_deref()
-            .map_or_else(|| "no session".to_owned(), cell);
-        let at = one
-            .last
-            .map_or_else(|| "-".to_owned(), |last| minute(&last.to_string()));
-        let of: Vec<String> = [&one.client, &one.model]
-            .into_iter()
-            .flatten()
-            .map(|text| cell(text))
-            .collect();
+        let name = one.session.as_deref().map_or_else(|| "no session".to_owned(), cell);
+        let at = one.last.map_or_else(|| "-".to_owned(), |last| minute(&last.to_string()));
+        let of: Vec<String> =
+            [&one.client, &one.model].into_iter().flatten().map(|text| cell(text)).collect();
         let size = match (one.requests, one.messages) {
             (0, Some(messages)) => format!("{} messages, no request", grouped(messages)),
             (1, _) => "1 request".to_owned(),
@@ -176,8 +165,7 @@ fn listed(all: &[Conversed]) -> String {
 
 /// The date and the minute of an instant.
 pub(super) fn minute(at: &str) -> String {
-    at.get(..16)
-        .map_or_else(|| at.to_owned(), |at| at.replace('T', " "))
+    at.get(..16).map_or_else(|| at.to_owned(), |at| at.replace('T', " "))
 }
 
 /// A record with the tokens of its request, in its provider's unit.
@@ -278,14 +266,13 @@ fn item_lines(items: &RequestItems) -> String {
         } else {
             format!(" ({at})")
         };
-        let pointer = first
-            .pointer
-            .as_ref()
-            .filter(|_| first.form != ItemForm::Whole)
-            .map_or_else(String::new, |pointer| match run.len() {
+        let pointer = first.pointer.as_ref().filter(|_| first.form != ItemForm::Whole).map_or_else(
+            String::new,
+            |pointer| match run.len() {
                 1 => format!("; original: {}", cell(pointer)),
                 _ => format!("; originals: {id}"),
-            });
+            },
+        );
         let _ = writeln!(
             text,
             "    {id}{at}: {} → {} tokens, {}: {}{pointer}",
@@ -310,9 +297,7 @@ pub(super) fn explained(
         None => None,
     };
     let requests = talk.map(|talk| talk.requests).unwrap_or_default();
-    let at = requests
-        .iter()
-        .position(|known| known.record_id == record.record_id);
+    let at = requests.iter().position(|known| known.record_id == record.record_id);
     let before = at.and_then(|at| requests[..at].last());
     let number = at.map_or(1, |at| at + 1);
     Ok(Told::of(&records, record)?.text(number, before))
@@ -321,10 +306,7 @@ pub(super) fn explained(
 fn conversation(talk: &Talk, catalogue: &Catalogue) -> String {
     let mut text = String::new();
     let first = talk.requests.first();
-    let name = talk
-        .session
-        .as_deref()
-        .map_or_else(|| "no session".to_owned(), cell);
+    let name = talk.session.as_deref().map_or_else(|| "no session".to_owned(), cell);
     let count = talk.requests.len();
     let plural = if count == 1 { "" } else { "s" };
     let since = first.map_or_else(String::new, |first| format!(", from {}", day(first)));
@@ -336,10 +318,7 @@ fn conversation(talk: &Talk, catalogue: &Catalogue) -> String {
     let mut before = None;
     for (number, record) in (1..).zip(&talk.requests) {
         if record.client != client {
-            let named = record
-                .client
-                .as_deref()
-                .map_or_else(|| "unnamed".to_owned(), cell);
+            let named = record.client.as_deref().map_or_else(|| "unnamed".to_owned(), cell);
             let _ = writeln!(text, "client {named}");
             client.clone_from(&record.client);
         }
@@ -486,10 +465,7 @@ fn full(record: &ExchangeRecord) -> String {
 }
 
 fn model(record: &ExchangeRecord) -> String {
-    let named = record
-        .model
-        .as_deref()
-        .map_or_else(|| "no model".to_owned(), cell);
+    let named = record.model.as_deref().map_or_else(|| "no model".to_owned(), cell);
     match &record.resolved_model {
         Some(resolved) => format!("{named} → {}", cell(resolved)),
         None => named,
@@ -542,10 +518,8 @@ fn cut(compile: &ExchangeCompile) -> Option<String> {
     Some(match compile.summaries.as_slice() {
         [] => "results are shown in a shorter form".to_owned(),
         summaries => {
-            let numbers: Vec<String> = summaries
-                .iter()
-                .map(|number| format!("c{number}"))
-                .collect();
+            let numbers: Vec<String> =
+                summaries.iter().map(|number| format!("c{number}")).collect();
             format!(
                 "{from} are summarised: {}",
                 names(numbers.iter().map(String::as_str))
@@ -559,19 +533,9 @@ fn evidence(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Opti
     let stood = |choices: &Choices| -> BTreeSet<String> {
         choices.beside().map(|chosen| chosen.name.clone()).collect()
     };
-    let before = before
-        .map(|before| stood(&before.included))
-        .unwrap_or_default();
-    let beside: Vec<&str> = compile
-        .included
-        .beside()
-        .map(|chosen| chosen.name.as_str())
-        .collect();
-    let new: Vec<&str> = beside
-        .iter()
-        .copied()
-        .filter(|name| !before.contains(*name))
-        .collect();
+    let before = before.map(|before| stood(&before.included)).unwrap_or_default();
+    let beside: Vec<&str> = compile.included.beside().map(|chosen| chosen.name.as_str()).collect();
+    let new: Vec<&str> = beside.iter().copied().filter(|name| !before.contains(*name)).collect();
     match (new.len(), beside.len() - new.len()) {
         (0, _) => None,
         (_, 0) => Some(format!("evidence added: {}", names(new.into_iter()))),
@@ -604,9 +568,7 @@ fn epoch(
 }
 
 fn ended(record: &ExchangeRecord) -> String {
-    let status = record
-        .status
-        .map_or_else(String::new, |status| format!("  {status}"));
+    let status = record.status.map_or_else(String::new, |status| format!("  {status}"));
     let ending = record.ending.in_words();
     let ending = if ending.is_empty() {
         String::new()
@@ -629,8 +591,7 @@ fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
 
 fn day(record: &ExchangeRecord) -> String {
     let at = record.at.to_string();
-    at.get(..19)
-        .map_or_else(|| at.clone(), |at| at.replace('T', " "))
+    at.get(..19).map_or_else(|| at.clone(), |at| at.replace('T', " "))
 }
 
 fn time(record: &ExchangeRecord) -> String {

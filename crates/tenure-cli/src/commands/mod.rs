@@ -138,9 +138,7 @@ fn opened(
     encoder: Option<&Path>,
     library: Option<&Path>,
 ) -> Result<Option<Box<dyn Embedder>>, Error> {
-    encoder
-        .map(|path| tenure_workspace::embed::open(path, library))
-        .transpose()
+    encoder.map(|path| tenure_workspace::embed::open(path, library)).transpose()
 }
 
 /// The scorer that the arguments name.

@@ -216,9 +216,7 @@ fn shown(known: &KnownModel<'_>) -> String {
     );
     row(
         "KV cache",
-        &model
-            .kv
-            .map_or(UNKNOWN.to_owned(), |kv| keys_and_values(kv, model.window)),
+        &model.kv.map_or(UNKNOWN.to_owned(), |kv| keys_and_values(kv, model.window)),
     );
     row(
         "messages",
@@ -226,10 +224,7 @@ fn shown(known: &KnownModel<'_>) -> String {
     );
     row(
         "tools",
-        &model
-            .late_tools
-            .as_ref()
-            .map_or(UNKNOWN.to_owned(), late_tools),
+        &model.late_tools.as_ref().map_or(UNKNOWN.to_owned(), late_tools),
     );
     if !model.family.is_empty() {
         let stems: Vec<String> = model.family.iter().map(|stem| cell(stem)).collect();
@@ -299,10 +294,7 @@ fn prices(model: &Model) -> String {
         .filter(|(at, (_, of))| *at < 2 || tiers.iter().any(|tier| of(tier).is_some()))
         .map(|(_, column)| column)
         .collect();
-    let mut head: Vec<String> = columns
-        .iter()
-        .map(|(title, _)| (*title).to_owned())
-        .collect();
+    let mut head: Vec<String> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
     if tiers.len() > 1 {
         head.insert(0, "INPUT TOKENS".to_owned());
     }
@@ -329,14 +321,8 @@ fn prices(model: &Model) -> String {
     } else {
         ""
     };
-    let day = model
-        .prices_dated
-        .as_deref()
-        .map_or(UNKNOWN.to_owned(), cell);
-    let source = model
-        .prices_source
-        .as_deref()
-        .map_or(UNKNOWN.to_owned(), cell);
+    let day = model.prices_dated.as_deref().map_or(UNKNOWN.to_owned(), cell);
+    let source = model.prices_source.as_deref().map_or(UNKNOWN.to_owned(), cell);
     format!(
         "US dollars per million tokens{note}\n{}as of {day}; source: {source}",
         table(&rows, &right)

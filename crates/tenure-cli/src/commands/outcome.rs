@@ -57,10 +57,8 @@ fn list(call: &Call<ListOutcomes>) -> Result<(), Failure> {
 
 /// An outcome, for people.
 fn text_of(line: &OutcomeLine) -> String {
-    let who = |by: &Option<String>| {
-        by.as_deref()
-            .map_or(String::new(), |by| format!(" by {}", cell(by)))
-    };
+    let who =
+        |by: &Option<String>| by.as_deref().map_or(String::new(), |by| format!(" by {}", cell(by)));
     let mut text = format!("{}  {}  {}\n", line.state, line.kind, cell(&line.name));
     text.push_str(&format!("  {}\n", cell(&line.content)));
     let record = line

@@ -286,11 +286,7 @@ fn sources(
 ) -> Result<Candidates, Error> {
     let world = LazyCell::new(|| workspace.world(model).ok());
     // An unknown model is for what follows to report.
-    let tokens = |text: &str| {
-        world
-            .as_ref()
-            .map_or(0, |world| world.tokenizer().count(text))
-    };
+    let tokens = |text: &str| world.as_ref().map_or(0, |world| world.tokenizer().count(text));
     let window = || {
         u64::from(window.unwrap_or_else(|| world.as_ref().map_or(0, |world| world.model().window)))
     };
@@ -399,9 +395,7 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     speak(principal, &args.caller)?;
     let instant = |text: &Option<String>, flag: &str| {
-        text.as_deref()
-            .map(|text| super::instant(text, flag))
-            .transpose()
+        text.as_deref().map(|text| super::instant(text, flag)).transpose()
     };
     let as_of = instant(&args.as_of, "--as-of")?;
     let known_at = instant(&args.known_at, "--known-at")?;

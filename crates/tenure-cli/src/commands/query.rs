@@ -90,11 +90,8 @@ fn standing(args: &QueryArgs) -> Result<BTreeSet<String>, Error> {
         return Ok(BTreeSet::new());
     };
     let trace = diff::trace(path)?;
-    let shorter: BTreeSet<usize> = trace
-        .condensed
-        .iter()
-        .map(|condensed| condensed.candidate as usize)
-        .collect();
+    let shorter: BTreeSet<usize> =
+        trace.condensed.iter().map(|condensed| condensed.candidate as usize).collect();
     let verdicts = trace.verdicts.iter().enumerate();
     let whole = verdicts
         .filter(|(at, verdict)| verdict.verdict == Ruling::Included && !shorter.contains(at));

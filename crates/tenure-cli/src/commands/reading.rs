@@ -38,13 +38,10 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
     };
     let mut declared = Vec::with_capacity(args.read_as.len() / 2);
     for pair in args.read_as.chunks_exact(2) {
-        let kind = pair[0]
-            .to_string_lossy()
-            .parse::<ReadAs>()
-            .map_err(|error| Error {
-                kind: ErrorKind::Usage,
-                ..error
-            })?;
+        let kind = pair[0].to_string_lossy().parse::<ReadAs>().map_err(|error| Error {
+            kind: ErrorKind::Usage,
+            ..error
+        })?;
         declared.push((pair[1].clone(), kind));
     }
     Ok(Collect {
@@ -83,9 +80,7 @@ pub(crate) fn collect_to_write(
     options: &Collect<'_>,
 ) -> Result<Candidates, Error> {
     let mut collected = gather(workspace, sources, options)?;
-    collected
-        .warnings
-        .retain(|one| one.kind != WarningKind::ClaimNotParsed);
+    collected.warnings.retain(|one| one.kind != WarningKind::ClaimNotParsed);
     warn(&collected.warnings);
     Ok(collected.candidates)
 }
@@ -166,11 +161,8 @@ pub(crate) fn warn(warnings: &[Warning]) {
         [] => {}
         [one] => failure::warning(&format!("`{}` is long: {}", one.name, one.what)),
         [first, ..] => {
-            let names: Vec<String> = long
-                .iter()
-                .take(MAX_NAMES)
-                .map(|one| format!("`{}`", one.name))
-                .collect();
+            let names: Vec<String> =
+                long.iter().take(MAX_NAMES).map(|one| format!("`{}`", one.name)).collect();
             let more = match long.len() - names.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),

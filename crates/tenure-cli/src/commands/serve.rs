@@ -69,10 +69,8 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
     let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
         let pem = read_text(path)?;
-        let trusting: Result<_, Error> = upstreams
-            .into_iter()
-            .map(|upstream| upstream.trusting(&pem))
-            .collect();
+        let trusting: Result<_, Error> =
+            upstreams.into_iter().map(|upstream| upstream.trusting(&pem)).collect();
         upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
     }
     let mode: Mode = flagged("--mode", args.mode.parse())?;
@@ -101,11 +99,7 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
         store,
         tenant: args.tenant.clone(),
         upstreams,
-        jwt: args
-            .jwt
-            .iter()
-            .map(|path| Jwt::open(path))
-            .collect::<Result<_, _>>()?,
+        jwt: args.jwt.iter().map(|path| Jwt::open(path)).collect::<Result<_, _>>()?,
         mode,
         fail_closed: args.fail_closed,
         rejects: flagged(
@@ -118,11 +112,7 @@ pub(super) fn bound(args: &ServeArgs, beside: Beside) -> Result<(Server, Option<
         limits,
         audit: args.audit.clone(),
         log: flagged("--log", args.log.parse())?,
-        otlp: args
-            .otlp
-            .as_deref()
-            .map(|url| flagged("--otlp", url.parse()))
-            .transpose()?,
+        otlp: args.otlp.as_deref().map(|url| flagged("--otlp", url.parse())).transpose()?,
         thresholds: flagged(
             "--quality",
             args.thresholds.iter().map(|text| text.parse()).collect(),
@@ -219,10 +209,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
         .clearance
         .as_deref()
         .map(|class| flagged("--clearance", class.parse::<Classification>()));
-    let expires = args
-        .expires
-        .as_deref()
-        .map(|text| instant(text, "--expires"));
+    let expires = args.expires.as_deref().map(|text| instant(text, "--expires"));
     let grant = Grant {
         tenant: args.tenant.clone(),
         user: args.user.clone(),
@@ -259,32 +246,12 @@ fn list(args: &KeysListArgs) -> Result<(), Failure> {
         let grant = &key.grant;
         let mut may = Vec::new();
         may.extend(grant.user.iter().map(|user| format!("user {}", cell(user))));
-        may.extend(
-            grant
-                .project
-                .iter()
-                .map(|project| format!("project {}", cell(project))),
-        );
-        may.extend(
-            grant
-                .roles
-                .iter()
-                .map(|role| format!("role {}", cell(role))),
-        );
-        may.extend(
-            grant
-                .clearance
-                .iter()
-                .map(|class| format!("clearance {class}")),
-        );
+        may.extend(grant.project.iter().map(|project| format!("project {}", cell(project))));
+        may.extend(grant.roles.iter().map(|role| format!("role {}", cell(role))));
+        may.extend(grant.clearance.iter().map(|class| format!("clearance {class}")));
         may.extend(grant.pii.then(|| "pii".to_owned()));
         may.extend(grant.operator.then(|| "operator".to_owned()));
-        may.extend(
-            grant
-                .expires
-                .iter()
-                .map(|expires| format!("until {expires}")),
-        );
+        may.extend(grant.expires.iter().map(|expires| format!("until {expires}")));
         text.push_str(&format!(
             "{}  {:<8}  {:<20}  {}\n",
             key.id,

@@ -125,10 +125,7 @@ fn messages_or_stdin(path: &Path) -> Result<String, Error> {
     } else {
         read_bytes(path)?
     };
-    let end = bytes
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |at| at + 1);
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
     let text = text_of(&bytes[..end]).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(shown, line)
@@ -238,12 +235,7 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
     };
     let added = session.append(brought.conversation, Clock::machine().now())?;
     match args.session.tenant.format {
-        Format::Text => print(
-            &ids(&added)
-                .iter()
-                .map(|id| format!("{id}\n"))
-                .collect::<String>(),
-        ),
+        Format::Text => print(&ids(&added).iter().map(|id| format!("{id}\n")).collect::<String>()),
         Format::Json => print_json(&json!({
             "id": session.id(),
             "messages": ids(&added),
@@ -260,9 +252,7 @@ fn list(args: &ListSessionsArgs) -> Result<(), Failure> {
         Format::Json => print_json(&sessions),
         Format::Text => {
             let lines = sessions.iter().map(|found| {
-                let at = found
-                    .last
-                    .map_or_else(|| "-".to_owned(), |at| minute(&at.to_string()));
+                let at = found.last.map_or_else(|| "-".to_owned(), |at| minute(&at.to_string()));
                 let of = [&found.client, &found.model]
                     .map(|name| name.as_deref().map_or_else(|| "-".to_owned(), cell));
                 let id = cell(&found.id);
@@ -319,20 +309,14 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
     let judged = session.judged()?;
     session.each_message(&mut |number, message| {
         let id = format!("t{number}");
-        let judged = judged
-            .iter()
-            .find(|one| one.id == id)
-            .map_or_else(String::new, judgement);
+        let judged = judged.iter().find(|one| one.id == id).map_or_else(String::new, judgement);
         for object in &message.objects {
             let speaker = match object.object_type {
                 Some(ObjectType::ToolResult) => "tool".to_owned(),
                 _ => object.role.unwrap_or(Role::User).to_string(),
             };
-            let calls: String = object
-                .tool_calls
-                .iter()
-                .map(|call| format!(" → {}", call.name))
-                .collect();
+            let calls: String =
+                object.tool_calls.iter().map(|call| format!(" → {}", call.name)).collect();
             let line = first_line(&object.content);
             text.push_str(&format!(
                 "t{number:<7} {speaker:<9}  {judged}{line}{calls}\n"
@@ -357,10 +341,7 @@ fn first_line(text: &str) -> String {
 
 /// A judgement, as it stands before its message.
 fn judgement(judged: &JudgedMessage) -> String {
-    let by = judged
-        .by
-        .as_deref()
-        .map_or_else(String::new, |by| format!(" by {}", cell(by)));
+    let by = judged.by.as_deref().map_or_else(String::new, |by| format!(" by {}", cell(by)));
     let role = judged
         .role
         .as_deref()
@@ -394,13 +375,14 @@ fn told(forecast: &Forecast) -> String {
 
 fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let stored = &args.compile.stored;
-    let store = super::stores::opened(&stored.url)?
-        .filter(|_| !stored.no_store)
-        .ok_or_else(|| {
-            Error::new(ErrorKind::Usage, "there is no store with sessions")
-                .expected("--store URL, or a project with a store")
-                .hint("`tenure session new` and `tenure session import` make one")
-        })?;
+    let store =
+        super::stores::opened(&stored.url)?
+            .filter(|_| !stored.no_store)
+            .ok_or_else(|| {
+                Error::new(ErrorKind::Usage, "there is no store with sessions")
+                    .expected("--store URL, or a project with a store")
+                    .hint("`tenure session new` and `tenure session import` make one")
+            })?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let mut session = Session::open(tenant, &args.id)?;
     let mut prepared = prepare_saying(&args.compile, session.last_request())?;
@@ -410,9 +392,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     }
     prepared.turn_stays = true;
     let working = Working::on("ranking and compiling");
-    let done = prepared
-        .workspace
-        .run_session(&mut session, &mut prepared.job);
+    let done = prepared.workspace.run_session(&mut session, &mut prepared.job);
     drop(working);
     let done = done?;
     let done = prepared.finish(&args.compile, done)?;
@@ -532,9 +512,7 @@ fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
         .map(|(number, found)| (format!("c{number}"), found))
         .collect();
     if args.session.tenant.format == Format::Json {
-        let stands = stands
-            .iter()
-            .map(|(id, found)| json!({ "id": id, "checkpoint": found }));
+        let stands = stands.iter().map(|(id, found)| json!({ "id": id, "checkpoint": found }));
         return print_json(&json!({
             "id": session.id(),
             "made": made.iter().map(|number| format!("c{number}")).collect::<Vec<_>>(),

@@ -105,20 +105,13 @@ fn wanted(args: &SetupArgs, ways: &[Way]) -> Result<Wanted, Error> {
         })?;
     let key = args
         .gateway
-        .then(|| {
-            args.key
-                .clone()
-                .or_else(|| std::env::var(KEY_VARIABLE).ok())
-        })
+        .then(|| args.key.clone().or_else(|| std::env::var(KEY_VARIABLE).ok()))
         .flatten()
         .filter(|key| !key.is_empty());
     if let Some(key) = &key {
         flagged("--key", check_key(key))?;
     }
-    let store = args
-        .store
-        .iter()
-        .flat_map(|url| ["--store".to_owned(), url.clone()]);
+    let store = args.store.iter().flat_map(|url| ["--store".to_owned(), url.clone()]);
     Ok(Wanted {
         gateway,
         command,

@@ -119,9 +119,7 @@ pub(super) fn to_read(url: &StoreUrl) -> Result<Store, Error> {
         }
         Meant::Project(thing) => {
             let believed = Trust::of_user().check(&thing)?;
-            let note_of = believed
-                .as_ref()
-                .and_then(|believed| believed.note.as_ref());
+            let note_of = believed.as_ref().and_then(|believed| believed.note.as_ref());
             note_of.into_iter().for_each(|said| note(said));
             match believed.and_then(|believed| believed.mark) {
                 Some(mark) => Store::marked_to_read(&thing.path(), mark),

@@ -116,12 +116,7 @@ impl Serving {
     /// The same, whose standard error goes there.
     pub(crate) fn with(bench: &Bench, args: &[&str], errors: Stdio) -> Serving {
         let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
-        let mut child = bench
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn()
-            .unwrap();
+        let mut child = bench.command(&args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let mut url = String::new();
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut url).unwrap();

@@ -50,12 +50,10 @@ impl Operation for GetBelief {
     fn run(self, context: &Context<'_>) -> Result<Shown, Error> {
         let reader = context.reader(self.principal)?;
         let tenant = context.tenant()?;
-        let id = reader
-            .object(&tenant, &self.object, "object")
-            .map_err(|error| Error {
-                kind: ErrorKind::NotFound,
-                ..error
-            })?;
+        let id = reader.object(&tenant, &self.object, "object").map_err(|error| Error {
+            kind: ErrorKind::NotFound,
+            ..error
+        })?;
         let belief = tenant
             .belief(id, context.now(), reader.sees().as_deref())
             .map_err(|error| as_named(error, &[(id, &self.object)]))?;

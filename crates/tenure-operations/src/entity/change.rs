@@ -47,8 +47,6 @@ impl Operation for ChangeEntities {
             }
         };
         let operations = self.operations.into_iter().map(|op| (op, source)).collect();
-        tenant
-            .change_entities(operations, &context.writing)
-            .in_field("operations")
+        tenant.change_entities(operations, &context.writing).in_field("operations")
     }
 }

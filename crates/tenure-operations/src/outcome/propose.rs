@@ -88,10 +88,7 @@ impl Operation for ProposeOutcome {
                     let error = Error::input("the content is empty").at("content", None);
                     return Err(error.expected("the outcome, as the model is to read it"));
                 }
-                let sources = self
-                    .derived_from
-                    .iter()
-                    .map(|named| object_id(&tenant, named));
+                let sources = self.derived_from.iter().map(|named| object_id(&tenant, named));
                 ObjectDocument {
                     derived_from: sources.collect::<Result<_, _>>().in_field("derived_from")?,
                     user_id: self.user,

@@ -27,9 +27,7 @@ fn all() -> Operations {
 
 /// Compares a file with what it is to be, or writes it.
 fn held(path: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var("UPDATE_SCHEMAS").is_ok_and(|value| value == "1") {
         std::fs::write(&path, text).unwrap();
     }
@@ -70,9 +68,7 @@ fn the_pages_have_a_line_for_each_operation() {
         ),
         ("docs/reference/node.md", typescript::method_name),
     ] {
-        let whole = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
-            .join(path);
+        let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
         let page = std::fs::read_to_string(whole).unwrap();
         let (before, rest) = page.split_once(START).unwrap();
         let (_, after) = rest.split_once(END).unwrap();
@@ -213,10 +209,8 @@ fn each_of_several_kinds_of_an_object_has_the_fields_of_all() {
     else {
         panic!("{definitions:?}");
     };
-    let required: Vec<(&str, bool)> = fields
-        .iter()
-        .map(|field| (field.name.as_str(), field.is_required))
-        .collect();
+    let required: Vec<(&str, bool)> =
+        fields.iter().map(|field| (field.name.as_str(), field.is_required)).collect();
     assert_eq!(required, [("at", true), ("kind", true), ("why", true)]);
 }
 

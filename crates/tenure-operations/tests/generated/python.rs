@@ -83,10 +83,8 @@ pub(crate) fn async_methods(operations: &Operations) -> String {
         .map(|definition| format!("    {},\n", definition.name))
         .collect();
     types.sort();
-    let typing: Vec<&str> = ["Any", "Literal"]
-        .into_iter()
-        .filter(|name| has_word(&methods, name))
-        .collect();
+    let typing: Vec<&str> =
+        ["Any", "Literal"].into_iter().filter(|name| has_word(&methods, name)).collect();
     let typing = if typing.is_empty() {
         String::new()
     } else {
@@ -239,10 +237,8 @@ fn method(method: &Method, kind: &str) -> String {
     let signature = if one_line.chars().count() <= WIDTH {
         one_line
     } else {
-        let each: String = arguments
-            .iter()
-            .map(|argument| format!("        {argument},\n"))
-            .collect();
+        let each: String =
+            arguments.iter().map(|argument| format!("        {argument},\n")).collect();
         format!("{head}\n        self,\n        *,\n{each}    ) -> {answer}:\n")
     };
     let given: Vec<String> = method
@@ -260,10 +256,7 @@ fn method(method: &Method, kind: &str) -> String {
     let call = if call.chars().count() <= WIDTH {
         call
     } else {
-        let each: String = given
-            .iter()
-            .map(|pair| format!("            {pair},\n"))
-            .collect();
+        let each: String = given.iter().map(|pair| format!("            {pair},\n")).collect();
         format!("        form = {{\n{each}        }}\n{start}form{key})\n")
     };
     let says = documented(method);
@@ -306,9 +299,7 @@ fn docstring(says: &str, indent: &str) -> String {
 
 fn quoted(lines: &[String], indent: &str) -> String {
     let escaped = lines.iter().map(|line| {
-        line.replace('\\', "\\\\")
-            .replace("\"\"\"", "\\\"\\\"\\\"")
-            .replace('`', "``")
+        line.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"").replace('`', "``")
     });
     let lines: Vec<String> = escaped.collect();
     match lines.as_slice() {
@@ -331,16 +322,11 @@ fn exploded(start: &str, whole: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line;
     }
-    let Some((head, parts)) = whole
-        .strip_suffix(']')
-        .and_then(|whole| whole.split_once('['))
+    let Some((head, parts)) = whole.strip_suffix(']').and_then(|whole| whole.split_once('['))
     else {
         return line;
     };
-    let parts: String = parts
-        .split(", ")
-        .map(|part| format!("    {part},\n"))
-        .collect();
+    let parts: String = parts.split(", ").map(|part| format!("    {part},\n")).collect();
     format!("{start}{head}[\n{parts}]\n")
 }
 

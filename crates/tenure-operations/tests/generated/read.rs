@@ -286,12 +286,7 @@ impl Reader {
 
     /// Returns the type that a reference names. What is a text or a number stands as one.
     fn named(&mut self, target: &Value) -> Result<Type, String> {
-        let name = pascal(
-            target
-                .as_str()
-                .and_then(|path| path.rsplit('/').next())
-                .unwrap_or(""),
-        );
+        let name = pascal(target.as_str().and_then(|path| path.rsplit('/').next()).unwrap_or(""));
         let named = Type::Named(name.clone());
         if self.open.contains(&name) || self.made.contains_key(&name) {
             return Ok(named);
@@ -372,11 +367,8 @@ fn word_of(value: &Value) -> Type {
 }
 
 fn without(schema: &Object, keys: &[&str]) -> Object {
-    let kept = schema
-        .iter()
-        .filter(|(key, _)| !keys.contains(&key.as_str()));
-    kept.map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+    let kept = schema.iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// Returns whether a schema says anything of the type.
@@ -408,9 +400,7 @@ fn merged(one: &Object, other: &Object) -> Object {
 /// Returns what tells an object apart from the others that may stand in its place: its one field, or the word in one.
 fn tag(schema: &Value) -> Option<String> {
     let properties = schema["properties"].as_object()?;
-    let word = properties
-        .values()
-        .find_map(|property| property["const"].as_str());
+    let word = properties.values().find_map(|property| property["const"].as_str());
     let only = properties.keys().next().filter(|_| properties.len() == 1);
     word.or(only.map(String::as_str)).map(pascal)
 }

@@ -182,10 +182,7 @@ fn without_links(says: &str) -> String {
             break;
         };
         found += &format!("{before}`{name}`");
-        rest = match behind
-            .strip_prefix('(')
-            .and_then(|link| link.split_once(')'))
-        {
+        rest = match behind.strip_prefix('(').and_then(|link| link.split_once(')')) {
             Some((_, behind)) => behind,
             None => behind,
         };

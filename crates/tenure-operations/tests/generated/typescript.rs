@@ -123,16 +123,11 @@ fn method(method: &Method) -> String {
     } else {
         Some(format!("given: {} = {{}}", options_name(method)))
     };
-    let write = method
-        .writes
-        .then(|| "options: WriteOptions = {}".to_owned());
+    let write = method.writes.then(|| "options: WriteOptions = {}".to_owned());
     let given = if form.is_some() { "given" } else { "{}" };
     let arguments: Vec<String> = form.into_iter().chain(write).collect();
-    let names: Vec<String> = method
-        .fields
-        .iter()
-        .map(|field| format!("{:?}", field.name))
-        .collect();
+    let names: Vec<String> =
+        method.fields.iter().map(|field| format!("{:?}", field.name)).collect();
     let options = if method.writes { ", options" } else { "" };
     let call = format!(
         "    return this.call({:?}, {given}, [{}]{options});\n",
@@ -142,10 +137,7 @@ fn method(method: &Method) -> String {
     let call = if call.chars().count() <= WIDTH {
         call
     } else {
-        let each: String = names
-            .iter()
-            .map(|name| format!("      {name},\n"))
-            .collect();
+        let each: String = names.iter().map(|name| format!("      {name},\n")).collect();
         format!(
             "    const fields = [\n{each}    ];\n    return this.call({:?}, {given}, fields{options});\n",
             method.id

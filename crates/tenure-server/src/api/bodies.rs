@@ -81,11 +81,7 @@ pub(super) async fn check(
                 .expected("the body of a request, or an `answer`")
                 .into());
         };
-        let world = asked
-            .model
-            .as_deref()
-            .map(|model| world(&app, model))
-            .transpose()?;
+        let world = asked.model.as_deref().map(|model| world(&app, model)).transpose()?;
         let checked = check_body(body.get(), "body", asked.target, world.as_deref())?;
         Ok(Broken::Body {
             target: checked.target,
@@ -188,15 +184,9 @@ pub(super) async fn plan_cache(
     let planned = crate::blocking(move || {
         let body = read(&asked.body, "body")?;
         let sent = body.sent(asked.target)?;
-        let previous = asked
-            .previous
-            .as_deref()
-            .map(|body| read(body, "previous"))
-            .transpose()?;
-        let before: Option<Sent<'_>> = previous
-            .as_ref()
-            .map(|body| body.sent(asked.target))
-            .transpose()?;
+        let previous = asked.previous.as_deref().map(|body| read(body, "previous")).transpose()?;
+        let before: Option<Sent<'_>> =
+            previous.as_ref().map(|body| body.sent(asked.target)).transpose()?;
         let world = world_of(&app, asked.model.as_deref(), sent.model())?;
         let mut options = Options::default();
         options.ttl = lifetime(asked.ttl.as_ref(), "ttl")?;

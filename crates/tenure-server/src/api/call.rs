@@ -65,11 +65,7 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refu
         .expected("`Content-Type: application/json`"));
     }
     let limits = &app.settings.limits;
-    let arriving = request
-        .extensions()
-        .get::<Arriving>()
-        .cloned()
-        .unwrap_or_default();
+    let arriving = request.extensions().get::<Arriving>().cloned().unwrap_or_default();
     arriving.note(true);
     let (parts, body) = request.into_parts();
     let body = whole_body(&parts.headers, body, limits.body, limits.silence).await?;
@@ -145,9 +141,7 @@ pub(crate) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
 
 /// Makes an object the caller's tenant's, unless it is another's, and of a class that the caller may see.
 pub(super) fn own(document: &mut ObjectDocument, caller: &Caller) -> Result<(), Error> {
-    let tenant = document
-        .tenant_id
-        .get_or_insert_with(|| caller.tenant.to_string());
+    let tenant = document.tenant_id.get_or_insert_with(|| caller.tenant.to_string());
     if **tenant == *caller.tenant {
         return document.classify_within(caller.grant.clears());
     }
@@ -218,9 +212,7 @@ pub(super) fn unless_known(version: u64, said: Option<impl Serialize>) -> Respon
 /// Whether a header names this tag.
 pub(super) fn names(value: &HeaderValue, tag: &str) -> bool {
     let text = value.to_str().unwrap_or_default();
-    let mut known = text
-        .split(',')
-        .map(|known| known.trim().trim_start_matches("W/"));
+    let mut known = text.split(',').map(|known| known.trim().trim_start_matches("W/"));
     known.any(|known| known == tag)
 }
 

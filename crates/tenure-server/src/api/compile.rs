@@ -172,9 +172,7 @@ pub(super) async fn explain(
                 Err(pages) => Value::Array(pages),
             });
         };
-        let first = traces
-            .next()
-            .ok_or_else(|| Error::input("the compile gave nothing"))?;
+        let first = traces.next().ok_or_else(|| Error::input("the compile gave nothing"))?;
         let answer = app.workspace.why_not(&job, first, name).in_field("why")?;
         Ok(serde_json::to_value(answer).map_err(|error| unwritable(&error))?)
     });
@@ -207,9 +205,7 @@ pub(crate) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
     let principal = request.principal.clone();
     if call.record && caller.grant.read_only {
         let what = "the key only reads, and a record is written";
-        return Err(Error::new(ErrorKind::Policy, what)
-            .at("record", None)
-            .expected("no `record`"));
+        return Err(Error::new(ErrorKind::Policy, what).at("record", None).expected("no `record`"));
     }
     let wants_objects = call.store.unwrap_or(app.store.is_some());
     let store = if wants_objects || call.record || call.registry.is_some() {

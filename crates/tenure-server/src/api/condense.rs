@@ -65,15 +65,9 @@ pub(super) async fn condense(
                 .expected("a key made with --operator")
                 .into());
         }
-        let world = app
-            .world(long.model.as_deref().unwrap_or(DEFAULT_MODEL))
-            .in_field("model")?;
+        let world = app.world(long.model.as_deref().unwrap_or(DEFAULT_MODEL)).in_field("model")?;
         let originals = if long.keep {
-            let own = app
-                .store
-                .as_ref()
-                .map(|_| tenant(&app, &caller))
-                .transpose()?;
+            let own = app.store.as_ref().map(|_| tenant(&app, &caller)).transpose()?;
             Some(Originals::chosen(app.settings.originals.as_deref(), own)?)
         } else {
             None
@@ -139,14 +133,11 @@ pub(crate) fn read_original(app: &App, caller: &Caller, id: PointerId) -> Result
     if caller.key.is_none() {
         places.extend(app.settings.originals.as_ref().map(Originals::at));
     }
-    let read = app
-        .workspace
-        .rehydrate_from(&places, id)
-        .map_err(|error| match error.kind {
-            ErrorKind::Input | ErrorKind::NotFound => {
-                Error::not_found(format!("there is no original `{id}`"))
-            }
-            _ => error,
-        })?;
+    let read = app.workspace.rehydrate_from(&places, id).map_err(|error| match error.kind {
+        ErrorKind::Input | ErrorKind::NotFound => {
+            Error::not_found(format!("there is no original `{id}`"))
+        }
+        _ => error,
+    })?;
     String::from_utf8(read).map_err(|_| Error::input(format!("the original `{id}` is not text")))
 }

@@ -46,11 +46,7 @@ impl Erasure {
     fn wanted(self, app: &App, tenant: &Tenant) -> Result<Erase, Refusal> {
         let only_with = |field: &str, with: &str| {
             let error = Error::input(format!("`{field}` goes with `{with}` alone"));
-            Refusal::from(
-                error
-                    .at(field, None)
-                    .expected(format!("`{with}` beside it")),
-            )
+            Refusal::from(error.at(field, None).expected(format!("`{with}` beside it")))
         };
         if self.everything && self.subject.is_none() {
             return Err(only_with("everything", "subject"));

@@ -90,12 +90,8 @@ type Routed = (Operation, MethodRouter<Arc<App>>);
 
 /// The paths of the API, for the metrics.
 pub(crate) fn paths() -> &'static [&'static str] {
-    static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-        table()
-            .iter()
-            .map(|(operation, _)| operation.path)
-            .collect()
-    });
+    static PATHS: LazyLock<Vec<&'static str>> =
+        LazyLock::new(|| table().iter().map(|(operation, _)| operation.path).collect());
     &PATHS
 }
 
@@ -114,34 +110,30 @@ pub(crate) fn only_reads(method: &Method, matched: Option<&MatchedPath>) -> bool
 }
 
 pub(crate) fn routes() -> Router<Arc<App>> {
-    table()
-        .into_iter()
-        .fold(Router::new(), |router, (operation, handler)| {
-            let handler = if operation.effect == Effect::Writes {
-                let taken = operation.parameters;
-                handler.layer(from_fn(move |request, next| {
-                    only_what_is_taken(taken, request, next)
-                }))
-            } else {
-                handler
-            };
-            let handler = if operation.operator {
-                handler.layer(from_fn(operators_only))
-            } else {
-                handler
-            };
-            router.route(operation.path, handler)
-        })
+    table().into_iter().fold(Router::new(), |router, (operation, handler)| {
+        let handler = if operation.effect == Effect::Writes {
+            let taken = operation.parameters;
+            handler.layer(from_fn(move |request, next| {
+                only_what_is_taken(taken, request, next)
+            }))
+        } else {
+            handler
+        };
+        let handler = if operation.operator {
+            handler.layer(from_fn(operators_only))
+        } else {
+            handler
+        };
+        router.route(operation.path, handler)
+    })
 }
 
 /// Refuses a condition that a write would not heed, so that nobody relies on it.
 async fn only_what_is_taken(taken: &'static [Parameter], request: Request, next: Next) -> Response {
-    let unheeded = ["If-Match", "If-None-Match", "Idempotency-Key"]
-        .into_iter()
-        .find(|name| {
-            request.headers().contains_key(*name)
-                && !taken.iter().any(|parameter| parameter.name == *name)
-        });
+    let unheeded = ["If-Match", "If-None-Match", "Idempotency-Key"].into_iter().find(|name| {
+        request.headers().contains_key(*name)
+            && !taken.iter().any(|parameter| parameter.name == *name)
+    });
     let Some(name) = unheeded else {
         return next.run(request).await;
     };

@@ -377,12 +377,12 @@ pub(super) async fn put(
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         // The body is the one object.
-        let written = tenant
-            .put(vec![Put { document, expect }], &writing)
-            .map_err(|error| match error.kind {
+        let written = tenant.put(vec![Put { document, expect }], &writing).map_err(|error| {
+            match error.kind {
                 ErrorKind::Input => error.at(BODY, None),
                 _ => error,
-            });
+            }
+        });
         conditional(expect, written)
     })
     .await?;
@@ -514,6 +514,5 @@ fn conditional<T>(expect: Expect, done: Result<T, Error>) -> Result<T, Refusal> 
 /// The tags of a header.
 fn tags(value: &HeaderValue) -> impl Iterator<Item = &str> {
     let text = value.to_str().unwrap_or_default();
-    text.split(',')
-        .map(|tag| tag.trim().trim_start_matches("W/"))
+    text.split(',').map(|tag| tag.trim().trim_start_matches("W/"))
 }

@@ -157,13 +157,9 @@ fn spell_out(schema: &mut Value, components: &Map<String, Value>) {
                 *object = whole;
             }
             gather_words(object);
-            object
-                .values_mut()
-                .for_each(|inner| spell_out(inner, components));
+            object.values_mut().for_each(|inner| spell_out(inner, components));
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|inner| spell_out(inner, components)),
+        Value::Array(items) => items.iter_mut().for_each(|inner| spell_out(inner, components)),
         _ => {}
     }
 }

@@ -277,9 +277,7 @@ pub(super) async fn merge(
             let envelope = envelope(package, &format!("packages[{at}]"))?;
             found.push((envelope.id, envelope.package));
         }
-        let model = found
-            .first()
-            .map(|(_, package)| package.budget.model.clone());
+        let model = found.first().map(|(_, package)| package.budget.model.clone());
         let world = app
             .world(&model.unwrap_or_default())
             .in_field("packages[0].package.budget.model");

@@ -108,9 +108,7 @@ pub(super) async fn query(
             ..Ask::new(&query.text)
         };
         let (world, policy, request) = (&job.world, &job.policy, &job.request);
-        let found = app
-            .workspace
-            .query(world, policy, request, job.candidates(), &ask);
+        let found = app.workspace.query(world, policy, request, job.candidates(), &ask);
         Ok(found.in_field("text")?)
     });
     Ok(Said(found.await?))

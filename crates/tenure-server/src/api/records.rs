@@ -69,13 +69,10 @@ pub(super) async fn list(
             Some((id, at)) => tenant.records_after((id, *at), most + 1)?,
         })
     });
-    let lines = found
-        .await?
-        .into_iter()
-        .map(|(record_id, compiled_at)| Line {
-            record_id,
-            compiled_at,
-        });
+    let lines = found.await?.into_iter().map(|(record_id, compiled_at)| Line {
+        record_id,
+        compiled_at,
+    });
     let (records, next) = page(lines, most as usize, |line| {
         format!("{}/{}", line.compiled_at, line.record_id)
     });

@@ -58,10 +58,7 @@ pub(super) async fn list(
     Extension(caller): Extension<Caller>,
 ) -> Result<Said<Vec<ListedRegistry>>, Refusal> {
     let shown = crate::blocking(move || {
-        let mut kept = app
-            .workspace
-            .registries_of(&tenant(&app, &caller)?)?
-            .registries;
+        let mut kept = app.workspace.registries_of(&tenant(&app, &caller)?)?.registries;
         let labels: Vec<String> = kept.labels().map(str::to_owned).collect();
         labels
             .iter()
@@ -133,10 +130,7 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         let mut kept = app.workspace.registries_of(&tenant)?;
         if done_before(&tenant, key.as_ref())?.is_none() {
-            let fresh = kept
-                .registries
-                .create(&new.label, new.kind)
-                .in_field("label")?;
+            let fresh = kept.registries.create(&new.label, new.kind).in_field("label")?;
             for label in &new.writes_to {
                 let to = kept.registries.issue(label).in_field("writes_to")?;
                 let refer = kept.registries.refer(&fresh, &to);
@@ -162,10 +156,7 @@ pub(super) async fn show(
 ) -> Result<Response, Refusal> {
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let shown = crate::blocking(move || {
-        let mut kept = app
-            .workspace
-            .registries_of(&tenant(&app, &caller)?)?
-            .registries;
+        let mut kept = app.workspace.registries_of(&tenant(&app, &caller)?)?.registries;
         if !has(&kept, &label) {
             return Err(unknown(&label));
         }
@@ -272,9 +263,8 @@ impl Import {
         for (at, Document { path, text }) in self.documents.iter().enumerate() {
             let stem = Path::new(path).with_extension("");
             let name = stem.to_string_lossy();
-            let read = formats
-                .parse(Path::new(path), &name, text, Split::default())
-                .map_err(|error| {
+            let read =
+                formats.parse(Path::new(path), &name, text, Split::default()).map_err(|error| {
                     let line = error.at.as_ref().and_then(|at| at.line);
                     error.at(format!("documents[{at}]"), line)
                 })?;
@@ -448,10 +438,7 @@ fn names_in(kept: &mut KeptRegistries, label: &str) -> Result<Vec<String>, Error
 
 /// What a change did, as it is answered.
 fn said<Block>(label: &str, done: &Applied<Block>) -> Value {
-    let held = done
-        .kept
-        .iter()
-        .map(|kept| json!({ "name": kept.name, "writer": kept.writer }));
+    let held = done.kept.iter().map(|kept| json!({ "name": kept.name, "writer": kept.writer }));
     json!({
         "registry": label,
         "number": done.number,

@@ -190,10 +190,7 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         if user.is_none() && !caller.grant.operator {
             let what = "a session without a user is for operators alone";
-            return Err(Error::input(what)
-                .at("user", None)
-                .expected("its `user`")
-                .into());
+            return Err(Error::input(what).at("user", None).expected("its `user`").into());
         }
         // What cannot be read begins no session.
         let first = if said.is_empty() {
@@ -275,15 +272,14 @@ impl Spoken {
                 let said = self.format.map(MessageForm::Provider);
                 let own = own.unwrap_or(Format::OpenAiChat);
                 let read = read_messages(messages.get(), said, own, earlier);
-                read.and_then(Brought::whole)
-                    .map_err(|error| match &error.at {
-                        // It counts the messages, or says where in one. Lines are the body's.
-                        Some(at) if at.source.starts_with("messages") => {
-                            let place = at.source.clone();
-                            error.at(place, None)
-                        }
-                        _ => error.at("messages", None),
-                    })
+                read.and_then(Brought::whole).map_err(|error| match &error.at {
+                    // It counts the messages, or says where in one. Lines are the body's.
+                    Some(at) if at.source.starts_with("messages") => {
+                        let place = at.source.clone();
+                        error.at(place, None)
+                    }
+                    _ => error.at("messages", None),
+                })
             }
         }
     }
@@ -454,10 +450,7 @@ pub(super) async fn show(
 /// A page of a session: the messages behind one, at most so many.
 pub(crate) fn page_of(session: &Session, after: u64, most: usize) -> Result<Value, Error> {
     let (messages, more) = session.messages_after(after, most)?;
-    let next = messages
-        .last()
-        .filter(|_| more)
-        .map(|(number, _)| format!("t{number}"));
+    let next = messages.last().filter(|_| more).map(|(number, _)| format!("t{number}"));
     let page = Shown {
         session: session.opened().clone(),
         version: session.version(),
@@ -634,12 +627,8 @@ pub(super) async fn rehydrate(
                 );
             }
         };
-        let world = app
-            .world(back.model.as_deref().unwrap_or(DEFAULT_MODEL))
-            .in_field("model")?;
-        let found = session
-            .rehydrate(&wanted, world.tokenizer())
-            .in_field(field)?;
+        let world = app.world(back.model.as_deref().unwrap_or(DEFAULT_MODEL)).in_field("model")?;
+        let found = session.rehydrate(&wanted, world.tokenizer()).in_field(field)?;
         if back.carry {
             session.carry_over(&found)?;
         }
@@ -678,15 +667,10 @@ pub(super) async fn checkpoint(
     let expected = expectation(&headers)?;
     let done = crate::blocking(move || {
         let mut session = open(&app, &caller, &id, expected)?;
-        let world = app
-            .world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))
-            .in_field("model")?;
+        let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL)).in_field("model")?;
         let tenant = tenant(&app, &caller)?;
         let choice = policy(&caller, asked.policy.as_ref())?;
-        let policy = app
-            .workspace
-            .chosen_policy(choice, Some(&tenant), None)
-            .in_field("policy")?;
+        let policy = app.workspace.chosen_policy(choice, Some(&tenant), None).in_field("policy")?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
             Err(error) => return Err(conditional(expected, error)),
@@ -806,9 +790,7 @@ pub(super) async fn judge(
     };
     let now = app.now();
     write(app, caller, id, &headers, move |session| {
-        let judged = session
-            .judge(&judgement.messages, &judging, now)
-            .in_field("messages")?;
+        let judged = session.judge(&judgement.messages, &judging, now).in_field("messages")?;
         as_json(&JudgedMessages {
             id: judged.session,
             status: judged.status,
@@ -908,10 +890,7 @@ pub(super) async fn export(
         if known.is_some_and(|known| names(&known, &tag(version).1)) {
             return Ok((version, None));
         }
-        let format = asked
-            .format
-            .or(session.opened().format)
-            .unwrap_or(Format::OpenAiChat);
+        let format = asked.format.or(session.opened().format).unwrap_or(Format::OpenAiChat);
         let written = session.export_request(format)?;
         let raw = |json: String| {
             RawValue::from_string(json)

@@ -134,16 +134,9 @@ impl Allocation {
             let sensitivity = self.sensitivity.unwrap_or(0.0);
             return Claims::named(self.claims, sensitivity, "claims");
         }
-        let own = app
-            .store
-            .as_ref()
-            .map(|_| tenant(app, caller))
-            .transpose()?;
+        let own = app.store.as_ref().map(|_| tenant(app, caller)).transpose()?;
         let chosen = policy(caller, self.policy.as_ref())?;
-        let policy = app
-            .workspace
-            .chosen_policy(chosen, own.as_ref(), None)
-            .in_field("policy")?;
+        let policy = app.workspace.chosen_policy(chosen, own.as_ref(), None).in_field("policy")?;
         let claims = Claims::from_demands(&self.demands, &policy, "demands")?;
         Ok(claims.with_sensitivity(self.sensitivity))
     }

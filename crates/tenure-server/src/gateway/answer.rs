@@ -79,10 +79,7 @@ impl Answer {
 
     /// Returns the failure of an answer that broke off while it was read ahead, so that nothing of it has gone on.
     pub(super) fn failure(&self, link: &Link) -> Option<Failure> {
-        self.ahead
-            .broken
-            .as_ref()
-            .map(|broken| broken.failure(link))
+        self.ahead.broken.as_ref().map(|broken| broken.failure(link))
     }
 }
 

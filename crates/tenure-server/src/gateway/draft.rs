@@ -189,10 +189,7 @@ impl Sent {
         let body = self.body.as_ref().filter(|body| Some(*body) != request);
         body.map_or(0, Bytes::len)
             + self.done.as_ref().map_or(0, |done| done.held())
-            + self
-                .untouched
-                .as_ref()
-                .map_or(0, |messages| messages.held())
+            + self.untouched.as_ref().map_or(0, |messages| messages.held())
     }
 
     fn let_go(&mut self) {

@@ -198,9 +198,7 @@ async fn send_shorter_if_too_long(
     if !answer.may_say_too_long() {
         return Ok(answer);
     }
-    answer
-        .read_ahead(exchange.app().settings.limits.upstream)
-        .await;
+    answer.read_ahead(exchange.app().settings.limits.upstream).await;
     let app = Arc::clone(&exchange.gateway.app);
     let caller = exchange.received.caller.clone();
     let Some(lesson) = learn(&app, &caller, learner, answer.packed()).await else {
@@ -521,9 +519,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_checked_beside_the_connections() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let call = r#"{"id":"a","type":"function","function":{"name":"jump","arguments":"{}"}}"#;
             let answer = format!(

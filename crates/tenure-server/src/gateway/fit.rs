@@ -158,28 +158,20 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         Mode::Full => Some(prepare_side(gateway, &tenant, &turn.caller, &target.world)?),
         _ => None,
     };
-    let context = side
-        .as_ref()
-        .map(|job| gateway.side_contexts.of(&tenant, job));
+    let context = side.as_ref().map(|job| gateway.side_contexts.of(&tenant, job));
     let max_answer = match &side {
         Some(job) => job.policy.document().session.max_answer(),
         None => gateway.side_contexts.max_answer(app, &tenant)?,
     };
-    let watched: Vec<usize> = context
-        .iter()
-        .flat_map(|context| context.watched())
-        .collect();
-    let input = side
-        .as_ref()
-        .zip(context.as_ref())
-        .map(|(job, context)| SideInput {
-            policy: &job.policy,
-            gathered: &context.gathered,
-            watched: &watched,
-            known: job.request.as_of.known.unwrap_or_else(|| app.now()),
-            principal: &job.request.principal,
-            identities: &job.request.identities,
-        });
+    let watched: Vec<usize> = context.iter().flat_map(|context| context.watched()).collect();
+    let input = side.as_ref().zip(context.as_ref()).map(|(job, context)| SideInput {
+        policy: &job.policy,
+        gathered: &context.gathered,
+        watched: &watched,
+        known: job.request.as_of.known.unwrap_or_else(|| app.now()),
+        principal: &job.request.principal,
+        identities: &job.request.identities,
+    });
     let grant = &turn.caller.grant;
     let relaying = Relaying {
         format: turn.format,
@@ -195,8 +187,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         max_answer,
     };
     let (relayed, turns) =
-        app.relay
-            .relay_ahead(&app.workspace, &tenant, &target.world, &relaying)?;
+        app.relay.relay_ahead(&app.workspace, &tenant, &target.world, &relaying)?;
     if relayed.reads_originals && !turn.counted {
         note(app, &tenant, relayed.position.as_ref());
     }

@@ -101,11 +101,8 @@ fn drop_hops(headers: &mut HeaderMap) {
 }
 
 fn drop_own(headers: &mut HeaderMap) {
-    let own: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with(OWN))
-        .cloned()
-        .collect();
+    let own: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with(OWN)).cloned().collect();
     for name in own {
         headers.remove(name);
     }

@@ -22,10 +22,7 @@ impl Prices {
     /// Returns the tokens of a request's texts, tools and calls.
     pub(super) fn tokens(&mut self, world: &World, body: &RequestBody) -> u64 {
         let texts = body.texts();
-        texts
-            .iter()
-            .map(|text| u64::from(self.of(world, text)))
-            .sum()
+        texts.iter().map(|text| u64::from(self.of(world, text))).sum()
     }
 
     fn of(&mut self, world: &World, text: &str) -> u32 {

@@ -149,10 +149,7 @@ fn no_upstream(protocol: Protocol, path: &str) -> Refusal {
 
 /// Refuses another protocol on a connection, such as WebSocket: none is carried through.
 fn check_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut asked = headers
-        .get_all(header::UPGRADE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
+    let mut asked = headers.get_all(header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
     if asked.any(|value| value.to_ascii_lowercase().contains("websocket")) {
         let what = "WebSocket connections are not carried through";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, what)
@@ -170,9 +167,7 @@ fn check_path(path: &str) -> Result<(), Refusal> {
         .replace("%2F", "/")
         .replace("%5c", "\\")
         .replace("%5C", "\\");
-    let climbs = plain
-        .split(['/', '\\'])
-        .any(|part| part == ".." || part == ".");
+    let climbs = plain.split(['/', '\\']).any(|part| part == ".." || part == ".");
     if climbs {
         return Err(Refusal::new(
             StatusCode::BAD_REQUEST,

@@ -226,8 +226,7 @@ impl Scribe {
         while let Ok(reply) = self.waiting.recv() {
             let Some(store) = &self.store else { continue };
             let added = store.tenant(&reply.tenant).and_then(|tenant| {
-                self.relay
-                    .reply(&tenant, &reply.position, &reply.message, reply.at)
+                self.relay.reply(&tenant, &reply.position, &reply.message, reply.at)
             });
             self.telemetry.metrics.replied(match added {
                 Ok(true) => "kept",
@@ -303,9 +302,7 @@ impl Desk {
         self.held.fetch_sub(held, Ordering::Relaxed);
         let request = draft.request.as_deref();
         let asked = request.map(RequestBody::read).unwrap_or_default();
-        let model = asked
-            .model()
-            .map(|model| bounded(model, MAX_MODEL).into_owned());
+        let model = asked.model().map(|model| bounded(model, MAX_MODEL).into_owned());
         let world = model.as_deref().and_then(|model| self.world(model));
         // One that is managed by what its upstream stated is counted as it was managed.
         let is_managed = draft.position.is_some();
@@ -320,9 +317,7 @@ impl Desk {
             self.take_reply(&mut draft, &ending, &asked, &parts, usage);
         self.count(&draft, &ending, usage.as_ref(), &faults);
         let request_digest = draft.request.as_deref().map(Digest::of);
-        let sent_digest = draft
-            .sent
-            .digest(draft.request.as_ref().zip(request_digest));
+        let sent_digest = draft.sent.digest(draft.request.as_ref().zip(request_digest));
         let resolved_model = draft.sent.done.as_ref().map(|done| done.model().to_owned());
         let priced = resolved_model.as_deref().or(model.as_deref());
         let cost = priced
@@ -385,11 +380,7 @@ impl Desk {
                 .collect(),
             resolved_by,
             unmanaged: draft.unmanaged.map(|why| why.code().to_owned()),
-            notices: draft
-                .notices
-                .iter()
-                .map(|notice| notice.code().to_owned())
-                .collect(),
+            notices: draft.notices.iter().map(|notice| notice.code().to_owned()).collect(),
             calibrated_percent: draft.calibrated,
         };
         let tokens = record.tokens();
@@ -569,11 +560,7 @@ impl Desk {
         let what = What {
             what: Word("record"),
         };
-        self.telemetry
-            .metrics
-            .dropped
-            .get_or_create(&what)
-            .inc_by(records.len() as u64);
+        self.telemetry.metrics.dropped.get_or_create(&what).inc_by(records.len() as u64);
     }
 }
 

@@ -182,9 +182,7 @@ mod tests {
         assert_eq!(kept.parts(), [text]);
 
         let mut kept = ReplyBuffer::default();
-        let text: Vec<u8> = (0..HEAD + 3 * TAIL + 5)
-            .map(|at| (at % 241) as u8)
-            .collect();
+        let text: Vec<u8> = (0..HEAD + 3 * TAIL + 5).map(|at| (at % 241) as u8).collect();
         for piece in text.chunks(100_000) {
             kept.keep(piece);
             assert!(kept.len() <= HEAD + TAIL);

@@ -48,9 +48,7 @@ impl SideContext {
                 Some((at, Arc::new(constraint)))
             })
             .collect();
-        let must_cite = constraints
-            .iter()
-            .any(|(_, constraint)| constraint.must_cite());
+        let must_cite = constraints.iter().any(|(_, constraint)| constraint.must_cite());
         let objects = gathered.candidates.objects().iter().enumerate();
         let sources = objects
             .filter(|_| must_cite)

@@ -151,10 +151,7 @@ impl Drop for Tap {
             what: Word("response"),
         };
         let metrics = &self.telemetry.metrics;
-        metrics
-            .gateway_bytes
-            .get_or_create(&label)
-            .inc_by(self.bytes);
+        metrics.gateway_bytes.get_or_create(&label).inc_by(self.bytes);
         // An answer of a known length is not asked for its end.
         if self.is_end_stream() {
             self.record.end(Ending::Whole);

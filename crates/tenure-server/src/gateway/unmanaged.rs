@@ -79,10 +79,7 @@ impl Warned {
         fitted: &Fitted,
         record: Option<&str>,
     ) {
-        let session = fitted
-            .position
-            .as_ref()
-            .map(|position| position.session.as_str());
+        let session = fitted.position.as_ref().map(|position| position.session.as_str());
         for notice in &fitted.notices {
             let code = notice.code();
             let conversation = session.unwrap_or_default().as_bytes();
@@ -102,10 +99,7 @@ impl Warned {
     fn log_unmanaged(&self, telemetry: &Telemetry, request: &UnmanagedRequest<'_>) {
         let code = request.why.code();
         telemetry.metrics.unmanaged(code);
-        let conversation = request
-            .conversation
-            .as_ref()
-            .map_or(&[][..], |of| of.bytes());
+        let conversation = request.conversation.as_ref().map_or(&[][..], |of| of.bytes());
         let level = match (request.why, request.model) {
             // A name that nothing is known of is the same in all conversations.
             (Unmanaged::UnknownModel, Some(model)) => self.level("", code, model.as_bytes()),

@@ -27,10 +27,7 @@ impl Packed {
     pub(super) fn text(&self, most: u64) -> String {
         let data = vec![self.data.to_vec()];
         let parts = plain(self.encoding.as_deref(), data, most);
-        parts
-            .iter()
-            .map(|part| String::from_utf8_lossy(part))
-            .collect()
+        parts.iter().map(|part| String::from_utf8_lossy(part)).collect()
     }
 }
 
@@ -55,12 +52,10 @@ pub(super) fn plain(encoding: Option<&str>, parts: Vec<Vec<u8>>, most: u64) -> V
 fn unpacked(encoding: &str, packed: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     let read = match encoding.trim().to_ascii_lowercase().as_str() {
-        "gzip" | "x-gzip" => flate2::read::MultiGzDecoder::new(packed)
-            .take(most)
-            .read_to_end(&mut plain),
-        "deflate" => flate2::read::ZlibDecoder::new(packed)
-            .take(most)
-            .read_to_end(&mut plain),
+        "gzip" | "x-gzip" => {
+            flate2::read::MultiGzDecoder::new(packed).take(most).read_to_end(&mut plain)
+        }
+        "deflate" => flate2::read::ZlibDecoder::new(packed).take(most).read_to_end(&mut plain),
         "zstd" => ruzstd::decoding::StreamingDecoder::new(packed)
             .ok()?
             .take(most)

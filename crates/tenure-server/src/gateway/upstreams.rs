@@ -29,10 +29,7 @@ impl Upstreams {
     /// [`ErrorKind::Usage`] where two take the same protocol.
     pub(super) fn open(upstreams: Vec<Upstream>, connect: Duration) -> Result<Upstreams, Error> {
         for (at, upstream) in upstreams.iter().enumerate() {
-            if upstreams[..at]
-                .iter()
-                .any(|other| other.protocol == upstream.protocol)
-            {
+            if upstreams[..at].iter().any(|other| other.protocol == upstream.protocol) {
                 let whose = upstream.protocol.map_or("every protocol", Protocol::term);
                 return Err(Error::new(
                     ErrorKind::Usage,
@@ -70,9 +67,7 @@ pub(super) async fn send(
         refusal,
         ending: Ending::UpstreamFailed,
     };
-    let uri = link
-        .uri(&head.uri)
-        .map_err(|error| failed(Refusal::from(error)))?;
+    let uri = link.uri(&head.uri).map_err(|error| failed(Refusal::from(error)))?;
     let mut headers = headers::request(head.headers.clone(), body.is_empty());
     if let Some(protocol) = link.protocol() {
         protocol.keep_keys(&mut headers);

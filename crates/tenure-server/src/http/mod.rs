@@ -86,9 +86,7 @@ impl FromStr for Upstream {
         if authority.as_str().contains('@') {
             return wrong("has a user; credentials come with each request");
         }
-        let path = parts
-            .path_and_query
-            .unwrap_or(PathAndQuery::from_static("/"));
+        let path = parts.path_and_query.unwrap_or(PathAndQuery::from_static("/"));
         if path.query().is_some() {
             return wrong("has a query");
         }

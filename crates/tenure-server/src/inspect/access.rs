@@ -72,10 +72,7 @@ impl FromRequestParts<Arc<App>> for Visit {
                 operator: caller.grant.operator,
                 writes: caller.grant.operator && !caller.grant.read_only,
                 reviews: reviewer(&caller.grant).is_ok() && !caller.grant.read_only,
-                resolves: app
-                    .context(caller, Writing::default())
-                    .check_resolver()
-                    .is_ok()
+                resolves: app.context(caller, Writing::default()).check_resolver().is_ok()
                     && !caller.grant.read_only,
             },
             caller: caller.clone(),
@@ -157,9 +154,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
         .filter_map(|cookies| cookies.to_str().ok())
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
-    found
-        .find(|(name, _)| *name == COOKIE)
-        .map(|(_, value)| value)
+    found.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
 #[derive(Deserialize)]
@@ -211,10 +206,7 @@ pub(super) async fn sign_in(
     let fresh = Arc::clone(&app);
     let _ = crate::blocking(move || Ok(fresh.access.refresh()?)).await;
     let caller = if fits {
-        app.access
-            .caller(Some(key), app.now())
-            .await
-            .unwrap_or(None)
+        app.access.caller(Some(key), app.now()).await.unwrap_or(None)
     } else {
         None
     };
@@ -243,9 +235,7 @@ pub(super) struct Token {
 /// The cookie, which no script reads and no other site's request carries; behind a proxy that speaks TLS it is never
 /// shown without it.
 fn set_cookie(key: &str, lives: u32, headers: &HeaderMap) -> String {
-    let secure = headers
-        .get("x-forwarded-proto")
-        .is_some_and(|proto| proto == "https");
+    let secure = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
     let secure = if secure { "; Secure" } else { "" };
     format!("{COOKIE}={key}; Path=/inspect; Max-Age={lives}; HttpOnly; SameSite=Strict{secure}")
 }

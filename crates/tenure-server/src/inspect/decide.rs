@@ -122,10 +122,7 @@ pub(super) struct Deciding {
 
 pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    visit
-        .app
-        .context(&visit.caller, Writing::default())
-        .check_resolver()?;
+    visit.app.context(&visit.caller, Writing::default()).check_resolver()?;
     step(visit.frame.clone(), "conflict", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id = |text: &str| text.parse::<ObjectId>().map_err(Error::input);

@@ -29,26 +29,19 @@ impl Drawn {
     fn bytes(&self) -> usize {
         match self {
             Drawn::Compile(gathered) => {
-                let payload = gathered
-                    .envelope()
-                    .and_then(|envelope| envelope.payload.as_ref());
+                let payload = gathered.envelope().and_then(|envelope| envelope.payload.as_ref());
                 gathered.trace().verdicts.len() * VERDICT
                     + gathered.texts()
                     + payload.map_or(0, |payload| payload.bytes().len())
             }
             Drawn::Exchange(replay) => {
-                let verdicts = replay
-                    .trace
-                    .as_ref()
-                    .map_or(0, |trace| trace.verdicts.len());
+                let verdicts = replay.trace.as_ref().map_or(0, |trace| trace.verdicts.len());
                 // The body stands in its envelope once more.
                 verdicts * VERDICT + 2 * replay.body.as_ref().map_or(0, Vec::len)
             }
-            Drawn::Items(items) => items
-                .items
-                .iter()
-                .map(|item| ITEM + item.text.len() + item.says.len())
-                .sum(),
+            Drawn::Items(items) => {
+                items.items.iter().map(|item| ITEM + item.text.len() + item.says.len()).sum()
+            }
         }
     }
 }

@@ -76,10 +76,7 @@ pub(super) async fn live(visit: Visit, headers: HeaderMap) -> Result<Response, F
 fn newest(visit: &Visit, since: Option<&str>) -> Result<(Option<String>, usize), Refusal> {
     let tenant = tenant(&visit.app, &visit.caller)?;
     let listed = tenant.records(MOST)?;
-    let newest = listed
-        .first()
-        .map(|(id, _)| id.clone())
-        .or_else(|| Some(String::new()));
+    let newest = listed.first().map(|(id, _)| id.clone()).or_else(|| Some(String::new()));
     let Some(since) = since else {
         return Ok((newest, 0));
     };

@@ -61,10 +61,7 @@ pub(crate) fn shown_key(headers: &HeaderMap) -> Option<&str> {
 /// The answer to who followed a link from another site: a page of this server that leads on, since only then a browser
 /// shows the cookie.
 pub(crate) fn onward(request: &Request) -> Response {
-    let path = request
-        .uri()
-        .path_and_query()
-        .map_or("/inspect", |path| path.as_str());
+    let path = request.uri().path_and_query().map_or("/inspect", |path| path.as_str());
     dressed(html(StatusCode::OK, pages::onward(path)))
 }
 

@@ -121,9 +121,7 @@ fn place(mark: &str) -> Result<Option<(String, Instant)>, Error> {
 /// A record that the reader may see. What is hidden is not there.
 fn seen(visit: &Visit, records: &Records<'_>, id: &str) -> Result<Listed, Refusal> {
     let found = records.listed(id)?;
-    found
-        .filter(|found| visit.caller.sees_record(found))
-        .ok_or_else(nothing)
+    found.filter(|found| visit.caller.sees_record(found)).ok_or_else(nothing)
 }
 
 pub(super) async fn record(visit: Visit, Path(id): Path<String>) -> Result<Response, Fault> {
@@ -529,9 +527,7 @@ pub(super) async fn session(visit: Visit, Path(id): Path<String>) -> Result<Resp
             let requests = talk.requests.into_iter();
             let seen = requests.filter(|record| visit.caller.sees_exchange(record));
             Talk {
-                requests: seen
-                    .map(|record| visit.caller.exchange_as_seen(record))
-                    .collect(),
+                requests: seen.map(|record| visit.caller.exchange_as_seen(record)).collect(),
                 ..talk
             }
         });
@@ -548,9 +544,7 @@ pub(super) async fn session(visit: Visit, Path(id): Path<String>) -> Result<Resp
         }
         let view = SessionView {
             messages: kept.as_ref().map(Session::len),
-            checkpoints: kept
-                .map(|session| session.checkpoints().to_vec())
-                .unwrap_or_default(),
+            checkpoints: kept.map(|session| session.checkpoints().to_vec()).unwrap_or_default(),
             id,
             talk,
             compiles,

@@ -81,9 +81,7 @@ pub(super) async fn trends(visit: Visit) -> Result<Response, Fault> {
     let page = crate::blocking(move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let records = visit.app.workspace.records(&tenant);
-        let (lines, next) = visit
-            .caller
-            .seen_records(&records, None, TRENDS, |_| true)?;
+        let (lines, next) = visit.caller.seen_records(&records, None, TRENDS, |_| true)?;
         Ok(pages::trends(
             &visit.caller.tenant,
             &lines,

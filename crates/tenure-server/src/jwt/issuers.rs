@@ -62,11 +62,7 @@ impl Issuers {
     /// Returns the caller who shows this token.
     pub(crate) async fn caller(&self, shown: &str, now: Instant) -> Result<Caller, Refusal> {
         let refused = |what: String| {
-            let names: Vec<String> = self
-                .0
-                .iter()
-                .map(|jwt| clip(&jwt.settings.issuer))
-                .collect();
+            let names: Vec<String> = self.0.iter().map(|jwt| clip(&jwt.settings.issuer)).collect();
             let expected = format!("a token of `{}`", names.join("` or `"));
             Refusal::new(StatusCode::UNAUTHORIZED, what).expected(expected)
         };

@@ -112,8 +112,7 @@ impl KeySet {
         message: &[u8],
         signature: &[u8],
     ) -> bool {
-        self.of(kid, algorithm)
-            .any(|key| key.verify(algorithm, message, signature))
+        self.of(kid, algorithm).any(|key| key.verify(algorithm, message, signature))
     }
 
     fn of(&self, kid: Option<&str>, algorithm: Algorithm) -> impl Iterator<Item = &Key> {
@@ -169,9 +168,7 @@ impl Key {
             (
                 Some(Parameters::Other(parameters)),
                 Material::P256(point) | Material::P384(point) | Material::Ed25519(point),
-            ) => UnparsedPublicKey::new(parameters, point)
-                .verify(message, signature)
-                .is_ok(),
+            ) => UnparsedPublicKey::new(parameters, point).verify(message, signature).is_ok(),
             _ => false,
         }
     }

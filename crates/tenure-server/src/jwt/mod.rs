@@ -183,19 +183,19 @@ impl Jwt {
                 .expected(format!("a token of `{}`", clip(&settings.issuer)))
         };
         let token = Unverified::read(token, &settings.algorithms).map_err(refused)?;
-        let keys = self
-            .source
-            .with(token.kid.as_deref(), token.algorithm)
-            .await
-            .map_err(|missing| match missing {
-                Missing::Unknown => {
-                    refused("the token is signed with a key that is not known".into())
-                }
-                Missing::Unavailable(error) => {
-                    let what = format!("the keys of the issuer cannot be had: {}", error.what);
-                    Error::new(ErrorKind::Unavailable, what).into()
-                }
-            })?;
+        let keys =
+            self.source
+                .with(token.kid.as_deref(), token.algorithm)
+                .await
+                .map_err(|missing| match missing {
+                    Missing::Unknown => {
+                        refused("the token is signed with a key that is not known".into())
+                    }
+                    Missing::Unavailable(error) => {
+                        let what = format!("the keys of the issuer cannot be had: {}", error.what);
+                        Error::new(ErrorKind::Unavailable, what).into()
+                    }
+                })?;
         let claims = token.verified(&keys).map_err(refused)?;
         let seconds = now.micros().div_euclid(1_000_000);
         let audiences = settings.audience.names();
@@ -314,10 +314,7 @@ impl Settings {
             Refusal::new(StatusCode::FORBIDDEN, what).expected(expected)
         };
         let claimed = |claim: &str, expected: &str| {
-            claims
-                .get(claim)
-                .and_then(name)
-                .ok_or_else(|| refused(claim, expected))
+            claims.get(claim).and_then(name).ok_or_else(|| refused(claim, expected))
         };
         let tenant = match (&self.tenant, &self.claims.tenant) {
             (Some(tenant), _) => tenant.clone(),

@@ -101,9 +101,8 @@ impl Source {
             builder.https_or_http()
         };
         let connector = schemes.enable_http1().wrap_connector(tcp);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_max_idle_per_host(0)
-            .build(connector);
+        let client =
+            Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let address = Box::new(Address { uri, client });
         Ok(Source::of(Place::Url(address), keep, pause))
     }
@@ -250,15 +249,12 @@ async fn fetch(address: &Address) -> Result<Vec<u8>, String> {
     if answer.status() != hyper::StatusCode::OK {
         return Err(format!("the address answers {}", answer.status().as_u16()));
     }
-    let body = Limited::new(answer.into_body(), MAX_SET)
-        .collect()
-        .await
-        .map_err(|error| {
-            if error.is::<http_body_util::LengthLimitError>() {
-                too_large()
-            } else {
-                format!("the answer breaks off: {error}")
-            }
-        })?;
+    let body = Limited::new(answer.into_body(), MAX_SET).collect().await.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            too_large()
+        } else {
+            format!("the answer breaks off: {error}")
+        }
+    })?;
     Ok(body.to_bytes().to_vec())
 }

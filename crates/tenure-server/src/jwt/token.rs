@@ -96,9 +96,7 @@ impl<'t> Unverified<'t> {
         }
         // A token for another purpose, such as the notice of a logout, is no token of access.
         let lowered = header.typ.map(|kind| kind.to_ascii_lowercase());
-        let kind = lowered
-            .as_deref()
-            .map(|kind| kind.strip_prefix("application/").unwrap_or(kind));
+        let kind = lowered.as_deref().map(|kind| kind.strip_prefix("application/").unwrap_or(kind));
         if !matches!(kind, None | Some("jwt" | "at+jwt")) {
             return Err("the token is of another kind (`typ`)".into());
         }
@@ -139,9 +137,7 @@ impl Claims {
         let Some(path) = name.strip_prefix('/') else {
             return self.0.get(name);
         };
-        let mut steps = path
-            .split('/')
-            .map(|step| step.replace("~1", "/").replace("~0", "~"));
+        let mut steps = path.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
         let first = self.0.get(&steps.next()?)?;
         steps.try_fold(first, |value, step| value.as_object()?.get(&step))
     }
@@ -169,9 +165,7 @@ impl Claims {
         if !is_for_us {
             return Err("the token is for another audience".into());
         }
-        let expires = self
-            .second("exp")?
-            .ok_or("the token does not say when it ends (`exp`)")?;
+        let expires = self.second("exp")?.ok_or("the token does not say when it ends (`exp`)")?;
         if expires + leeway as f64 <= now as f64 {
             return Err("the token has expired".into());
         }

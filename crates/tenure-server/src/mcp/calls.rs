@@ -214,10 +214,7 @@ fn read_back(bound: &Bound, ids: &[String]) -> Result<Vec<ObjectDocument>, Error
             .map_err(|error| error.at("originals", None))?;
         for original in found.0 {
             let name = format!("original {}", original.id);
-            if documents
-                .iter()
-                .any(|known: &ObjectDocument| known.name == name)
-            {
+            if documents.iter().any(|known: &ObjectDocument| known.name == name) {
                 continue;
             }
             let mut document = ObjectDocument::named(name, original.text);
@@ -254,11 +251,7 @@ fn explain(bound: &Bound, asked: Explain) -> Result<Value, Error> {
         .ok_or_else(|| Error::assertion("a compile gives a payload"))?;
     let form = match &asked.name {
         Some(name) => {
-            let why = bound
-                .app
-                .workspace
-                .why_not(&job, &first.trace, name)
-                .in_field("name")?;
+            let why = bound.app.workspace.why_not(&job, &first.trace, name).in_field("name")?;
             Explained {
                 verdicts: vec![verdict_form(&why.verdict)],
                 more: 0,
@@ -475,12 +468,7 @@ fn change(
     Ok(to_value(&Changed {
         number: done.applied.number,
         removed: done.applied.removed.iter().map(text).collect(),
-        kept: done
-            .applied
-            .kept
-            .iter()
-            .map(|kept| text(&kept.name))
-            .collect(),
+        kept: done.applied.kept.iter().map(|kept| text(&kept.name)).collect(),
         blocks: done.blocks,
         lowered: done
             .applied
@@ -549,9 +537,7 @@ fn comes_from(
         return Ok(());
     };
     let error = Error::input(format!("the text has {disguise}"));
-    Err(error
-        .at(field.to_string(), None)
-        .expected("a text that reads as it looks"))
+    Err(error.at(field.to_string(), None).expected("a text that reads as it looks"))
 }
 
 /// Refuses a list of no names.

@@ -12,10 +12,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Value::Object(fields) = &mut schema {
         fields.remove("title");
         fields.remove("description");

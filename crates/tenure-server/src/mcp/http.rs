@@ -36,9 +36,7 @@ const REGISTRY: &str = "agent";
 const LONGEST_ERROR: usize = 64 << 10;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route(PATH, post(answer))
-        .route(METADATA, get(metadata))
+    Router::new().route(PATH, post(answer)).route(METADATA, get(metadata))
 }
 
 /// What the address of the tools names.
@@ -62,10 +60,7 @@ impl Bound {
         let grant = Arc::clone(&caller.grant);
         let may_write = grant.operator || grant.user.is_some();
         let mut tools: Vec<McpTool> = match &named.tools {
-            None => McpTool::ALL
-                .into_iter()
-                .filter(|tool| tool.is_usual())
-                .collect(),
+            None => McpTool::ALL.into_iter().filter(|tool| tool.is_usual()).collect(),
             Some(names) => {
                 let tools: Result<_, Error> =
                     names.split(',').map(|name| name.trim().parse()).collect();
@@ -143,23 +138,14 @@ async fn answer(
         .headers()
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let media_type = content_type
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
+    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
         let what = "the message is not said to be JSON";
         let refusal = Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what);
         return Err(refusal.expected("`Content-Type: application/json`"));
     }
     let limits = &app.settings.limits;
-    let arriving = request
-        .extensions()
-        .get::<Arriving>()
-        .cloned()
-        .unwrap_or_default();
+    let arriving = request.extensions().get::<Arriving>().cloned().unwrap_or_default();
     arriving.note(true);
     let (parts, body) = request.into_parts();
     let most = limits.body.min(LONGEST);

@@ -45,12 +45,9 @@ impl Named {
             });
         }
         let record = address.strip_prefix(RECORDS).and_then(text);
-        record.map(Named::Record).or_else(|| {
-            address
-                .strip_prefix(PACKAGES)
-                .and_then(text)
-                .map(Named::Package)
-        })
+        record
+            .map(Named::Record)
+            .or_else(|| address.strip_prefix(PACKAGES).and_then(text).map(Named::Package))
     }
 }
 

@@ -49,11 +49,7 @@ pub(super) fn serve(bound: Bound) -> Result<(), Error> {
         let (lines, writer) = Lines::new(tokio::io::stdin(), tokio::io::stdout(), GRACE);
         let handler = Handler(Arc::new(bound));
         let served = match serve_server(handler, lines).await {
-            Ok(running) => running
-                .waiting()
-                .await
-                .map(drop)
-                .map_err(|error| failed(&error)),
+            Ok(running) => running.waiting().await.map(drop).map_err(|error| failed(&error)),
             // A client that leaves before it says hello has done no harm.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
@@ -262,16 +258,13 @@ impl ServerHandler for Handler {
         let address = asked.uri;
         let wanted = address.clone();
         let read = move |bound: &Bound| resources::read(bound, &wanted);
-        let read = self
-            .work(true, &context, read)
-            .await
-            .map_err(|error| match error.kind {
-                ErrorKind::NotFound => {
-                    let data = json!({ "uri": address });
-                    ErrorData::resource_not_found(error.to_string(), Some(data))
-                }
-                _ => faulty(&error),
-            })?;
+        let read = self.work(true, &context, read).await.map_err(|error| match error.kind {
+            ErrorKind::NotFound => {
+                let data = json!({ "uri": address });
+                ErrorData::resource_not_found(error.to_string(), Some(data))
+            }
+            _ => faulty(&error),
+        })?;
         let contents = ResourceContents::text(read.text, address).with_mime_type(read.mime);
         let result = ReadResourceResult::new(vec![contents]).with_ttl_ms(0);
         Ok(result.with_cache_scope(CacheScope::Private).into())
@@ -295,10 +288,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let text = move |bound: &Bound| prompts::text(bound, asked);
-        let text = self
-            .work(true, &context, text)
-            .await
-            .map_err(|error| faulty(&error))?;
+        let text = self.work(true, &context, text).await.map_err(|error| faulty(&error))?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).into())
     }

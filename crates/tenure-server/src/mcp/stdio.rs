@@ -337,9 +337,7 @@ mod tests {
     }
 
     async fn soon<T>(what: impl Future<Output = T>) -> Option<T> {
-        tokio::time::timeout(Duration::from_millis(200), what)
-            .await
-            .ok()
+        tokio::time::timeout(Duration::from_millis(200), what).await.ok()
     }
 
     fn answer_of(id: i64, bytes: usize) -> TxJsonRpcMessage<RoleServer> {

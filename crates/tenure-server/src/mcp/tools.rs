@@ -178,16 +178,13 @@ impl FromStr for McpTool {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<McpTool, Error> {
-        McpTool::ALL
-            .into_iter()
-            .find(|tool| tool.name() == text)
-            .ok_or_else(|| {
-                let what = format!("there is no tool `{}`", clip(text));
-                let error = Error::new(ErrorKind::Usage, what).expected(McpTool::names());
-                match nearest(text, McpTool::ALL.into_iter().map(McpTool::name)) {
-                    Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error,
-                }
-            })
+        McpTool::ALL.into_iter().find(|tool| tool.name() == text).ok_or_else(|| {
+            let what = format!("there is no tool `{}`", clip(text));
+            let error = Error::new(ErrorKind::Usage, what).expected(McpTool::names());
+            match nearest(text, McpTool::ALL.into_iter().map(McpTool::name)) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error,
+            }
+        })
     }
 }

@@ -112,12 +112,7 @@ impl Log {
 
     /// Waits until everything is written.
     pub(crate) fn finish(&self) {
-        drop(
-            self.queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
             let _ = thread.join();

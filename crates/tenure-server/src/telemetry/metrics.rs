@@ -300,16 +300,10 @@ impl Metrics {
         );
         // What should stay at nothing is there from the start, so that a board can tell nothing from unknown.
         for what in ["record", "contents", "compile", "turns", "conversation"] {
-            metrics
-                .dropped
-                .get_or_create(&What { what: Word(what) })
-                .inc_by(0);
+            metrics.dropped.get_or_create(&What { what: Word(what) }).inc_by(0);
         }
         for what in ["revision", "answer", "store"] {
-            metrics
-                .damaged
-                .get_or_create(&What { what: Word(what) })
-                .inc_by(0);
+            metrics.damaged.get_or_create(&What { what: Word(what) }).inc_by(0);
         }
         Metrics {
             registry,
@@ -414,9 +408,7 @@ impl Metrics {
 /// Returns the resident memory of this process in bytes, where the system says so.
 fn resident_memory() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: i64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kilobytes * 1024)
 }
@@ -429,10 +421,7 @@ mod tests {
     fn what_is_counted_is_in_the_text() {
         let metrics = Metrics::new();
         let route = Word("gateway");
-        metrics
-            .requests
-            .get_or_create(&Answered { route, status: 200 })
-            .inc();
+        metrics.requests.get_or_create(&Answered { route, status: 200 }).inc();
         metrics.dropped("record");
         metrics.spent(
             "openai",

@@ -49,9 +49,7 @@ impl Context {
         let (mut trace, mut span) = ([0; 16], [0; 8]);
         trace.copy_from_slice(&random[..16]);
         span.copy_from_slice(&random[16..]);
-        let named = headers
-            .get("traceparent")
-            .and_then(|value| value.to_str().ok());
+        let named = headers.get("traceparent").and_then(|value| value.to_str().ok());
         match named.and_then(traceparent) {
             Some((_, _, false)) => None,
             Some((trace, parent, true)) => Some(Context {

@@ -86,9 +86,7 @@ impl Tenant {
                 let seen: BTreeSet<ObjectId> =
                     theirs.evidence.iter().map(|link| link.object_id).collect();
                 shown.evidence.retain(|link| seen.contains(&link.object_id));
-                shown
-                    .flagged
-                    .retain(|text| text.object_id.is_none_or(|of| seen.contains(&of)));
+                shown.flagged.retain(|text| text.object_id.is_none_or(|of| seen.contains(&of)));
             }
             let waits = waits(rows, &belief)?;
             let version = rows.version()?;
@@ -309,9 +307,7 @@ fn believe(
             ..row.clone()
         })
     });
-    change
-        .objects
-        .push((id, standing.place, name, new.revision));
+    change.objects.push((id, standing.place, name, new.revision));
     change.revisions.push(new);
     apply(change, &standing.beliefs, settlement);
 }

@@ -50,9 +50,7 @@ impl Kept {
     /// The ids of the entity that the first and the second object name.
     pub(crate) fn named(&self) -> [&str; 2] {
         let one = self.entity.as_str();
-        self.merged
-            .as_ref()
-            .map_or([one, one], |[first, second]| [first, second])
+        self.merged.as_ref().map_or([one, one], |[first, second]| [first, second])
     }
 }
 
@@ -120,19 +118,14 @@ fn claiming(
     at_hand: &AtHand,
 ) -> Result<Vec<Placed>, Error> {
     let beliefs: Vec<&BeliefRow> = beliefs.iter().filter(|row| row.speaks()).collect();
-    let stored = beliefs
-        .iter()
-        .copied()
-        .filter(|row| !at_hand.contains_key(&row.revision));
+    let stored = beliefs.iter().copied().filter(|row| !at_hand.contains_key(&row.revision));
     let bodies = rows.bodies(&stored.collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();
     // What is damaged claims nothing; a compile says of it that it is.
     let mut read = |revision| {
         let body = bodies.get(&revision)?;
         let claims = body.contains("\"normalized_claim\"");
-        claims
-            .then(|| read_revision(&mut sealer, revision, body).ok())
-            .flatten()
+        claims.then(|| read_revision(&mut sealer, revision, body).ok()).flatten()
     };
     let mut held: Vec<Placed> = Vec::new();
     for row in beliefs {
@@ -259,11 +252,8 @@ fn settle_against(
         .collect();
     rows.set_claims(&index)?;
     let changed: BTreeSet<ObjectId> = touched.iter().copied().collect();
-    let slots: BTreeSet<i64> = index
-        .iter()
-        .flat_map(|(_, keys)| keys)
-        .map(|claim| claim.slot)
-        .collect();
+    let slots: BTreeSet<i64> =
+        index.iter().flat_map(|(_, keys)| keys).map(|claim| claim.slot).collect();
     let known = rows.pairs(Some(touched), None)?;
     let mut opponents: BTreeMap<i64, BTreeSet<ObjectId>> = BTreeMap::new();
     let judged_on: BTreeSet<i64> = known.iter().map(|row| row.slot).collect();
@@ -277,10 +267,7 @@ fn settle_against(
     }
     let mut others: BTreeSet<ObjectId> = opponents.values().flatten().copied().collect();
     others.extend(known.iter().flat_map(|row| [row.first, row.second]));
-    let others: Vec<ObjectId> = others
-        .into_iter()
-        .filter(|id| !changed.contains(id))
-        .collect();
+    let others: Vec<ObjectId> = others.into_iter().filter(|id| !changed.contains(id)).collect();
     let mut all = claims_of(rows, &others)?;
     all.extend(own);
     let on_slot = by_slot(&all, &key);
@@ -477,10 +464,8 @@ impl Decisions {
             let [own, their] = kept.named();
             let first = stands(kept.loser);
             let mut add = |id, [own, their]: [&str; 2], other, stands| {
-                let merged = kept
-                    .merged
-                    .is_some()
-                    .then(|| Arc::new([own.to_owned(), their.to_owned()]));
+                let merged =
+                    kept.merged.is_some().then(|| Arc::new([own.to_owned(), their.to_owned()]));
                 decisions.entry(id).or_default().push(OnClaim {
                     entity: own.to_owned(),
                     slot: kept.slot.clone(),

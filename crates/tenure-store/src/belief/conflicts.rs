@@ -471,10 +471,8 @@ impl<'v> Told<'v> {
             self.speakers.clear();
             self.known = known;
         }
-        let ids: Vec<ObjectId> = ids
-            .into_iter()
-            .filter(|id| !self.speakers.contains_key(id))
-            .collect();
+        let ids: Vec<ObjectId> =
+            ids.into_iter().filter(|id| !self.speakers.contains_key(id)).collect();
         let speakers = &mut self.speakers;
         speakers.extend(ids.iter().map(|id| (*id, Speaker::default())));
         if self.sees.is_none() {
@@ -533,11 +531,7 @@ impl<'v> Told<'v> {
             };
             let mut ways = BTreeSet::new();
             if waits(&kept) {
-                ways.extend(
-                    both.iter()
-                        .flat_map(|(_, speaker)| &speaker.actions)
-                        .copied(),
-                );
+                ways.extend(both.iter().flat_map(|(_, speaker)| &speaker.actions).copied());
                 ways.insert(ResolverAction::UserQuestion);
             }
             conflicts.push(Conflict {
@@ -580,10 +574,7 @@ fn party((id, speaker): (ObjectId, &Speaker), entity: &str, slot: &str) -> Party
         object_id: id,
         name: clip(&speaker.name),
         claims: own.iter().map(|claim| claim.claim.to_string()).collect(),
-        valid: own
-            .iter()
-            .map(|claim| Held::of(claim.standing.valid))
-            .collect(),
+        valid: own.iter().map(|claim| Held::of(claim.standing.valid)).collect(),
     }
 }
 

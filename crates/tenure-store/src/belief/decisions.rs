@@ -85,9 +85,7 @@ impl Tenant {
         };
         for _ in 0..MOST_LOOKS {
             // A caller decides what they see: what that is, is found outside of the write, which sees no caller.
-            let shown = sees
-                .map(|_| self.shown((first, second), sees))
-                .transpose()?;
+            let shown = sees.map(|_| self.shown((first, second), sees)).transpose()?;
             if shown.as_ref().is_some_and(|shown| shown.open.is_empty()) {
                 return Err(not_open(one, other));
             }
@@ -117,9 +115,7 @@ impl Tenant {
     ) -> Result<Option<Overrules>, Error> {
         let authority = |id: ObjectId| -> Result<Option<Authority>, Error> {
             let beliefs = self.get(id)?;
-            let levels = beliefs
-                .iter()
-                .map(|belief| belief.object.revision().authority_level());
+            let levels = beliefs.iter().map(|belief| belief.object.revision().authority_level());
             Ok(levels.min())
         };
         let Some(authorities) = authority(first)?.zip(authority(second)?) else {
@@ -134,9 +130,7 @@ impl Tenant {
             _ => [false, false],
         };
         let falls = [0, 1].map(|at| falls[at] && authorities[at] <= Authority::Developer);
-        Ok(falls
-            .contains(&true)
-            .then_some(Overrules { authorities, falls }))
+        Ok(falls.contains(&true).then_some(Overrules { authorities, falls }))
     }
 
     /// Decides the open judgements on two objects: those that were shown, or all.
@@ -434,9 +428,7 @@ fn left_bare(
         }
         // From the one that wins, by what somebody decided, to the first that falls to something else; else what it falls to itself.
         let id = |place: usize| on_slot.ids[held[place]];
-        let mut place = (0..held.len())
-            .find(|place| id(*place) == wins)
-            .unwrap_or(0);
+        let mut place = (0..held.len()).find(|place| id(*place) == wins).unwrap_or(0);
         let mut found = None;
         for _ in 0..held.len() {
             let Some(defeat) = lost.get(&place) else {

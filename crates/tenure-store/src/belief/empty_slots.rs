@@ -56,9 +56,8 @@ impl OnSlot {
         }
         // As in a compile: what needs no merge goes before what does, and what was decided last before the rest.
         decided.sort_by_key(|(row, kept)| (kept.merged.is_none(), row.opened));
-        let decisions = decided
-            .into_iter()
-            .map(|(row, kept)| ((row.first, row.second), kept.loser));
+        let decisions =
+            decided.into_iter().map(|(row, kept)| ((row.first, row.second), kept.loser));
         Ok(OnSlot {
             ids,
             claims,
@@ -94,10 +93,8 @@ impl OnSlot {
             last.is_some_and(|valid| valid.locate(at) == Position::Inside)
         };
         let valid = self.claims.iter().map(|claim| claim.standing.valid);
-        let mut ends: BTreeSet<Instant> = valid
-            .flat_map(|valid| [valid.from, valid.until])
-            .flatten()
-            .collect();
+        let mut ends: BTreeSet<Instant> =
+            valid.flat_map(|valid| [valid.from, valid.until]).flatten().collect();
         let before = ends.first().map_or(0, |first| first.micros());
         ends.insert(Instant::from_micros(before.saturating_sub(1)));
         ends.into_iter()
@@ -160,9 +157,8 @@ impl Tenant {
         sees: Option<&Sees<'_>>,
     ) -> Result<BTreeMap<ObjectId, String>, Error> {
         self.read(|rows| {
-            let open: Vec<ObjectId> = open_whole(rows, &self.name, ids, sees)?
-                .into_iter()
-                .collect();
+            let open: Vec<ObjectId> =
+                open_whole(rows, &self.name, ids, sees)?.into_iter().collect();
             let standing = rows.standing(&open)?.into_iter();
             let names = standing.map(|(id, standing)| (id, clip(&standing.name)));
             Ok(names.collect())

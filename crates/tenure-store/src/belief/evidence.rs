@@ -241,9 +241,7 @@ pub(crate) fn least_of(rows: &mut dyn Read, parents: &[ObjectId]) -> Result<Opti
             continue;
         }
         let body = heads.get(&id).map_or("", String::as_str);
-        let own = read_revision(&mut sealer, standing.head, body)?
-            .revision()
-            .confidence();
+        let own = read_revision(&mut sealer, standing.head, body)?.revision().confidence();
         least = Some(least.map_or(own, |least| least.min(own)));
     }
     Ok(least)
@@ -295,9 +293,7 @@ fn unfounded(
     Ok(refusal(own, &found, needed).map(|why| Withheld {
         why,
         // Of several reasons it is the one that is told.
-        flagged: Some(found.flagged)
-            .filter(|_| why == GateRefusal::Flagged)
-            .unwrap_or_default(),
+        flagged: Some(found.flagged).filter(|_| why == GateRefusal::Flagged).unwrap_or_default(),
     }))
 }
 
@@ -318,11 +314,8 @@ fn evidence_of(links: &[Link]) -> Vec<Evidence> {
 fn refusal(own: &ContextObject, found: &Spoken, needed: usize) -> Option<GateRefusal> {
     let links = &found.links;
     let mut parents = own.revision().derived_from().iter();
-    let verified = parents.all(|parent| {
-        links
-            .iter()
-            .any(|link| link.object_id == *parent && link.silent.is_none())
-    });
+    let verified = parents
+        .all(|parent| links.iter().any(|link| link.object_id == *parent && link.silent.is_none()));
     may_persist(&evidence_of(links), needed, verified, found.any_flagged).err()
 }
 
@@ -556,9 +549,7 @@ pub(crate) fn gather_for_all(
 ) -> Result<Gathered, Error> {
     let claim = SlotClaim::of(own);
     let asked = Asked {
-        claim: claim
-            .as_ref()
-            .map(|(entities, claim)| (&entities[..], claim)),
+        claim: claim.as_ref().map(|(entities, claim)| (&entities[..], claim)),
         without: &BTreeSet::new(),
         fresh,
         at,
@@ -615,10 +606,8 @@ impl Source {
         let sites = stated.map(|origin| (origin, origin_site(origin)));
         if self.object_type == Some(ObjectType::InferredBelief) {
             // The file that it was put from says nothing.
-            let web: BTreeSet<String> = sites
-                .filter(|(origin, site)| site != *origin)
-                .map(|(_, site)| site)
-                .collect();
+            let web: BTreeSet<String> =
+                sites.filter(|(origin, site)| site != *origin).map(|(_, site)| site).collect();
             return if web.is_empty() {
                 [UNFOUNDED.to_owned()].into()
             } else {
@@ -629,10 +618,7 @@ impl Source {
         if !sites.is_empty() {
             return sites;
         }
-        let found = self
-            .provenance
-            .as_ref()
-            .and_then(|found| found.source_id.as_deref());
+        let found = self.provenance.as_ref().and_then(|found| found.source_id.as_deref());
         [found.map_or_else(|| id.to_string(), origin_site)].into()
     }
 }
@@ -669,9 +655,7 @@ impl Sources {
                         until.insert(id, object.valid().until);
                         Some(Source::of(object))
                     }
-                    None => bodies
-                        .get(&id)
-                        .and_then(|body| serde_json::from_str(body).ok()),
+                    None => bodies.get(&id).and_then(|body| serde_json::from_str(body).ok()),
                 };
                 if let Some(source) = source {
                     next.extend(source.derived_from.iter().copied());

@@ -245,9 +245,7 @@ impl Own {
             before = left;
         }
         let most = most.filter(|most| *most < revision.confidence());
-        let becomes = ends
-            .map(Weakening::Ends)
-            .or(most.map(Weakening::LoweredTo))?;
+        let becomes = ends.map(Weakening::Ends).or(most.map(Weakening::LoweredTo))?;
         Some(Weakened {
             object_id: revision.object_id(),
             name: self.object.name().to_owned(),

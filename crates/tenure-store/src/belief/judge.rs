@@ -72,9 +72,7 @@ impl FoundIn {
         let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
         let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
         let says_so = |row: &BeliefRow| {
-            bodies
-                .get(&row.revision)
-                .is_some_and(|body| names_any(body, sources))
+            bodies.get(&row.revision).is_some_and(|body| names_any(body, sources))
         };
         let mut named = Named::default();
         for (id, standing) in &standing {
@@ -247,11 +245,8 @@ pub(crate) fn age_all(
     }
     let mut written = resettle_all(rows, &all, |beliefs, stamp| {
         let is_believed = any_believed(beliefs);
-        let waiting: Vec<Interval> = beliefs
-            .iter()
-            .filter(|row| row.waits())
-            .map(|row| row.valid)
-            .collect();
+        let waiting: Vec<Interval> =
+            beliefs.iter().filter(|row| row.waits()).map(|row| row.valid).collect();
         rejudge(beliefs, stamp, |row| {
             // What waits beside it goes on waiting, and what would wait in the place of that stays as it is.
             let stays = is_believed
@@ -296,9 +291,7 @@ fn drop_proposed_from(
     }
     let of: Vec<ObjectId> = proposed.keys().copied().collect();
     let mut written = rejudge_all(rows, &of, |row| {
-        let made = proposed
-            .get(&row.object)
-            .is_some_and(|made| made.contains(&row.revision));
+        let made = proposed.get(&row.object).is_some_and(|made| made.contains(&row.revision));
         (!row.waits() || !made).then(|| row.clone())
     })?;
     // What was rejected before has ended.
@@ -397,9 +390,7 @@ pub(crate) fn resettle_all(
         let outcome = if settlement.close.is_empty() {
             Outcome::Unchanged
         } else {
-            change
-                .objects
-                .push((id, standing.place, name.clone(), head));
+            change.objects.push((id, standing.place, name.clone(), head));
             Outcome::Judged
         };
         apply(&mut change, &standing.beliefs, settlement);

@@ -51,8 +51,7 @@ impl Judgement {
         let contradiction = self.contradiction.or(contradiction);
         Ok((
             contradiction.unwrap_or(ContradictionStatus::Clean),
-            self.superseded_by
-                .or(known.and_then(|row| row.superseded_by)),
+            self.superseded_by.or(known.and_then(|row| row.superseded_by)),
         ))
     }
 }

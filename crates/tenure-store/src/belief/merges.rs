@@ -82,14 +82,12 @@ impl Merges {
 
     /// The canonical id of an id in this view.
     pub(crate) fn meant<'e>(&'e self, id: &'e str) -> Option<&'e str> {
-        self.entities
-            .meant(id, &|source| self.seen.contains(&source))
+        self.entities.meant(id, &|source| self.seen.contains(&source))
     }
 
     /// Returns whether a merge makes these one, in this view.
     pub(crate) fn join(&self, [one, other]: &[String; 2]) -> bool {
-        self.meant(one)
-            .is_some_and(|one| Some(one) == self.meant(other))
+        self.meant(one).is_some_and(|one| Some(one) == self.meant(other))
     }
 
     /// The judgements on pairs that only a merge makes, of objects that a caller may see: the first `most` that are wanted, by the
@@ -267,14 +265,10 @@ impl Merges {
             }
             for (canonical, entities) in named {
                 let slot = (canonical.to_owned(), claim.claim.slot().to_owned());
-                let own = slots
-                    .entry(slot)
-                    .or_default()
-                    .entry(id)
-                    .or_insert_with(|| Claimant {
-                        claims: Vec::new(),
-                        opened,
-                    });
+                let own = slots.entry(slot).or_default().entry(id).or_insert_with(|| Claimant {
+                    claims: Vec::new(),
+                    opened,
+                });
                 own.opened = own.opened.max(opened);
                 own.claims.push((entities, claim.clone()));
             }

@@ -112,10 +112,8 @@ impl<'s> Around<'s> {
         found: &mut BTreeSet<ObjectId>,
     ) -> Result<(), Error> {
         let standing = rows.standing(ids)?;
-        let places: BTreeMap<ObjectId, u64> = standing
-            .iter()
-            .map(|(id, standing)| (*id, standing.place))
-            .collect();
+        let places: BTreeMap<ObjectId, u64> =
+            standing.iter().map(|(id, standing)| (*id, standing.place)).collect();
         let held = standing
             .into_values()
             .flat_map(|one| one.beliefs)

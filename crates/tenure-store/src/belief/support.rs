@@ -137,10 +137,7 @@ pub(crate) fn judged_with(
 ) -> Result<Vec<ObjectId>, Error> {
     let all = with_unsupported(rows, ids, at)?;
     let inferred = inferred(rows, &all)?;
-    Ok(all
-        .into_iter()
-        .filter(|id| ids.contains(id) || inferred.contains(id))
-        .collect())
+    Ok(all.into_iter().filter(|id| ids.contains(id) || inferred.contains(id)).collect())
 }
 
 /// The inferred beliefs that these objects are evidence for, or against: what was made from them, and what claims
@@ -237,11 +234,8 @@ pub(crate) fn lower_to(
         };
         // What waits beside it has evidence of its own.
         let is_believed = any_believed(&standing.beliefs);
-        let beliefs: Vec<_> = standing
-            .beliefs
-            .iter()
-            .filter(|row| !is_believed || !row.waits())
-            .collect();
+        let beliefs: Vec<_> =
+            standing.beliefs.iter().filter(|row| !is_believed || !row.waits()).collect();
         let bodies = rows.bodies(&beliefs)?;
         let mut lowered: BTreeMap<RevisionId, RevisionRow> = BTreeMap::new();
         for (revision, body) in bodies {
@@ -305,13 +299,8 @@ pub(crate) fn restate(
         }
         Some(row)
     });
-    let head = new
-        .get(&standing.head)
-        .map(|new| new.revision)
-        .unwrap_or(standing.head);
-    change
-        .objects
-        .push((id, standing.place, standing.name, head));
+    let head = new.get(&standing.head).map(|new| new.revision).unwrap_or(standing.head);
+    change.objects.push((id, standing.place, standing.name, head));
     change.revisions.extend(new.into_values());
     apply(change, &standing.beliefs, settlement);
     head

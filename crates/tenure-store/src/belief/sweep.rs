@@ -113,9 +113,7 @@ struct State {
 
 impl State {
     fn of<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>, usage: Usage) -> State {
-        let opened = rows
-            .into_iter()
-            .map(|row| (row.opened.version, row.opened.at, row.part));
+        let opened = rows.into_iter().map(|row| (row.opened.version, row.opened.at, row.part));
         State {
             opened: opened.collect(),
             confirmed: usage.last_confirmed,
@@ -360,10 +358,7 @@ impl Tenant {
                     unread.insert(row.object);
                     return Ok(());
                 };
-                if parts
-                    .first()
-                    .is_some_and(|part| part.row.object != row.object)
-                {
+                if parts.first().is_some_and(|part| part.row.object != row.object) {
                     let whole = std::mem::take(&mut parts);
                     if whole.iter().any(|part| part.may_age(types)) {
                         found.push(whole);
@@ -459,10 +454,8 @@ impl Tenant {
                     .filter(|one| one.stands && is_clean)
                     .map(|one| one.object);
                 let over = open_objects(rows, &self.name, over.collect(), sees)?;
-                let names = rows
-                    .standing(&over)?
-                    .into_iter()
-                    .map(|(id, standing)| (id, standing.name));
+                let names =
+                    rows.standing(&over)?.into_iter().map(|(id, standing)| (id, standing.name));
                 let text = object.revision().content().to_owned();
                 if let Some(known) = found.last_mut().filter(|one| one.object_id == row.object) {
                     known.since = known.since.max(row.opened.at);
@@ -530,11 +523,7 @@ impl Part {
 
     /// Returns whether it ages, and its rule was not applied yet.
     fn ages(&self, types: TypeAges<'_>, hard_delete: HardDelete) -> bool {
-        let rule = self
-            .object
-            .revision()
-            .retirement_rule()
-            .unwrap_or(RetirementRule::Archive);
+        let rule = self.object.revision().retirement_rule().unwrap_or(RetirementRule::Archive);
         let would_wait = match rule {
             RetirementRule::TriggerUserConfirmation => true,
             RetirementRule::HardDelete => hard_delete == HardDelete::Proposed,
@@ -581,11 +570,7 @@ fn type_ages(rows: &mut dyn Read) -> Result<KeptAges, Error> {
     Ok(entry
         .and_then(|(_, body)| serde_json::from_str::<Kept>(&body).ok())
         .map(|kept| kept.value)
-        .filter(|ages| {
-            ages.half_life_days
-                .values()
-                .all(|days| days.is_finite() && *days > 0.0)
-        })
+        .filter(|ages| ages.half_life_days.values().all(|days| days.is_finite() && *days > 0.0))
         .unwrap_or_default())
 }
 
@@ -657,9 +642,7 @@ mod tests {
         let old = tenant.too_old(at, HardDelete::Done).unwrap();
         assert_eq!(old.len(), 2);
         happens(&tenant, one);
-        let (done, left) = tenant
-            .retire(old, HardDelete::Done, &Writing::default())
-            .unwrap();
+        let (done, left) = tenant.retire(old, HardDelete::Done, &Writing::default()).unwrap();
         (tenant, one, done, left)
     }
 
@@ -699,16 +682,12 @@ mod tests {
             // A newer revision.
             (&|tenant: &Tenant, _| {
                 let document = ObjectDocument::named("one", "It is otherwise.");
-                tenant
-                    .put(vec![Put::new(document)], &Writing::default())
-                    .unwrap();
+                tenant.put(vec![Put::new(document)], &Writing::default()).unwrap();
             }) as &dyn Fn(&Tenant, ObjectId),
             // A judgement.
             &|tenant, one| {
                 let status = tenure::object::ContradictionStatus::Disputed;
-                tenant
-                    .judge(one, status, None, &Writing::default())
-                    .unwrap();
+                tenant.judge(one, status, None, &Writing::default()).unwrap();
             },
             // It is gone: the others are retired all the same.
             &|tenant, one| {

@@ -64,16 +64,11 @@ pub(crate) fn revised_together(
     let mut most: BTreeMap<ObjectId, Score> = BTreeMap::new();
     for (of, one) in &all {
         let parents = one.object.revision().derived_from().iter();
-        let others: Vec<ObjectId> = parents
-            .filter(|id| !all.contains_key(id))
-            .copied()
-            .collect();
+        let others: Vec<ObjectId> = parents.filter(|id| !all.contains_key(id)).copied().collect();
         most.extend(least_of(rows, &others)?.map(|least| (*of, least)));
     }
     for (of, one) in &mut all {
-        one.confidence = most
-            .get(of)
-            .map_or(one.confidence, |most| one.confidence.min(*most));
+        one.confidence = most.get(of).map_or(one.confidence, |most| one.confidence.min(*most));
     }
     // What was made from one of them is no surer than that is now.
     loop {
@@ -84,10 +79,8 @@ pub(crate) fn revised_together(
                 .min()
                 .filter(|least| *least < one.confidence)
         };
-        let lowered: Vec<(ObjectId, Score)> = all
-            .iter()
-            .filter_map(|(of, one)| Some((*of, lower(one)?)))
-            .collect();
+        let lowered: Vec<(ObjectId, Score)> =
+            all.iter().filter_map(|(of, one)| Some((*of, lower(one)?))).collect();
         if lowered.is_empty() {
             return Ok(all);
         }
@@ -117,10 +110,7 @@ fn tied_with(
         SlotClaim::of(own)
             .into_iter()
             .flat_map(|(entities, claim)| {
-                entities
-                    .into_iter()
-                    .map(|entity| (entity, claim.clone()))
-                    .collect::<Claims>()
+                entities.into_iter().map(|entity| (entity, claim.clone())).collect::<Claims>()
             })
             .collect()
     });

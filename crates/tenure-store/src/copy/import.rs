@@ -166,21 +166,13 @@ impl Tenant {
             if line.tx_end.is_some_and(|end| end <= opened) {
                 return Err(broken("`tx_end` is not after `tx_start`".into()));
             }
-            if line
-                .object
-                .tenant_id
-                .as_deref()
-                .is_some_and(|tenant| *tenant != *self.name)
-            {
+            if line.object.tenant_id.as_deref().is_some_and(|tenant| *tenant != *self.name) {
                 let what = format!("`{}` belongs to another tenant", clip(&line.object.name));
                 return Err(Error::new(ErrorKind::Policy, what).at("the import", Some(number)));
             }
             line.object.tenant_id = Some(self.name.to_string());
             let object = sealer.seal(line.object.clone())?;
-            if line
-                .revision
-                .is_some_and(|revision| revision != object.revision().id())
-            {
+            if line.revision.is_some_and(|revision| revision != object.revision().id()) {
                 return Err(broken(format!(
                     "the revision of `{}` does not match its digest",
                     clip(object.name())
@@ -199,10 +191,8 @@ impl Tenant {
         self.once(writing, "import", asked, move |rows| {
             texts.keep(rows)?;
             let stamp = rows.stamp()?;
-            let ids: Vec<ObjectId> = sealed
-                .iter()
-                .map(|(_, object, ..)| object.revision().object_id())
-                .collect();
+            let ids: Vec<ObjectId> =
+                sealed.iter().map(|(_, object, ..)| object.revision().object_id()).collect();
             if let Some((id, standing)) = rows.standing(&ids)?.first_key_value() {
                 return Err(Error::new(
                     ErrorKind::Conflict,
@@ -247,10 +237,7 @@ impl Tenant {
                         unknown.insert((place, Vec::new()))
                     }
                 };
-                let part = beliefs
-                    .iter()
-                    .filter(|row| row.opened.at == *opened)
-                    .count() as u32;
+                let part = beliefs.iter().filter(|row| row.opened.at == *opened).count() as u32;
                 let row = revision_row(object)?;
                 let labels = Arc::clone(&row.labels);
                 let belief = line.belief(object, *opened, stamp.version, part, labels);
@@ -267,12 +254,8 @@ impl Tenant {
                 let revision = object.revision();
                 names.insert((id, revision.id()), object.name());
                 change.revisions.push(row);
-                change
-                    .links
-                    .extend(revision.derived_from().iter().map(|parent| (id, *parent)));
-                change
-                    .subjects
-                    .extend(revision.subjects().iter().map(|who| (id, who.clone())));
+                change.links.extend(revision.derived_from().iter().map(|parent| (id, *parent)));
+                change.subjects.extend(revision.subjects().iter().map(|who| (id, who.clone())));
             }
             let mut known_by: BTreeMap<ObjectId, String> = BTreeMap::new();
             let mut notes: BTreeMap<ObjectId, WriteNote> = BTreeMap::new();
@@ -283,11 +266,8 @@ impl Tenant {
             let mut indexed: Vec<IndexRow> = Vec::with_capacity(places.len());
             let mut beside: BTreeSet<(ObjectId, RevisionId)> = BTreeSet::new();
             for (id, (place, beliefs)) in &places {
-                let open: Vec<BeliefRow> = beliefs
-                    .iter()
-                    .filter(|row| row.closed.is_none())
-                    .cloned()
-                    .collect();
+                let open: Vec<BeliefRow> =
+                    beliefs.iter().filter(|row| row.closed.is_none()).cloned().collect();
                 // What only waited says nothing of an object about which something was believed.
                 if let Some(head) = head_of(beliefs) {
                     let name = names.get(&(*id, head)).copied().unwrap_or_default();
@@ -310,10 +290,7 @@ impl Tenant {
                     terms: digests(terms, &keyed),
                 });
             }
-            change.open = places
-                .into_values()
-                .flat_map(|(_, beliefs)| beliefs)
-                .collect();
+            change.open = places.into_values().flat_map(|(_, beliefs)| beliefs).collect();
             rows.change(&change)?;
             rows.index(&indexed)?;
             taken.write(rows)?;

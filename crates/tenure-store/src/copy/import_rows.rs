@@ -213,11 +213,8 @@ impl ImportRows {
         if !rows.any_tombstone()? {
             return Ok(());
         }
-        let sources: BTreeSet<ObjectId> = self
-            .entities
-            .iter()
-            .filter_map(|(_, entry)| entry.source)
-            .collect();
+        let sources: BTreeSet<ObjectId> =
+            self.entities.iter().filter_map(|(_, entry)| entry.source).collect();
         let sources = with_tombstones(rows, &sources.into_iter().collect::<Vec<_>>())?;
         for (line, entry) in &self.entities {
             if let Some(id) = entry.source.filter(|id| sources.contains(id)) {
@@ -230,9 +227,7 @@ impl ImportRows {
             named.entry(digest).or_insert((line, text));
         };
         for (line, entry) in &self.entities {
-            ids_in(&entry.does)
-                .into_iter()
-                .for_each(|id| names(*line, id));
+            ids_in(&entry.does).into_iter().for_each(|id| names(*line, id));
             let mail = match &entry.does {
                 EntityOp::Create { metadata, .. } => metadata.mail.as_deref(),
                 EntityOp::Mark {
@@ -244,22 +239,15 @@ impl ImportRows {
             };
             mail.into_iter().for_each(|mail| names(*line, mail));
         }
-        for (line, ids) in self
-            .mentions
-            .iter()
-            .map(|(line, one)| (line, &one.entities))
-        {
+        for (line, ids) in self.mentions.iter().map(|(line, one)| (line, &one.entities)) {
             ids.iter().for_each(|id| names(*line, id));
         }
         for (line, (spoken, _)) in &self.spoken {
             spoken.entities.iter().for_each(|id| names(*line, id));
         }
         let digests: Vec<Digest> = named.keys().copied().collect();
-        let found = rows
-            .tombstones(&digests)?
-            .iter()
-            .filter_map(|one| named.get(&one.digest))
-            .min();
+        let found =
+            rows.tombstones(&digests)?.iter().filter_map(|one| named.get(&one.digest)).min();
         found.map_or(Ok(()), |(line, text)| {
             Err(at(*line, erased(&format!("the entity `{}`", clip(text)))))
         })
@@ -404,11 +392,7 @@ fn check_conflict(line: &ConflictLine) -> Result<(), Error> {
         let what = "`by` and `note` are of what somebody decided";
         return Err(Error::input(what).expected("the ground `person` beside them"));
     }
-    if line
-        .note
-        .as_ref()
-        .is_some_and(|note| note.len() > MOST_NOTE)
-    {
+    if line.note.as_ref().is_some_and(|note| note.len() > MOST_NOTE) {
         return Err(Error::input("the note of a decision is too long")
             .expected(format!("at most {MOST_NOTE} bytes")));
     }

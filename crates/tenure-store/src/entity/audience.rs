@@ -97,16 +97,12 @@ impl Sources {
         tenant: &str,
         ids: &BTreeSet<ObjectId>,
     ) -> Result<(), Error> {
-        let missing: Vec<ObjectId> = ids
-            .iter()
-            .filter(|id| !self.readers.contains_key(id))
-            .copied()
-            .collect();
+        let missing: Vec<ObjectId> =
+            ids.iter().filter(|id| !self.readers.contains_key(id)).copied().collect();
         if missing.is_empty() {
             return Ok(());
         }
-        self.readers
-            .extend(missing.iter().map(|id| (*id, Vec::new())));
+        self.readers.extend(missing.iter().map(|id| (*id, Vec::new())));
         let mut sealer = Sealer::default();
         for (id, labels) in believed_labels(rows, &missing)? {
             let readers = match self.known.get(&labels) {
@@ -170,12 +166,8 @@ impl EntityView for Audience<'_, '_> {
     }
 
     fn expect(&mut self, entities: &[&SeenEntity]) {
-        let sources = entities
-            .iter()
-            .filter_map(|one| self.entities.source_alone(&one.id));
-        let read = self
-            .sources
-            .read(self.rows, self.tenant, &sources.collect());
+        let sources = entities.iter().filter_map(|one| self.entities.source_alone(&one.id));
+        let read = self.sources.read(self.rows, self.tenant, &sources.collect());
         if let Err(error) = read {
             self.failed.get_or_insert(error);
         }
@@ -226,8 +218,7 @@ impl<'k, 'r> Audience<'k, 'r> {
         answer: impl FnOnce(&Entities, &SeesObject<'_>) -> A,
     ) -> Result<A, Error> {
         let mut sources = BTreeSet::new();
-        self.entities
-            .sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
+        self.entities.sources_of_all(ids.into_iter().map(|id| id as &str), &mut sources);
         self.sources.read(self.rows, self.tenant, &sources)?;
         Ok(answer(self.entities, &|source| {
             self.sources.is_open(source, &self.readers)

@@ -222,8 +222,7 @@ impl Known {
             let before = self.entities.meant(&about, &|_| true).map(str::to_owned);
             self.entities.apply(&entry).ok();
             let after = self.entities.meant(&about, &|_| true).map(str::to_owned);
-            self.changed
-                .extend(before.into_iter().chain(after).chain([about]));
+            self.changed.extend(before.into_iter().chain(after).chain([about]));
         }
         if self.changed.len() > MOST_CHANGED {
             return Ok(Followed::Lost);
@@ -624,12 +623,8 @@ fn operations<'r>(
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     let (mut mentions, mut called) = (BTreeSet::new(), Vec::new());
     for mut mention in found {
-        let candidates: Vec<String> = mention
-            .resolved
-            .candidates
-            .iter()
-            .map(|(id, _)| id.clone())
-            .collect();
+        let candidates: Vec<String> =
+            mention.resolved.candidates.iter().map(|(id, _)| id.clone()).collect();
         let beside = mention
             .mention
             .metadata
@@ -744,13 +739,14 @@ fn aliases(
         let mut known = entity.profile.names();
         known.any(|one| folded_name(one) == folded_name(name))
     };
-    let named = names
-        .iter()
-        .filter(|name| is_name(name) && !has(name))
-        .map(|alias| EntityOp::Alias {
-            id: about.clone(),
-            alias: alias.clone(),
-        });
+    let named =
+        names
+            .iter()
+            .filter(|name| is_name(name) && !has(name))
+            .map(|alias| EntityOp::Alias {
+                id: about.clone(),
+                alias: alias.clone(),
+            });
     // What cannot be a name is none, whatever an object says.
     named.filter(|named| named.check().is_ok()).collect()
 }
@@ -787,9 +783,7 @@ fn is_name(name: &str) -> bool {
 /// The entries of the log that can be read. What came from an erased object is gone with it.
 pub(crate) fn entries(rows: &mut dyn Read) -> Result<Vec<EntityEntry>, Error> {
     let entries = rows.entries(LOG, 1..u64::MAX)?.into_iter();
-    Ok(entries
-        .filter_map(|(_, body)| serde_json::from_str(&body).ok())
-        .collect())
+    Ok(entries.filter_map(|(_, body)| serde_json::from_str(&body).ok()).collect())
 }
 
 /// The entities that a person is in these entries: the one with this id or this mail address, and those that mean it.
@@ -817,9 +811,7 @@ pub(crate) fn of_person(entries: &[EntityEntry], subject: &str) -> BTreeSet<Stri
         }
     }
     let entities = folded(entries);
-    own.into_iter()
-        .flat_map(|id| entities.members(id))
-        .collect()
+    own.into_iter().flat_map(|id| entities.members(id)).collect()
 }
 
 /// Takes everything out of the registry's log that was said of these entities.

@@ -167,9 +167,7 @@ impl Exported {
         if let Some(place) = place(object)? {
             let log = log_of(&self.key, &place);
             let revision = (id, log.clone());
-            self.revisions
-                .entry(revision)
-                .or_insert(object.revision().id());
+            self.revisions.entry(revision).or_insert(object.revision().id());
             self.logs.insert(place, log);
         }
         Ok(())
@@ -183,15 +181,13 @@ impl Exported {
     ) -> Result<(), Error> {
         for log in self.logs.values() {
             each_of(rows, log, &mut |Spoken { source, spoke }| {
-                self.revisions
-                    .get(&(source, log.clone()))
-                    .map_or(Ok(()), |revision| {
-                        each(SpokenLine {
-                            object_id: source,
-                            revision: *revision,
-                            entities: spoke,
-                        })
+                self.revisions.get(&(source, log.clone())).map_or(Ok(()), |revision| {
+                    each(SpokenLine {
+                        object_id: source,
+                        revision: *revision,
+                        entities: spoke,
                     })
+                })
             })?;
         }
         Ok(())

@@ -236,9 +236,7 @@ mod tests {
                         }
                     }
                 }
-                fields
-                    .values()
-                    .for_each(|value| properties(value, of, found));
+                fields.values().for_each(|value| properties(value, of, found));
             }
             _ => {}
         }
@@ -248,20 +246,14 @@ mod tests {
     fn is_free(schema: &Value, of: &Value) -> Option<bool> {
         let fields = schema.as_object()?;
         if fields.contains_key("enum") || fields.contains_key("const") {
-            return fields
-                .get("const")
-                .is_none_or(Value::is_string)
-                .then_some(false);
+            return fields.get("const").is_none_or(Value::is_string).then_some(false);
         }
         if let Some(name) = fields.get("$ref").and_then(Value::as_str) {
             return is_free(of.pointer(name.trim_start_matches('#'))?, of);
         }
         let kind = fields.get("type");
         if kind.is_some_and(|kind| {
-            kind == "string"
-                || kind
-                    .as_array()
-                    .is_some_and(|all| all.contains(&"string".into()))
+            kind == "string" || kind.as_array().is_some_and(|all| all.contains(&"string".into()))
         }) {
             return Some(!fields.contains_key("format") && !fields.contains_key("pattern"));
         }
@@ -270,8 +262,7 @@ mod tests {
             .filter_map(|key| fields.get(key)?.as_array())
             .flatten()
             .chain(fields.get("items"));
-        all.filter_map(|schema| is_free(schema, of))
-            .reduce(|a, b| a | b)
+        all.filter_map(|schema| is_free(schema, of)).reduce(|a, b| a | b)
     }
 
     #[test]

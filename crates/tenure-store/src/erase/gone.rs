@@ -73,9 +73,8 @@ struct TextLocation<'p> {
 
 impl Gone {
     pub(super) fn new(key: [u8; 32], ids: impl Iterator<Item = ObjectId>) -> Gone {
-        let ids: BTreeMap<ObjectId, String> = ids
-            .map(|id| (id, stand_in_id(tombstone_of(&key, id))))
-            .collect();
+        let ids: BTreeMap<ObjectId, String> =
+            ids.map(|id| (id, stand_in_id(tombstone_of(&key, id)))).collect();
         let keys = ids.iter().map(|(id, left)| (id.to_string(), left.clone()));
         Gone {
             key,
@@ -200,9 +199,7 @@ impl Gone {
         let all = self.keys.iter().chain(&self.passages);
         let (patterns, stand_ins): (Vec<&String>, Vec<String>) =
             all.map(|(text, left)| (text, left.clone())).unzip();
-        let built = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&patterns);
+        let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns);
         let finder = built.map_err(|error| {
             Error::input(format!(
                 "too much is erased at once to be searched for: {error}"
@@ -221,9 +218,7 @@ impl Gone {
 
     /// Returns whether any erased id, digest or passage stands in these bytes.
     pub(super) fn holds(&self, bytes: &[u8]) -> bool {
-        self.finder
-            .as_ref()
-            .is_some_and(|(finder, _)| finder.is_match(bytes))
+        self.finder.as_ref().is_some_and(|(finder, _)| finder.is_match(bytes))
     }
 
     /// The erased object whose text a kept text is.
@@ -247,10 +242,8 @@ impl Gone {
     pub(super) fn scrub_record(&self, body: &str, listed: &[ObjectId]) -> Result<String, Error> {
         let found = self.finder.iter().flat_map(|(finder, _)| {
             let found = finder.find_iter(body);
-            found.filter_map(|found| {
-                self.owners
-                    .get(self.patterns.get(found.pattern().as_usize())?)
-            })
+            found
+                .filter_map(|found| self.owners.get(self.patterns.get(found.pattern().as_usize())?))
         });
         let spoken_of: BTreeSet<ObjectId> = found.chain(listed).copied().collect();
         let mut body: Value = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
@@ -334,10 +327,7 @@ impl Gone {
 
     /// The stand-in for a name or a text that a record of its object has alone in a field.
     fn word(&self, text: &str, place: TextLocation<'_>) -> Option<&String> {
-        let known = self
-            .words
-            .get(text)
-            .filter(|_| place.within == Within::Record)?;
+        let known = self.words.get(text).filter(|_| place.within == Within::Record)?;
         known
             .iter()
             .find(|(id, _)| place.spoken_of.contains(id))
@@ -449,10 +439,7 @@ fn stand_in_id(label: Digest) -> String {
 /// The prose that can still be read in a JSON text that is damaged. Where a quotation mark is lost, each string looks
 /// like what stands between two: so each text between two is taken that has the length of a passage and words.
 fn prose(damaged: &str) -> Vec<String> {
-    let text: String = damaged
-        .chars()
-        .map(|c| if c < ' ' { ' ' } else { c })
-        .collect();
+    let text: String = damaged.chars().map(|c| if c < ' ' { ' ' } else { c }).collect();
     let mut found = Vec::new();
     let (mut from, mut is_escaped) = (0, false);
     let ends = text.char_indices().filter(|(_, c)| {
@@ -505,9 +492,7 @@ fn passages(text: &str) -> impl Iterator<Item = &str> {
             std::iter::once(line).chain(sentences)
         })
         .map(str::trim);
-    whole
-        .into_iter()
-        .chain(lines.filter(|line| line.len() >= SHORTEST_PASSAGE))
+    whole.into_iter().chain(lines.filter(|line| line.len() >= SHORTEST_PASSAGE))
 }
 
 /// A passage as it is written in a text, and in JSON within JSON, with and without letters beyond ASCII.

@@ -59,9 +59,7 @@ impl Logged {
                         log: at,
                         entry,
                         id,
-                        parents: list("derived_from")
-                            .filter_map(|id| id.parse().ok())
-                            .collect(),
+                        parents: list("derived_from").filter_map(|id| id.parse().ok()).collect(),
                         subjects: list("subjects").map(str::to_owned).collect(),
                         // A stand-in keeps the user of what was erased, and says nothing of them.
                         user: fields
@@ -106,9 +104,7 @@ impl Logged {
 
     /// The logs of sessions, each with the id of its session.
     pub(super) fn sessions(&self) -> impl Iterator<Item = (&String, &str)> {
-        self.logs
-            .iter()
-            .filter_map(|log| Some((log, log.strip_prefix(SESSION)?)))
+        self.logs.iter().filter_map(|log| Some((log, log.strip_prefix(SESSION)?)))
     }
 
     /// The logs that hold any of these.
@@ -120,8 +116,7 @@ impl Logged {
     /// The entries that hold any of these, by log.
     pub(super) fn entries_with(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<(&str, u64)> {
         let held = self.held.iter().filter(|held| ids.contains(&held.id));
-        held.map(|held| (self.logs[held.log].as_str(), held.entry))
-            .collect()
+        held.map(|held| (self.logs[held.log].as_str(), held.entry)).collect()
     }
 
     /// The objects that were made from any of these.
@@ -228,10 +223,8 @@ impl Logged {
                 // A request that was sent with one of these is dropped without a search: it held it in some form.
                 let unsent = is_session && unsend(&mut value, gone, &holders);
                 // What an erased object says of entities goes whole, the names with it.
-                let source = value
-                    .get("source")
-                    .and_then(Value::as_str)
-                    .and_then(|id| id.parse().ok());
+                let source =
+                    value.get("source").and_then(Value::as_str).and_then(|id| id.parse().ok());
                 let by_source = [
                     crate::entity::resolution::LOG,
                     crate::pending::outcomes::LOG,
@@ -286,10 +279,7 @@ impl Logged {
 fn created(entry: &Value) -> Option<String> {
     let does = entry.get("does")?;
     let is_new = does.get("op").and_then(Value::as_str) == Some("create");
-    does.get("id")
-        .and_then(Value::as_str)
-        .filter(|_| is_new)
-        .map(str::to_owned)
+    does.get("id").and_then(Value::as_str).filter(|_| is_new).map(str::to_owned)
 }
 
 /// The entity that an entry about a name is about, and the name.
@@ -474,8 +464,7 @@ fn unsend(value: &mut Value, gone: &Gone, messages: &BTreeSet<u64>) -> bool {
 /// shorter forms of results.
 fn forget_forms(value: &mut Value, messages: &BTreeSet<u64>) -> bool {
     let of = |turn: Option<&Value>| {
-        turn.and_then(Value::as_u64)
-            .is_some_and(|turn| messages.contains(&turn))
+        turn.and_then(Value::as_u64).is_some_and(|turn| messages.contains(&turn))
     };
     match value {
         Value::Array(values) => {

@@ -237,10 +237,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         outcome: Outcome::Erased,
         note: None,
     });
-    Ok(erased
-        .chain(left)
-        .chain(lowered.into_iter().map(WrittenObject::from))
-        .collect())
+    Ok(erased.chain(left).chain(lowered.into_iter().map(WrittenObject::from)).collect())
 }
 
 /// Adds what only waits of objects, or was rejected, and was made from any of those that go; with what is known to go.
@@ -267,9 +264,8 @@ fn add_proposed(
 ) -> Result<Vec<Digest>, Error> {
     let history = rows.history(id)?;
     let bodies = rows.bodies(&history.iter().collect::<Vec<_>>())?;
-    let (go, stay): (BTreeMap<RevisionId, String>, BTreeMap<RevisionId, String>) = bodies
-        .into_iter()
-        .partition(|(revision, _)| revisions.contains(revision));
+    let (go, stay): (BTreeMap<RevisionId, String>, BTreeMap<RevisionId, String>) =
+        bodies.into_iter().partition(|(revision, _)| revisions.contains(revision));
     let stay = stay
         .values()
         .filter_map(|body| serde_json::from_str::<ObjectDocument>(body).ok());
@@ -278,9 +274,7 @@ fn add_proposed(
         kept.extend(texts(&document).map(str::to_owned));
     }
     let go = go.iter();
-    Ok(go
-        .map(|(revision, body)| gone.add_revision(*revision, body, &kept))
-        .collect())
+    Ok(go.map(|(revision, body)| gone.add_revision(*revision, body, &kept)).collect())
 }
 
 /// Removes these revisions, and keeps what the others say they were made from, and whom they are about.
@@ -293,10 +287,7 @@ fn leave_out(rows: &mut dyn Write, proposed: &Proposed) -> Result<Vec<WrittenObj
     for (id, revisions) in proposed {
         rows.erase_revisions(*id, &revisions.iter().copied().collect::<Vec<_>>())?;
         let history = rows.history(*id)?;
-        for body in rows
-            .bodies(&history.iter().collect::<Vec<_>>())?
-            .into_values()
-        {
+        for body in rows.bodies(&history.iter().collect::<Vec<_>>())?.into_values() {
             // What is damaged names nothing.
             let made: MadeFrom = serde_json::from_str(&body).unwrap_or_default();
             let parents = made.derived_from.into_iter();
@@ -436,12 +427,7 @@ fn rewritten_records(
         }
         rewritten.push(RecordRow {
             body: gone.scrub_record(&record.body, &record.objects)?,
-            objects: record
-                .objects
-                .iter()
-                .copied()
-                .filter(|id| !ids.contains(id))
-                .collect(),
+            objects: record.objects.iter().copied().filter(|id| !ids.contains(id)).collect(),
             ..record
         });
     }

@@ -200,12 +200,9 @@ impl Person {
     #[must_use]
     pub fn own(mut self) -> Person {
         self.entities.clear();
-        self.objects
-            .retain(|object| object.relation == Relation::User);
-        self.sessions
-            .retain(|session| session.relation == Relation::User);
-        self.records
-            .retain(|record| record.relation == Relation::User);
+        self.objects.retain(|object| object.relation == Relation::User);
+        self.sessions.retain(|session| session.relation == Relation::User);
+        self.records.retain(|record| record.relation == Relation::User);
         self
     }
 
@@ -298,9 +295,7 @@ pub(super) fn person(
     let mut mentions: Vec<Mention> = asked.keys.iter().map(|id| Mention::of_key(id)).collect();
     mentions.extend(logs_naming(rows, logged, subject, (&related, &sessions))?);
     mentions.extend(objects_naming(rows, subject, &related)?);
-    let naming = kept
-        .iter()
-        .filter(|kept| kept.names_them && kept.relation.is_none());
+    let naming = kept.iter().filter(|kept| kept.names_them && kept.relation.is_none());
     mentions.extend(naming.map(|kept| Mention::of_record(&kept.id)));
     let mut names = names(rows, logged, relations.keys().copied())?;
     let found = Person {
@@ -367,9 +362,8 @@ fn names(
 ) -> Result<BTreeMap<ObjectId, String>, Error> {
     let ids: BTreeSet<ObjectId> = ids.collect();
     let documents = logged.documents(rows, &ids)?.into_iter();
-    let mut names: BTreeMap<ObjectId, String> = documents
-        .map(|(id, object)| (id, object.name().to_owned()))
-        .collect();
+    let mut names: BTreeMap<ObjectId, String> =
+        documents.map(|(id, object)| (id, object.name().to_owned())).collect();
     let ids: Vec<ObjectId> = ids.into_iter().collect();
     let standing = rows.standing(&ids)?.into_iter();
     names.extend(standing.map(|(id, standing)| (id, standing.name)));
@@ -557,11 +551,7 @@ fn objects_naming(
     let mut found = BTreeSet::new();
     for chunk in ids.chunks(CHUNK) {
         let heads = rows.heads(chunk)?.into_iter();
-        found.extend(
-            heads
-                .filter(|(_, body)| body.contains(&named))
-                .map(|(id, _)| id),
-        );
+        found.extend(heads.filter(|(_, body)| body.contains(&named)).map(|(id, _)| id));
     }
     Ok(found.into_iter().map(Mention::of_object).collect())
 }

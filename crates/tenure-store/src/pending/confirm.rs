@@ -254,15 +254,12 @@ fn refuse_outcomes(rows: &mut dyn Write, ids: &[ObjectId], expect: Expect) -> Re
 /// Refuses objects of which nothing is believed, and nothing waits.
 fn refuse_gone(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
     let standing = rows.standing(ids)?;
-    standing
-        .values()
-        .find(|one| one.beliefs.is_empty())
-        .map_or(Ok(()), |gone| {
-            let what = format!("nothing is believed of `{}` now", clip(&gone.name));
-            Err(Error::new(ErrorKind::Conflict, what)
-                .expected("an object that is believed, or waits for a person")
-                .hint("it was retracted: write it again to believe it"))
-        })
+    standing.values().find(|one| one.beliefs.is_empty()).map_or(Ok(()), |gone| {
+        let what = format!("nothing is believed of `{}` now", clip(&gone.name));
+        Err(Error::new(ErrorKind::Conflict, what)
+            .expected("an object that is believed, or waits for a person")
+            .hint("it was retracted: write it again to believe it"))
+    })
 }
 
 /// Decides for something inferred, and against the preferences that say otherwise: a person confirmed it. It is to be believed
@@ -356,9 +353,7 @@ fn refusal(
     stated: &[UserStated],
 ) -> Result<Option<Refused>, Error> {
     let objects: BTreeSet<ObjectId> = stated.iter().map(|one| one.object).collect();
-    let slots = stated
-        .iter()
-        .map(|one| (one.entity.as_str(), one.own.claim.slot()));
+    let slots = stated.iter().map(|one| (one.entity.as_str(), one.own.claim.slot()));
     for (entity, slot) in slots.collect::<BTreeSet<_>>() {
         let found = left_bare(rows, id, &objects, (entity, slot))?;
         if found.is_some() {

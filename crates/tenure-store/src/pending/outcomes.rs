@@ -196,10 +196,7 @@ fn folded(rows: &mut dyn Read) -> Result<BTreeMap<ObjectId, Folded>, Error> {
 /// The number of outcomes that correct a mistake of which the words are known by a digest under the tenant's key.
 pub(crate) fn mistakes(rows: &mut dyn Read) -> Result<usize, Error> {
     let outcomes = folded(rows)?;
-    Ok(outcomes
-        .values()
-        .filter(|known| known.proposed.mistake.is_some())
-        .count())
+    Ok(outcomes.values().filter(|known| known.proposed.mistake.is_some()).count())
 }
 
 /// Calls `each` with every step of an outcome, in the order of the log.
@@ -309,10 +306,7 @@ fn append(rows: &mut dyn Write, entries: &[Entry]) -> Result<(), Error> {
 
 /// The keyed digest of a mistake: the same words in any case and spacing are the same.
 fn mistake_digest(key: &[u8; 32], mistake: &str) -> Digest {
-    let words: Vec<String> = mistake
-        .split_whitespace()
-        .map(tenure::belief::folded)
-        .collect();
+    let words: Vec<String> = mistake.split_whitespace().map(tenure::belief::folded).collect();
     Digest::keyed(key, &[b"mistake", words.join(" ").as_bytes()])
 }
 
@@ -333,11 +327,13 @@ fn known_record(rows: &mut dyn Read, record: Option<&str>) -> Result<(), Error> 
 fn person(by: &str) -> Result<String, Error> {
     let named = by.trim();
     if named.is_empty() || named.len() > MOST_NAME || named.chars().any(char::is_control) {
-        return Err(Error::input("the person who decides has no name")
-            .at("by", None)
-            .expected(format!(
-                "1 to {MOST_NAME} bytes, without control characters"
-            )));
+        return Err(
+            Error::input("the person who decides has no name")
+                .at("by", None)
+                .expected(format!(
+                    "1 to {MOST_NAME} bytes, without control characters"
+                )),
+        );
     }
     Ok(named.to_owned())
 }
@@ -358,10 +354,7 @@ impl Tenant {
             record,
             mistake,
         } = proposal;
-        if document
-            .object_type
-            .is_some_and(|own| own != ObjectType::Outcome)
-        {
+        if document.object_type.is_some_and(|own| own != ObjectType::Outcome) {
             return Err(Error::input("what is proposed is no outcome")
                 .at("object_type", None)
                 .expected("`outcome`, or none"));
@@ -373,10 +366,7 @@ impl Tenant {
             document.name = format!("outcome-{}", digits.get(..DIGITS).unwrap_or(digits));
         }
         let mistake = mistake.filter(|text| !text.trim().is_empty());
-        if mistake
-            .as_ref()
-            .is_some_and(|text| text.len() > MOST_MISTAKE)
-        {
+        if mistake.as_ref().is_some_and(|text| text.len() > MOST_MISTAKE) {
             return Err(Error::input("the mistake is too long")
                 .at("mistake", None)
                 .expected(format!("at most {MOST_MISTAKE} bytes")));
@@ -598,9 +588,8 @@ impl Tenant {
                     Some(row) => bodies.get(&row.revision),
                     None => heads.get(&id),
                 };
-                let document: serde_json::Value = body
-                    .and_then(|body| serde_json::from_str(body).ok())
-                    .unwrap_or_default();
+                let document: serde_json::Value =
+                    body.and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
                 let name = document.get("name").and_then(serde_json::Value::as_str);
                 let content = document.get("content").and_then(serde_json::Value::as_str);
                 let state = known.state_of(Some(standing));
@@ -633,10 +622,7 @@ fn tells(beliefs: &[BeliefRow], proposed: bool) -> impl Iterator<Item = BeliefRo
     } else {
         !any_believed(beliefs)
     };
-    beliefs
-        .iter()
-        .filter(move |row| row.waits() == waits)
-        .cloned()
+    beliefs.iter().filter(move |row| row.waits() == waits).cloned()
 }
 
 /// The correction as it stays, with the number of times that its mistake was repeated.
@@ -651,11 +637,8 @@ fn counted(rows: &mut dyn Write, id: ObjectId, repeats: u64) -> Result<Vec<Writt
 /// Refuses to confirm an outcome past the decision of a person on it.
 pub(crate) fn refuse_proposed(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<(), Error> {
     let known = folded(rows)?;
-    let proposed = |id: &&ObjectId| {
-        known
-            .get(id)
-            .is_some_and(|known| known.state == OutcomeState::Proposed)
-    };
+    let proposed =
+        |id: &&ObjectId| known.get(id).is_some_and(|known| known.state == OutcomeState::Proposed);
     let Some(id) = ids.iter().find(proposed) else {
         return Ok(());
     };

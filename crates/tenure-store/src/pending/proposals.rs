@@ -179,9 +179,7 @@ impl Tenant {
         all.extend(self.judged_along(sees)?);
         if *self.name != *DEFAULT {
             let all_of = all.into_iter();
-            all = all_of
-                .map(|one| one.with_option("--tenant", &self.name))
-                .collect();
+            all = all_of.map(|one| one.with_option("--tenant", &self.name)).collect();
         }
         Ok(all)
     }
@@ -199,16 +197,12 @@ impl Tenant {
     fn weakened_seen(&self, now: Instant, sees: Option<&Sees<'_>>) -> Result<Vec<Waiting>, Error> {
         let (found, shown) = self.read(|rows| {
             let found = weakened(rows, now)?;
-            let ids: BTreeSet<ObjectId> = found
-                .iter()
-                .flat_map(|one| [one.object_id, one.over])
-                .collect();
+            let ids: BTreeSet<ObjectId> =
+                found.iter().flat_map(|one| [one.object_id, one.over]).collect();
             let shown = open_objects(rows, &self.name, ids.into_iter().collect(), sees)?;
             Ok((found, shown.into_iter().collect::<BTreeSet<_>>()))
         })?;
-        let found = found
-            .into_iter()
-            .filter(|one| shown.contains(&one.object_id));
+        let found = found.into_iter().filter(|one| shown.contains(&one.object_id));
         let each = found.map(|one| Waiting {
             object_id: Some(one.object_id),
             other_id: Some(one.over).filter(|over| shown.contains(over)),
@@ -246,11 +240,8 @@ impl Tenant {
                     }
                 }
             }
-            let parents: BTreeSet<ObjectId> = found
-                .iter()
-                .flat_map(|(_, _, _, parents)| parents)
-                .copied()
-                .collect();
+            let parents: BTreeSet<ObjectId> =
+                found.iter().flat_map(|(_, _, _, parents)| parents).copied().collect();
             let standing = rows.standing(&parents.into_iter().collect::<Vec<_>>())?;
             let is_clean = |row: &BeliefRow| row.contradiction == ContradictionStatus::Clean;
             let stands = |id: &ObjectId| {
@@ -260,11 +251,8 @@ impl Tenant {
                     .is_some_and(|held| !held.is_empty() && held.iter().all(is_clean))
             };
             found.retain(|(_, _, _, parents)| parents.iter().all(stands));
-            let parents: BTreeSet<ObjectId> = found
-                .iter()
-                .flat_map(|(_, _, _, parents)| parents)
-                .copied()
-                .collect();
+            let parents: BTreeSet<ObjectId> =
+                found.iter().flat_map(|(_, _, _, parents)| parents).copied().collect();
             let shown: BTreeSet<ObjectId> =
                 open_objects(rows, &self.name, parents.into_iter().collect(), sees)?
                     .into_iter()
@@ -300,10 +288,7 @@ impl Tenant {
 fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
     let document = object.to_document()?;
     let id = object.revision().object_id();
-    let from = document
-        .derived_from
-        .iter()
-        .map(|parent| format!(" --derived-from {parent}"));
+    let from = document.derived_from.iter().map(|parent| format!(" --derived-from {parent}"));
     let put = format!("tenure store put FILE.json{}", from.collect::<String>());
     let retract = format!("tenure store retract {id}");
     let (decide, otherwise) = if document.update_path.is_some() {

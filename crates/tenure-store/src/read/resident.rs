@@ -108,8 +108,7 @@ impl Resident {
     /// could see the object then.
     pub fn mentions(&self, object: &ContextObject) -> &[String] {
         let revision = object.revision();
-        self.mentioned
-            .of(revision.object_id(), revision.content_digest())
+        self.mentioned.of(revision.object_id(), revision.content_digest())
     }
 
     /// Returns what is held of an object, each with its labels: one for each time that it is held for, of what is not
@@ -119,11 +118,7 @@ impl Resident {
         place.into_iter().flat_map(|place| {
             let keys = keys_at(*place);
             let objects = self.state.objects.range(keys.clone());
-            let left = self
-                .state
-                .left
-                .range(keys)
-                .map(|(key, left)| (key, &left.labels));
+            let left = self.state.left.range(keys).map(|(key, left)| (key, &left.labels));
             let all: Vec<(&Key, &Arc<ContextObject>)> = objects.chain(left).collect();
             let is_believed = all.iter().any(|((.., waits), _)| !waits);
             all.into_iter()
@@ -266,8 +261,7 @@ impl ResidentState {
             return object;
         };
         if access.is_none() {
-            self.labels
-                .insert(Arc::clone(&row.labels), Arc::clone(&labels));
+            self.labels.insert(Arc::clone(&row.labels), Arc::clone(&labels));
         }
         labels
     }
@@ -278,11 +272,7 @@ impl ResidentState {
         };
         self.changed.insert(place / LAYER);
         let keys = keys_at(place);
-        let state: Vec<Key> = self
-            .objects
-            .range(keys.clone())
-            .map(|(key, _)| *key)
-            .collect();
+        let state: Vec<Key> = self.objects.range(keys.clone()).map(|(key, _)| *key).collect();
         state.iter().for_each(|key| drop(self.objects.remove(key)));
         let left: Vec<Key> = self.left.range(keys).map(|(key, _)| *key).collect();
         left.iter().for_each(|key| drop(self.left.remove(key)));
@@ -305,19 +295,13 @@ impl ResidentState {
             why: left.why.to_owned(),
             labels: Some(Arc::clone(&left.labels)),
         });
-        let opened = self
-            .objects
-            .values()
-            .filter_map(|object| object.status().transaction.from);
+        let opened = self.objects.values().filter_map(|object| object.status().transaction.from);
         self.latest = opened.max();
         for layer in std::mem::take(&mut self.changed) {
             let first = *keys_at(layer * LAYER).start();
             let last = *keys_at(layer * LAYER + (LAYER - 1)).end();
-            let objects: Vec<_> = self
-                .objects
-                .range(first..=last)
-                .map(|(_, object)| Arc::clone(object))
-                .collect();
+            let objects: Vec<_> =
+                self.objects.range(first..=last).map(|(_, object)| Arc::clone(object)).collect();
             if objects.is_empty() {
                 self.layers.remove(&layer)
             } else {
@@ -574,10 +558,7 @@ fn access_at(
 
 /// The objects that were erased since, which leave no row that could say so.
 fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, Error> {
-    let erased = rows
-        .log(known.version, u32::MAX)?
-        .iter()
-        .any(|write| write.verb == "erase");
+    let erased = rows.log(known.version, u32::MAX)?.iter().any(|write| write.verb == "erase");
     if !erased {
         return Ok(Vec::new());
     }

@@ -257,9 +257,7 @@ impl PageReader<'_> {
         for standing in standing.values_mut() {
             standing.beliefs = alongside::found(&standing.beliefs).cloned().collect();
         }
-        let held = standing
-            .values_mut()
-            .flat_map(|standing| std::mem::take(&mut standing.beliefs));
+        let held = standing.values_mut().flat_map(|standing| std::mem::take(&mut standing.beliefs));
         // Of one object, some of what is believed may be hidden.
         for row in open(self.tenant, held.collect(), None, self.sees)? {
             if let Some(standing) = standing.get_mut(&row.object) {
@@ -272,10 +270,7 @@ impl PageReader<'_> {
         let usage = rows.usage(Some(&ids))?;
         let mut found = Vec::new();
         for (id, standing) in &standing {
-            let bodies_of = standing
-                .beliefs
-                .iter()
-                .filter_map(|row| bodies.get(&row.revision));
+            let bodies_of = standing.beliefs.iter().filter_map(|row| bodies.get(&row.revision));
             if !says_all(&mut self.said, bodies_of, self.wanted) {
                 continue;
             }
@@ -288,10 +283,8 @@ impl PageReader<'_> {
             }
         }
         // Labels do not tell all: some is hidden by what it is.
-        let objects: Vec<Arc<ContextObject>> = found
-            .iter()
-            .map(|(.., object)| Arc::clone(object))
-            .collect();
+        let objects: Vec<Arc<ContextObject>> =
+            found.iter().map(|(.., object)| Arc::clone(object)).collect();
         let mut seen = self.sees.map(|sees| sees(&objects).into_iter());
         let mut shown: BTreeSet<u64> = BTreeSet::new();
         for (place, row, object) in found {

@@ -97,10 +97,7 @@ impl Blobs {
 /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it no longer has that digest.
 pub(crate) fn unaltered(rows: &mut dyn Read, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
     let bytes = rows.blob(digest)?;
-    if bytes
-        .as_ref()
-        .is_some_and(|bytes| Digest::of(bytes) != digest)
-    {
+    if bytes.as_ref().is_some_and(|bytes| Digest::of(bytes) != digest) {
         return Err(Error::damaged(format!(
             "the stored text {digest} is damaged"
         )));

@@ -181,11 +181,8 @@ pub(crate) fn open_objects(
     };
     let held = believed_labels(rows, &ids)?;
     let seen = seen_texts(tenant, &held, sees)?;
-    let open: BTreeSet<ObjectId> = held
-        .iter()
-        .filter(|(_, text)| seen.contains(text))
-        .map(|(id, _)| *id)
-        .collect();
+    let open: BTreeSet<ObjectId> =
+        held.iter().filter(|(_, text)| seen.contains(text)).map(|(id, _)| *id).collect();
     Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
 }
 
@@ -268,9 +265,7 @@ impl Parts {
 
     /// Returns whether the caller may see a belief.
     pub(crate) fn show(&self, row: &BeliefRow) -> bool {
-        self.seen
-            .as_ref()
-            .is_none_or(|seen| seen.contains(&row.labels))
+        self.seen.as_ref().is_none_or(|seen| seen.contains(&row.labels))
     }
 
     /// Returns whether a belief is one of them.

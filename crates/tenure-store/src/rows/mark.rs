@@ -97,9 +97,7 @@ impl FileMark {
         let drawn = FileMark::draw()?;
         let failed = |error| unmarked(path, error);
         let connection = opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
-        connection
-            .execute_batch("BEGIN IMMEDIATE")
-            .map_err(failed)?;
+        connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
         let mark = FileMark::of(&connection).map_err(failed)?;
         if mark.is_none() {
             drawn.set(&connection).map_err(failed)?;
@@ -179,12 +177,9 @@ impl FromStr for FileMark {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<FileMark, Error> {
-        u32::from_str_radix(text, 16)
-            .ok()
-            .and_then(FileMark::of_number)
-            .ok_or_else(|| {
-                Error::input("not the mark of a file").expected("up to 8 hexadecimal digits, not 0")
-            })
+        u32::from_str_radix(text, 16).ok().and_then(FileMark::of_number).ok_or_else(|| {
+            Error::input("not the mark of a file").expected("up to 8 hexadecimal digits, not 0")
+        })
     }
 }
 
@@ -204,8 +199,7 @@ mod tests {
         assert_eq!(header(), Header::Unreadable);
         std::fs::remove_file(&path).unwrap();
         let old = Connection::open(&path).unwrap();
-        old.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a(b)")
-            .unwrap();
+        old.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a(b)").unwrap();
         drop(old);
         assert_eq!(header(), Header::Marked(None));
         let mark = FileMark::put(&path).unwrap();

@@ -123,12 +123,12 @@ pub(crate) fn note_on(
         flagged: withheld.flagged,
     });
     let authority = object.revision().authority_level();
-    let lowered = declared
-        .filter(|declared| *declared < authority)
-        .map(|declared| WriteNote::AuthorityLowered {
+    let lowered = declared.filter(|declared| *declared < authority).map(|declared| {
+        WriteNote::AuthorityLowered {
             declared,
             authority,
-        });
+        }
+    });
     waits.or_else(|| note_on_claim(object)).or(lowered)
 }
 
@@ -137,10 +137,7 @@ pub(crate) fn note_on_claim(object: &ContextObject) -> Option<WriteNote> {
     let claim = object.revision().normalized_claim()?;
     match Claim::flaw(claim) {
         Some(why) => Some(WriteNote::ClaimNotParsed { why }),
-        None => about(object)
-            .next()
-            .is_none()
-            .then_some(WriteNote::ClaimAboutNobody),
+        None => about(object).next().is_none().then_some(WriteNote::ClaimAboutNobody),
     }
 }
 

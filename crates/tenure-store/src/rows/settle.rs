@@ -62,13 +62,8 @@ pub(crate) fn settle(current: &[BeliefRow], new: BeliefRow) -> Settlement {
 
 /// Adds what a settlement changes.
 pub(crate) fn apply(change: &mut Change, current: &[BeliefRow], settlement: Settlement) {
-    let close = settlement
-        .close
-        .into_iter()
-        .filter_map(|at| current.get(at));
-    change
-        .close
-        .extend(close.map(|old| (old.object, old.opened, old.part)));
+    let close = settlement.close.into_iter().filter_map(|at| current.get(at));
+    change.close.extend(close.map(|old| (old.object, old.opened, old.part)));
     change.open.extend(settlement.open);
 }
 
@@ -283,11 +278,7 @@ mod tests {
     #[test]
     fn what_covers_all_leaves_nothing_out() {
         let all = |intervals: &[(Option<i64>, Option<i64>)]| {
-            covers_all(
-                intervals
-                    .iter()
-                    .map(|(from, until)| interval(*from, *until)),
-            )
+            covers_all(intervals.iter().map(|(from, until)| interval(*from, *until)))
         };
         assert!(all(&[(None, None)]));
         assert!(all(&[(Some(3), None), (None, Some(3))]));

@@ -27,15 +27,11 @@ pub(crate) fn with_tombstones(
     if !rows.any_tombstone()? {
         return Ok(BTreeSet::new());
     }
-    let by_digest: BTreeMap<Digest, ObjectId> = ids
-        .iter()
-        .map(|id| (tombstone_of(&key, *id), *id))
-        .collect();
+    let by_digest: BTreeMap<Digest, ObjectId> =
+        ids.iter().map(|id| (tombstone_of(&key, *id), *id)).collect();
     let digests: Vec<Digest> = by_digest.keys().copied().collect();
     let tombstones = rows.tombstones(&digests)?;
-    let found = tombstones
-        .iter()
-        .filter_map(|tombstone| by_digest.get(&tombstone.digest));
+    let found = tombstones.iter().filter_map(|tombstone| by_digest.get(&tombstone.digest));
     Ok(found.copied().collect())
 }
 
@@ -74,14 +70,10 @@ pub(crate) fn refuse_erased_blobs(
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    let erased: BTreeMap<Digest, Digest> = digests
-        .map(|digest| (blob_tombstone(&key, digest), digest))
-        .collect();
+    let erased: BTreeMap<Digest, Digest> =
+        digests.map(|digest| (blob_tombstone(&key, digest), digest)).collect();
     let labels: Vec<Digest> = erased.keys().copied().collect();
-    let found = rows
-        .tombstones(&labels)?
-        .iter()
-        .find_map(|found| erased.get(&found.digest));
+    let found = rows.tombstones(&labels)?.iter().find_map(|found| erased.get(&found.digest));
     found.map_or(Ok(()), |digest| {
         let what = format!("the text {digest} was erased");
         Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))

@@ -197,9 +197,7 @@ impl TreeIndex {
             .map_err(failed)?;
         if version == 0 && tables == 0 {
             write.execute_batch(SCHEMA).map_err(failed)?;
-            write
-                .pragma_update(None, "user_version", VERSION)
-                .map_err(failed)?;
+            write.pragma_update(None, "user_version", VERSION).map_err(failed)?;
             write.commit().map_err(failed)?;
         } else if version != VERSION {
             return Ok(None);
@@ -223,9 +221,7 @@ impl TreeIndex {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         set_up(&connection).map_err(failed)?;
-        connection
-            .execute_batch("PRAGMA query_only = ON")
-            .map_err(failed)?;
+        connection.execute_batch("PRAGMA query_only = ON").map_err(failed)?;
         if let Some(mark) = mark {
             mark.check(&connection, path)?;
         }
@@ -258,9 +254,7 @@ impl TreeIndex {
             let digest: String = row.get(2)?;
             Ok((row.get(0)?, (row.get(1)?, digest.parse().ok())))
         });
-        rows.map_err(failed)?
-            .collect::<Result<_, _>>()
-            .map_err(failed)
+        rows.map_err(failed)?.collect::<Result<_, _>>().map_err(failed)
     }
 
     /// The paths of all files, in order.
@@ -290,10 +284,7 @@ impl TreeIndex {
         gone: &[String],
     ) -> Result<(), Error> {
         let behavior = TransactionBehavior::Immediate;
-        let write = self
-            .connection
-            .transaction_with_behavior(behavior)
-            .map_err(failed)?;
+        let write = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
         let mut loose = BTreeSet::new();
         for path in gone {
             remove(&write, path, &mut loose).map_err(failed)?;
@@ -318,9 +309,7 @@ impl TreeIndex {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let set =
             "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
-        self.connection
-            .execute(set, params![name, value])
-            .map_err(failed)?;
+        self.connection.execute(set, params![name, value]).map_err(failed)?;
         Ok(())
     }
 
@@ -370,9 +359,7 @@ impl TreeIndex {
             .map_err(failed)?
             .collect::<Result<_, _>>()
             .map_err(failed)?;
-        let parts = rows
-            .iter()
-            .flat_map(|(path, digest)| [path.as_bytes(), digest.as_bytes()]);
+        let parts = rows.iter().flat_map(|(path, digest)| [path.as_bytes(), digest.as_bytes()]);
         Ok(Digest::of_parts(parts))
     }
 
@@ -416,9 +403,7 @@ impl TreeIndex {
                  WHERE p.file = (SELECT id FROM files WHERE path = ?1) ORDER BY p.id"
             ))
             .map_err(failed)?;
-        let rows = read
-            .query_map([path], |row| part_of(row, 0))
-            .map_err(failed)?;
+        let rows = read.query_map([path], |row| part_of(row, 0)).map_err(failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
@@ -512,33 +497,21 @@ impl TreeIndex {
     }
 
     fn likely(&self, terms: &[String], limit: usize) -> rusqlite::Result<Vec<i64>> {
-        let all: u64 = self
-            .connection
-            .query_row("SELECT count(*) FROM parts", [], |row| {
-                Ok(row.get::<_, i64>(0)? as u64)
-            })?;
-        let mut count = self
-            .connection
-            .prepare_cached("SELECT doc FROM counts WHERE term = ?1")?;
+        let all: u64 = self.connection.query_row("SELECT count(*) FROM parts", [], |row| {
+            Ok(row.get::<_, i64>(0)? as u64)
+        })?;
+        let mut count = self.connection.prepare_cached("SELECT doc FROM counts WHERE term = ?1")?;
         let mut known: Vec<(u64, String)> = Vec::new();
         for term in terms.iter().collect::<BTreeSet<_>>() {
             let term = written(term);
             let found: Option<i64> = count.query_row([&term], |row| row.get(0)).optional()?;
-            known.extend(
-                found
-                    .filter(|found| *found > 0)
-                    .map(|found| (found as u64, term)),
-            );
+            known.extend(found.filter(|found| *found > 0).map(|found| (found as u64, term)));
         }
         known.sort();
-        let rare = known
-            .iter()
-            .take_while(|(found, _)| *found <= COMMON)
-            .count();
+        let rare = known.iter().take_while(|(found, _)| *found <= COMMON).count();
         let mut scores: BTreeMap<i64, u64> = BTreeMap::new();
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
+        let mut select =
+            self.connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
         let mut matched = |query: String| -> rusqlite::Result<Vec<i64>> {
             select.query_map([query], |row| row.get(0))?.collect()
         };
@@ -550,16 +523,11 @@ impl TreeIndex {
                 *scores.entry(id).or_default() += weight(all, *found);
             }
         }
-        let joined: Vec<String> = known[..rare]
-            .iter()
-            .map(|(_, term)| format!("\"{term}\""))
-            .collect();
+        let joined: Vec<String> =
+            known[..rare].iter().map(|(_, term)| format!("\"{term}\"")).collect();
         if rare == 0 && !known.is_empty() {
             // Common words alone: what has all of them, before that what has one in its heading.
-            let every: Vec<String> = known
-                .iter()
-                .map(|(_, term)| format!("\"{term}\""))
-                .collect();
+            let every: Vec<String> = known.iter().map(|(_, term)| format!("\"{term}\"")).collect();
             for (found, term) in known.iter().take(2) {
                 for id in matched(format!("heading : \"{term}\""))? {
                     *scores.entry(id).or_default() += weight(all, *found) + 1;
@@ -593,9 +561,7 @@ impl TreeIndex {
     /// Orders those that are as likely as the last one that stays by their places: an index that grew has other numbers than
     /// one that was made at once, and chooses the same parts.
     fn settle_ties(&self, ranked: &mut [(i64, u64)], limit: usize) -> rusqlite::Result<()> {
-        let Some((_, cutoff)) = limit
-            .checked_sub(1)
-            .and_then(|last| ranked.get(last).copied())
+        let Some((_, cutoff)) = limit.checked_sub(1).and_then(|last| ranked.get(last).copied())
         else {
             return Ok(());
         };
@@ -716,22 +682,15 @@ fn remove(write: &Transaction<'_>, path: &str, loose: &mut BTreeSet<i64>) -> rus
     write
         .prepare_cached("DELETE FROM words WHERE rowid IN (SELECT id FROM parts WHERE file = ?1)")?
         .execute([id])?;
-    write
-        .prepare_cached("DELETE FROM parts WHERE file = ?1")?
-        .execute([id])?;
-    write
-        .prepare_cached("DELETE FROM files WHERE id = ?1")?
-        .execute([id])?;
+    write.prepare_cached("DELETE FROM parts WHERE file = ?1")?.execute([id])?;
+    write.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 
 fn add(write: &Transaction<'_>, entry: &FileEntry) -> rusqlite::Result<()> {
     let file = &entry.file;
     let labels = serde_json::Value::from(file.labels.clone()).to_string();
-    let digest = file
-        .digest
-        .map(|digest| digest.to_string())
-        .unwrap_or_default();
+    let digest = file.digest.map(|digest| digest.to_string()).unwrap_or_default();
     write
         .prepare_cached(
             "INSERT INTO files(path, kind, language, size, stamp, digest, lines, frontmatter, front, labels, note) \
@@ -752,11 +711,7 @@ fn add(write: &Transaction<'_>, entry: &FileEntry) -> rusqlite::Result<()> {
         ])?;
     let id = write.last_insert_rowid();
     for (at, part) in entry.parts.iter().enumerate() {
-        let heading = part
-            .heading
-            .as_deref()
-            .map(|text| heading_id(write, text))
-            .transpose()?;
+        let heading = part.heading.as_deref().map(|text| heading_id(write, text)).transpose()?;
         write
             .prepare_cached(
                 "INSERT INTO parts(file, number, parent, heading, level, starts, ends, own_ends, first_line, last_line) \
@@ -822,12 +777,8 @@ fn tidy(write: &Transaction<'_>, loose: &BTreeSet<i64>) -> rusqlite::Result<()> 
             .prepare_cached("SELECT EXISTS(SELECT 1 FROM parts WHERE heading = ?1)")?
             .query_row([id], |row| row.get(0))?;
         if !stands {
-            write
-                .prepare_cached("DELETE FROM grams WHERE rowid = ?1")?
-                .execute([id])?;
-            write
-                .prepare_cached("DELETE FROM headings WHERE id = ?1")?
-                .execute([id])?;
+            write.prepare_cached("DELETE FROM grams WHERE rowid = ?1")?.execute([id])?;
+            write.prepare_cached("DELETE FROM headings WHERE id = ?1")?.execute([id])?;
         }
     }
     Ok(())
@@ -862,10 +813,7 @@ mod tests {
                 digest: Some(Digest::of(words.as_bytes())),
                 ..IndexedFile::default()
             },
-            terms: headings
-                .iter()
-                .map(|heading| (split(heading), split(words)))
-                .collect(),
+            terms: headings.iter().map(|heading| (split(heading), split(words))).collect(),
             parts,
         }
     }
@@ -918,11 +866,7 @@ mod tests {
         let error = TreeIndex::open_existing(&path, None).err().unwrap();
         assert!(error.what.contains("version 99"), "{error}");
         assert_eq!(
-            TreeIndex::open(&path, None)
-                .unwrap()
-                .counts()
-                .unwrap()
-                .files,
+            TreeIndex::open(&path, None).unwrap().counts().unwrap().files,
             0
         );
     }

@@ -24,10 +24,7 @@ pub(crate) fn any_believed<'r>(rows: impl IntoIterator<Item = &'r BeliefRow>) ->
 
 /// Returns whether this is a proposal for a time at which something is believed.
 pub(crate) fn is_alongside(row: &BeliefRow, rows: &[BeliefRow]) -> bool {
-    row.waits()
-        && rows
-            .iter()
-            .any(|other| !other.waits() && overlap(other.valid, row.valid))
+    row.waits() && rows.iter().any(|other| !other.waits() && overlap(other.valid, row.valid))
 }
 
 /// The beliefs by which a search finds an object: all but proposals for a time at which something is believed.
@@ -52,23 +49,16 @@ pub(crate) fn head_after(standing: &Standing, settlement: &Settlement) -> Revisi
         all.any(|row| row.waits() && row.revision == revision)
     };
     // What waited and is believed from now on is written now.
-    let mut confirmed = settlement
-        .open
-        .iter()
-        .filter(|row| !row.waits() && waited(row.revision));
+    let mut confirmed = settlement.open.iter().filter(|row| !row.waits() && waited(row.revision));
     if let Some(new) = confirmed.next() {
         return new.revision;
     }
-    let believed: Vec<&BeliefRow> = settlement
-        .after(&standing.beliefs)
-        .filter(|row| !row.waits())
-        .collect();
+    let believed: Vec<&BeliefRow> =
+        settlement.after(&standing.beliefs).filter(|row| !row.waits()).collect();
     if believed.iter().any(|row| row.revision == standing.head) {
         return standing.head;
     }
-    let last = believed
-        .iter()
-        .max_by_key(|row| (row.opened, Reverse(row.part)));
+    let last = believed.iter().max_by_key(|row| (row.opened, Reverse(row.part)));
     last.map_or(standing.head, |row| row.revision)
 }
 
@@ -177,9 +167,7 @@ pub(crate) fn only_proposed(
             .partition(|row| row.waits());
         let waited: BTreeSet<RevisionId> = waited.iter().map(|row| row.revision).collect();
         // Where nothing else is left, it is all that there is of the object.
-        let is_head = standing
-            .get(id)
-            .is_none_or(|one| waited.contains(&one.head));
+        let is_head = standing.get(id).is_none_or(|one| waited.contains(&one.head));
         if believed.is_empty() && !waited.is_empty() && !is_head {
             proposed.insert(*id, waited);
         }
@@ -230,11 +218,8 @@ pub(crate) fn unbound(
     let mut sealer = Sealer::default();
     let mut found = Vec::new();
     for (id, standing) in rows.standing(ids)? {
-        let mut waiting: Vec<&BeliefRow> = standing
-            .beliefs
-            .iter()
-            .filter(|row| row.waits() && asked(row))
-            .collect();
+        let mut waiting: Vec<&BeliefRow> =
+            standing.beliefs.iter().filter(|row| row.waits() && asked(row)).collect();
         if waiting.is_empty() {
             continue;
         }

@@ -180,9 +180,7 @@ impl Tenant {
             rows.put_aside(&revisions)?;
             let links: Vec<_> = findings.links.into_iter().collect();
             let subjects: Vec<_> = findings.subjects.into_iter().collect();
-            let lossy = findings
-                .lossy
-                .map(|ids| ids.into_iter().collect::<Vec<_>>());
+            let lossy = findings.lossy.map(|ids| ids.into_iter().collect::<Vec<_>>());
             rows.relink(&links, &subjects, lossy.as_deref())?;
             if !findings.heads.is_empty() {
                 rows.change(&Change {
@@ -269,9 +267,7 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<
             Ok(object) => {
                 let revision = object.revision();
                 let parents = revision.derived_from().iter();
-                findings
-                    .links
-                    .extend(parents.map(|parent| (row.object, *parent)));
+                findings.links.extend(parents.map(|parent| (row.object, *parent)));
                 let labels = labelled(&mut sealer, tenant, row.object, &row.labels, None);
                 if !labels.is_ok_and(|labels| labels.access() == object.access()) {
                     let which = format!("who may see the object {}", row.object);
@@ -279,9 +275,7 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<
                     findings.unlabelled.insert(row.object);
                 }
                 let subjects = revision.subjects().iter();
-                findings
-                    .subjects
-                    .extend(subjects.map(|who| (row.object, who.clone())));
+                findings.subjects.extend(subjects.map(|who| (row.object, who.clone())));
             }
             Err(error) if error.kind == ErrorKind::Damaged => {
                 lossy.insert(row.object);
@@ -390,10 +384,8 @@ fn heads<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), 
             let Ok(object) = read_revision(&mut sealer, head, &body.unwrap_or_default()) else {
                 continue;
             };
-            let labels = rows
-                .head_labels(Ok(id))?
-                .pop()
-                .map_or_else(|| "".into(), |(_, labels)| labels);
+            let labels =
+                rows.head_labels(Ok(id))?.pop().map_or_else(|| "".into(), |(_, labels)| labels);
             let labels = labelled(&mut sealer, &tenant, id, &labels, None);
             if head != standing.head
                 || object.name() != standing.name

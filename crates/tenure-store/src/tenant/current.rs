@@ -152,8 +152,6 @@ impl Fresh {
                 self.by_slot.get(&slot)
             })
             .flat_map(|ids| ids.iter().take(MOST_EVIDENCE as usize));
-        each.filter(|id| self.objects.contains_key(id))
-            .copied()
-            .collect()
+        each.filter(|id| self.objects.contains_key(id)).copied().collect()
     }
 }

@@ -20,27 +20,18 @@ pub(crate) fn made_from_themselves(
     known: &BTreeMap<ObjectId, Arc<ContextObject>>,
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let of = |object: &ContextObject| object.revision().object_id();
-    let named: BTreeSet<ObjectId> = written
-        .iter()
-        .flat_map(|one| one.revision().derived_from())
-        .copied()
-        .collect();
-    let goes_on = |id: &ObjectId| {
-        known
-            .get(id)
-            .is_none_or(|one| !one.revision().derived_from().is_empty())
-    };
+    let named: BTreeSet<ObjectId> =
+        written.iter().flat_map(|one| one.revision().derived_from()).copied().collect();
+    let goes_on =
+        |id: &ObjectId| known.get(id).is_none_or(|one| !one.revision().derived_from().is_empty());
     let mut open: Vec<&ContextObject> = written.to_vec();
     open.retain(|one| {
         let mut parents = one.revision().derived_from().iter();
         parents.any(|id| goes_on(id) || *id == of(one))
     });
     // Nothing leads to what no object was made from.
-    let others: Vec<ObjectId> = open
-        .iter()
-        .map(|one| of(one))
-        .filter(|id| !named.contains(id))
-        .collect();
+    let others: Vec<ObjectId> =
+        open.iter().map(|one| of(one)).filter(|id| !named.contains(id)).collect();
     if !others.is_empty() && rows.children(&others)?.is_empty() {
         open.retain(|one| named.contains(&of(one)));
     }
@@ -51,10 +42,7 @@ pub(crate) fn made_from_themselves(
     };
     let mut found = BTreeSet::new();
     for one in open {
-        if ways
-            .above(rows, one.revision().derived_from())?
-            .contains(&of(one))
-        {
+        if ways.above(rows, one.revision().derived_from())?.contains(&of(one)) {
             found.insert(of(one));
         }
     }

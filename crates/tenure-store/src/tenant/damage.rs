@@ -167,9 +167,7 @@ impl Reading {
             provenance: claims.provenance,
             role: claims.role,
             tool_call_id: claims.tool_call_id,
-            input_schema: claims
-                .input_schema
-                .map(|_| serde_json::json!({ "type": "object" })),
+            input_schema: claims.input_schema.map(|_| serde_json::json!({ "type": "object" })),
             ..labels
         };
         Ok(marked(&*self.sealer.seal(document)?, row.revision))
@@ -205,9 +203,6 @@ fn marked(object: &ContextObject, revision: RevisionId) -> Arc<ContextObject> {
 
 /// Reads what a damaged body still says: bytes that are no text any more do not stop it from being read.
 fn claims(body: &str) -> Option<ObjectDocument> {
-    let text: String = body
-        .chars()
-        .map(|c| if c < ' ' { ' ' } else { c })
-        .collect();
+    let text: String = body.chars().map(|c| if c < ' ' { ' ' } else { c }).collect();
     serde_json::from_str(&text).ok()
 }

@@ -30,14 +30,8 @@ fn seen(
     let sources: Vec<ObjectId> = sources.into_iter().collect();
     // What is not believed any more gives nothing.
     let open: BTreeSet<ObjectId> = match sees {
-        None => rows
-            .held_labels(&sources)?
-            .into_iter()
-            .map(|(id, _)| id)
-            .collect(),
-        Some(_) => open_objects(rows, tenant, sources, sees)?
-            .into_iter()
-            .collect(),
+        None => rows.held_labels(&sources)?.into_iter().map(|(id, _)| id).collect(),
+        Some(_) => open_objects(rows, tenant, sources, sees)?.into_iter().collect(),
     };
     Ok(entities.seen(tenant, &|id| open.contains(&id)))
 }
@@ -226,11 +220,8 @@ fn believed_or_waiting(
         .remove(&id)
         .ok_or_else(|| Error::not_found(format!("there is no object `{id}`")))?;
     let is_believed = standing.beliefs.iter().any(|row| !row.waits());
-    let beliefs: Vec<&BeliefRow> = standing
-        .beliefs
-        .iter()
-        .filter(|row| row.waits() != is_believed)
-        .collect();
+    let beliefs: Vec<&BeliefRow> =
+        standing.beliefs.iter().filter(|row| row.waits() != is_believed).collect();
     let bodies = rows.bodies(&beliefs)?;
     let mut sealer = Sealer::default();
     beliefs

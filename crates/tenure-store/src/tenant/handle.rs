@@ -134,9 +134,7 @@ impl Tenant {
                 objects,
                 nothing_changed,
             } = job(rows)?;
-            let touched = objects
-                .iter()
-                .filter(|object| object.outcome != Outcome::Unchanged);
+            let touched = objects.iter().filter(|object| object.outcome != Outcome::Unchanged);
             rows.note(verb, author.as_deref(), touched.count() as u64)?;
             let written = Written {
                 version: stamp.version,

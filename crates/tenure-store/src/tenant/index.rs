@@ -136,10 +136,7 @@ fn said<R: Read + ?Sized>(
 }
 
 pub(crate) fn beliefs(standing: &BTreeMap<ObjectId, Standing>) -> Vec<&BeliefRow> {
-    standing
-        .values()
-        .flat_map(|standing| &standing.beliefs)
-        .collect()
+    standing.values().flat_map(|standing| &standing.beliefs).collect()
 }
 
 /// The number of terms whose objects the index has wrong. Of what is damaged, what it said is not known.

@@ -49,9 +49,7 @@ impl WriteKey {
 
     fn answer(&self, rows: &mut (impl Read + ?Sized)) -> Result<Option<String>, Error> {
         let before = rows.answered(&self.key)?;
-        let answer = before
-            .as_ref()
-            .map(|before| repeated(&self.key, self.asked, before));
+        let answer = before.as_ref().map(|before| repeated(&self.key, self.asked, before));
         Ok(answer.transpose()?.map(str::to_owned))
     }
 }

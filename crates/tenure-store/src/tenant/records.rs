@@ -188,8 +188,7 @@ impl Tenant {
         if !session.chars().all(is_plain) {
             return Ok(None);
         }
-        self.read(|rows| rows.records_of(session, after, most))
-            .map(Some)
+        self.read(|rows| rows.records_of(session, after, most)).map(Some)
     }
 
     /// Keeps texts by their digests: policies, and the originals of what was condensed.

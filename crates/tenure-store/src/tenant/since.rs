@@ -79,9 +79,7 @@ pub(crate) fn written(
     held: &[(&BeliefRow, &ContextObject)],
 ) -> Result<Vec<Instant>, Error> {
     let mut walk = Walk::over(rows, held.iter().map(|(row, _)| row.object))?;
-    held.iter()
-        .map(|(row, object)| walk.written(row, object))
-        .collect()
+    held.iter().map(|(row, object)| walk.written(row, object)).collect()
 }
 
 /// The walk back from beliefs through those that they renewed.

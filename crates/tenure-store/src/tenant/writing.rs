@@ -183,10 +183,7 @@ pub(crate) fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> R
             conflict("waits for nobody".into(), "what awaits confirmation".into())
         }
         (Expect::Proposed(revision), Some(before))
-            if before
-                .beliefs
-                .iter()
-                .any(|row| row.waits() && row.revision == *revision) =>
+            if before.beliefs.iter().any(|row| row.waits() && row.revision == *revision) =>
         {
             Ok(())
         }

@@ -169,9 +169,7 @@ pub(crate) fn put_one(tenant: &Tenant, name: &str, content: &str) -> ObjectId {
 /// What is believed of an object now.
 pub(crate) fn contents(tenant: &Tenant, id: ObjectId) -> Vec<String> {
     let objects = tenant.get(id).unwrap();
-    let content = objects
-        .iter()
-        .map(|stored| stored.object.revision().content().to_owned());
+    let content = objects.iter().map(|stored| stored.object.revision().content().to_owned());
     content.collect()
 }
 

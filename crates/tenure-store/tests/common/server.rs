@@ -57,11 +57,7 @@ impl Server {
     pub(crate) fn start_at(port: u16, setting: &str, files: &[(&str, &str)]) -> Server {
         let programs = programs();
         let user = unprivileged();
-        let folder = tempfile::Builder::new()
-            .prefix("tenure-pg-")
-            .tempdir()
-            .unwrap()
-            .keep();
+        let folder = tempfile::Builder::new().prefix("tenure-pg-").tempdir().unwrap().keep();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
         if let Some((uid, gid)) = user {
             std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).unwrap();
@@ -92,12 +88,7 @@ impl Server {
         for (name, text) in files {
             let write = "umask 077; printf '%s' \"$3\" >\"$1/data/$2\"";
             let mut command = Command::new("sh");
-            server.run(
-                command
-                    .args(["-c", write, "sh"])
-                    .arg(&server.folder)
-                    .args([name, text]),
-            );
+            server.run(command.args(["-c", write, "sh"]).arg(&server.folder).args([name, text]));
         }
         let settings = "printf '%s\\n' \"listen_addresses = ''\" 'max_connections = 100' \"$2\" >>\"$1/data/postgresql.conf\"";
         let mut command = Command::new("sh");
@@ -110,10 +101,7 @@ impl Server {
         server.resume();
         // Who owns the stores is no administrator.
         let sql = format!("CREATE ROLE owner LOGIN CREATEDB CREATEROLE PASSWORD '{PASSWORD}'");
-        server
-            .administrator("postgres")
-            .batch_execute(&sql)
-            .unwrap();
+        server.administrator("postgres").batch_execute(&sql).unwrap();
         server
     }
 
@@ -133,10 +121,7 @@ impl Server {
     /// Starts the server again.
     pub(crate) fn resume(&self) {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", KEEPER, "sh"])
-            .arg(&self.programs)
-            .arg(&self.folder);
+        command.args(["-c", KEEPER, "sh"]).arg(&self.programs).arg(&self.folder);
         // A key that interrupts the tests is not for it: it ends when they do.
         let keeper = self
             .as_user(&mut command)
@@ -211,9 +196,7 @@ impl Drop for Server {
 
 /// Where the newest server program is.
 fn programs() -> PathBuf {
-    let installed = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten();
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut versions: Vec<(u32, PathBuf)> = installed
         .filter_map(|entry| {
             let path = entry.ok()?.path();
@@ -243,9 +226,6 @@ fn unprivileged() -> Option<(u32, u32)> {
     let line = users.lines().find(|line| line.starts_with("postgres:"));
     let line =
         line.expect("root needs the user `postgres`: install the Debian package `postgresql`");
-    let mut numbers = line
-        .split(':')
-        .skip(2)
-        .map(|number| number.parse().unwrap());
+    let mut numbers = line.split(':').skip(2).map(|number| number.parse().unwrap());
     Some((numbers.next().unwrap(), numbers.next().unwrap()))
 }

@@ -78,9 +78,7 @@ fn budgets(budget: u32, asked: &[u32]) -> Vec<u32> {
     if asked.is_empty() {
         let whole = u64::from(budget);
         let around = [whole / 2, whole * 3 / 4, whole, whole * 3 / 2, whole * 2];
-        budgets = around
-            .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).max(1))
-            .to_vec();
+        budgets = around.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).max(1)).to_vec();
     }
     budgets.sort_unstable();
     budgets.dedup();

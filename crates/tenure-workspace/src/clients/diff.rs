@@ -36,10 +36,8 @@ pub(super) fn unified(before: &str, after: &str) -> String {
     let mut at = 0;
     while at < lines.len() {
         let is_near = |at: usize| {
-            let mut near = lines
-                .iter()
-                .skip(at.saturating_sub(AROUND))
-                .take(AROUND + 1 + AROUND.min(at));
+            let mut near =
+                lines.iter().skip(at.saturating_sub(AROUND)).take(AROUND + 1 + AROUND.min(at));
             near.any(|line| !matches!(line, Line::Same(_)))
         };
         if !is_near(at) {

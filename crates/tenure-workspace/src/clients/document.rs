@@ -98,9 +98,7 @@ pub fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
 /// Returns how many of the objects that lead to an entry are there.
 pub(super) fn depth(value: &Value, path: &[String]) -> usize {
     let above = path.len().saturating_sub(1);
-    (0..above)
-        .take_while(|&depth| at(value, &path[..=depth]).is_some())
-        .count()
+    (0..above).take_while(|&depth| at(value, &path[..=depth]).is_some()).count()
 }
 
 fn put(value: &mut Value, path: &[String], new: Value) {
@@ -109,9 +107,7 @@ fn put(value: &mut Value, path: &[String], new: Value) {
         return;
     };
     if let Value::Object(object) = value {
-        let inner = object
-            .entry(name)
-            .or_insert_with(|| Value::Object(Map::new()));
+        let inner = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
         put(inner, rest, new);
     }
 }

@@ -30,18 +30,13 @@ pub(super) fn value(text: &str) -> Result<Value, Error> {
     let root = parsed(text)?;
     match root.value() {
         None => Ok(Value::Object(Map::new())),
-        Some(_) => root
-            .to_serde_value()
-            .filter(Value::is_object)
-            .ok_or_else(|| no_object(&[])),
+        Some(_) => root.to_serde_value().filter(Value::is_object).ok_or_else(|| no_object(&[])),
     }
 }
 
 pub(super) fn set(text: &str, path: &[String], value: &Value) -> Result<String, Error> {
     let root = parsed(text)?;
-    let mut object = root
-        .object_value_or_create()
-        .ok_or_else(|| no_object(&[]))?;
+    let mut object = root.object_value_or_create().ok_or_else(|| no_object(&[]))?;
     let Some((last, above)) = path.split_last() else {
         return Err(no_object(&[]));
     };
@@ -108,9 +103,7 @@ fn written(value: &Value) -> CstInputValue {
         Value::String(value) => CstInputValue::String(value.clone()),
         Value::Array(values) => CstInputValue::Array(values.iter().map(written).collect()),
         Value::Object(values) => {
-            let values = values
-                .iter()
-                .map(|(name, value)| (name.clone(), written(value)));
+            let values = values.iter().map(|(name, value)| (name.clone(), written(value)));
             CstInputValue::Object(values.collect())
         }
     }

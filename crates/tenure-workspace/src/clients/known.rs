@@ -139,12 +139,10 @@ impl Places {
     ///
     /// [`ErrorKind::Input`] when there is no home.
     pub fn of_process() -> Result<Places, Error> {
-        let home = std::env::home_dir()
-            .filter(|home| home.is_absolute())
-            .ok_or_else(|| {
-                Error::input("no home folder: the configurations of clients are below it")
-                    .hint("set HOME to an absolute path")
-            })?;
+        let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+            Error::input("no home folder: the configurations of clients are below it")
+                .hint("set HOME to an absolute path")
+        })?;
         let named = |variable: &str| {
             let path = PathBuf::from(std::env::var_os(variable)?);
             path.is_absolute().then_some(path)
@@ -387,10 +385,7 @@ impl Client {
                     let [first, second, third] = ["provider", provider, "options"];
                     let address = [first, second, third, "baseURL"];
                     let header = [first, second, third, "headers", KEY_HEADER];
-                    let key = wanted
-                        .key
-                        .as_ref()
-                        .map(|key| Entry::new(&header, json!(key)));
+                    let key = wanted.key.as_ref().map(|key| Entry::new(&header, json!(key)));
                     std::iter::once(Entry::new(&address, json!(versioned))).chain(key)
                 })
                 .into_iter()

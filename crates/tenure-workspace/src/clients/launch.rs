@@ -190,11 +190,7 @@ fn passed_on(places: &Places) -> Option<String> {
     let text = read_text(&places.file(Client::Codex, Way::Mcp)).ok()?;
     let value = Client::Codex.form().value(&text).ok()?;
     let server = value.get("mcp_servers")?.get(ENTRY)?;
-    let mut named = server
-        .get("env_vars")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let mut named = server.get("env_vars").and_then(Value::as_array).cloned().unwrap_or_default();
     // Others are written in a form of their own, which is left alone.
     if !named.iter().all(Value::is_string) {
         return None;
@@ -305,9 +301,7 @@ mod tests {
         let given = |arguments: &[&str]| {
             let arguments = arguments.iter().map(OsString::from).collect();
             with_settings("http://h", arguments).map(|(all, _)| {
-                all.into_iter()
-                    .map(|one| one.into_string().unwrap())
-                    .collect::<Vec<_>>()
+                all.into_iter().map(|one| one.into_string().unwrap()).collect::<Vec<_>>()
             })
         };
         let env = "\"env\":{\"ANTHROPIC_BASE_URL\":\"http://h\"}";

@@ -67,9 +67,7 @@ impl Use {
             }
             let text = tenure_adapters::read::read_text(&path)?;
             let value = client.form().value(&text);
-            value
-                .map(Some)
-                .map_err(|error| setup::in_file(error, &path))
+            value.map(Some).map_err(|error| setup::in_file(error, &path))
         };
         let named = |value: &Option<serde_json::Value>, path: &[&str]| {
             let path: Vec<String> = path.iter().map(|&name| name.to_owned()).collect();

@@ -95,9 +95,7 @@ impl Plan {
             journal,
         };
         for (path, entries) in files {
-            let change = plan
-                .set(&path, entries)
-                .map_err(|error| in_file(error, &path))?;
+            let change = plan.set(&path, entries).map_err(|error| in_file(error, &path))?;
             plan.changes.extend(change);
         }
         Ok(plan)
@@ -123,9 +121,7 @@ impl Plan {
             journal,
         };
         for kept in plan.journal.files.clone() {
-            let change = plan
-                .taken(&kept)
-                .map_err(|error| in_file(error, &kept.path))?;
+            let change = plan.taken(&kept).map_err(|error| in_file(error, &kept.path))?;
             plan.changes.extend(change);
         }
         Ok(plan)

@@ -62,9 +62,7 @@ pub(super) fn set(text: &str, path: &[String], new: &Value) -> Result<String, Er
             }
             let inner = table.get_mut(name).ok_or_else(|| no_object(&[]))?;
             is_inline = is_inline || inner.is_inline_table();
-            table = inner
-                .as_table_like_mut()
-                .ok_or_else(|| no_object(&path[..=depth]))?;
+            table = inner.as_table_like_mut().ok_or_else(|| no_object(&path[..=depth]))?;
         }
         let mut item = written(new, is_inline);
         // The comment behind a value stays.
@@ -88,15 +86,12 @@ pub(super) fn take(text: &str, path: &[String], stays: usize) -> Result<String, 
             let (above, name) = (&path[..depth], &path[depth]);
             let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
             for name in above {
-                table = table
-                    .and_then(|table| table.get_mut(name))
-                    .and_then(Item::as_table_like_mut);
+                table =
+                    table.and_then(|table| table.get_mut(name)).and_then(Item::as_table_like_mut);
             }
             let Some(table) = table else { break };
-            let is_empty = table
-                .get(name)
-                .and_then(Item::as_table_like)
-                .is_some_and(TableLike::is_empty);
+            let is_empty =
+                table.get(name).and_then(Item::as_table_like).is_some_and(TableLike::is_empty);
             if depth + 1 == path.len() || is_empty {
                 table.remove(name);
             }

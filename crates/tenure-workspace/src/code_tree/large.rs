@@ -63,11 +63,7 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
                 ..found.clone()
             }),
             tags: part.names.iter().map(|name| words_of(name)).collect(),
-            canonical_entity_ids: part
-                .names
-                .iter()
-                .map(|name| id_of(identifier(name)))
-                .collect(),
+            canonical_entity_ids: part.names.iter().map(|name| id_of(identifier(name))).collect(),
             ..ObjectDocument::named(
                 names.take(format!("{file}/{name}")),
                 text[part.range].trim_matches(['\n', '\r']).trim_end(),
@@ -272,11 +268,7 @@ mod tests {
         }
         let mut at = 0;
         for part in &documents[1..] {
-            let chunk = part
-                .provenance
-                .as_ref()
-                .and_then(|found| found.chunk)
-                .unwrap();
+            let chunk = part.provenance.as_ref().and_then(|found| found.chunk).unwrap();
             let (start, end) = (chunk.start as usize, chunk.end as usize);
             assert!(start >= at && text[at..start].trim().is_empty());
             assert!(text[start..end].contains(&*part.content));
@@ -317,11 +309,7 @@ mod tests {
             (read.len(), &*read[1].name, &*read[300].name),
             (301, "all.py/new", "all.py/new-300")
         );
-        assert!(
-            read[9]
-                .content
-                .starts_with("def new(value):\n    \"\"\"Makes 8.")
-        );
+        assert!(read[9].content.starts_with("def new(value):\n    \"\"\"Makes 8."));
     }
 
     #[test]
@@ -330,12 +318,7 @@ mod tests {
             format!("int read_{at}(int value)\n{{\n    return step(value) + {at};\n}}\n\n")
         });
         let read = of("all.c", &c);
-        assert!(
-            read.len() > 3
-                && read[0]
-                    .content
-                    .starts_with("int read_0(int value)\nint read_1")
-        );
+        assert!(read.len() > 3 && read[0].content.starts_with("int read_0(int value)\nint read_1"));
         assert!(read[1..].iter().all(|part| part.content.ends_with('}')));
         assert_eq!(read[2].name, "all.c/part-2");
         let table = format!("VALUES = [\n{}]\n", "    17, 42, 99,\n".repeat(9_000));

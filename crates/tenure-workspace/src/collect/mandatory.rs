@@ -11,10 +11,7 @@ const OF_WINDOW: u64 = 5;
 impl Mandatory<'_> {
     /// Marks what is mandatory: it is not removable.
     pub(super) fn mark(&self, sources: &mut [Source]) {
-        if sources
-            .iter()
-            .all(|source| source.standing == Standing::Document)
-        {
+        if sources.iter().all(|source| source.standing == Standing::Document) {
             return;
         }
         let mut left = match (self.window)() {
@@ -39,9 +36,7 @@ impl Mandatory<'_> {
                 sourced.document.removable = Some(false);
             }
         }
-        let skills = sources
-            .iter_mut()
-            .filter(|source| source.standing == Standing::Skill);
+        let skills = sources.iter_mut().filter(|source| source.standing == Standing::Skill);
         for source in skills {
             // A skill without a description has no entry.
             let mut documents = source.documents.iter_mut().flatten();

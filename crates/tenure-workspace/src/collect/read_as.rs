@@ -141,10 +141,8 @@ fn names_itself(document: &ObjectDocument, path: &str, origin: &str) -> bool {
     let said = document.source_origin.as_deref();
     let own = file_named(path).filter(|path| path.ends_with(origin));
     said.is_none_or(|said| said == origin)
-        && own.is_some_and(|path| {
-            path.components()
-                .all(|part| matches!(part, Component::Normal(_)))
-        })
+        && own
+            .is_some_and(|path| path.components().all(|part| matches!(part, Component::Normal(_))))
 }
 
 /// Fate of a document that was made data.
@@ -176,9 +174,7 @@ pub(super) fn demote(
         )
     };
     let claims = said.object_type.is_some_and(|kind| !is_data(&kind))
-        || said
-            .authority_level
-            .is_some_and(|level| level < Authority::Data)
+        || said.authority_level.is_some_and(|level| level < Authority::Data)
         || said.protection == Some(Protection::Pinned)
         || said.removable == Some(false)
         || said.constraint.is_some()
@@ -194,12 +190,8 @@ pub(super) fn demote(
         provenance: Some(source),
         // It has no say in how much it counts.
         priority: said.priority.map(|own| own.min(tenure::num::Score::HALF)),
-        source_authority: said
-            .source_authority
-            .map(|own| own.min(tenure::num::Score::HALF)),
-        confidence_score: said
-            .confidence_score
-            .map(|own| own.min(tenure::num::Score::HALF)),
+        source_authority: said.source_authority.map(|own| own.min(tenure::num::Score::HALF)),
+        confidence_score: said.confidence_score.map(|own| own.min(tenure::num::Score::HALF)),
         name: said.name,
         content: said.content,
         abstract_text: said.abstract_text,
@@ -227,9 +219,7 @@ pub(super) fn demote(
         decay_rule: said.decay_rule,
         retirement_rule: said.retirement_rule,
         // Giving way lowers what it says; asking would take down what others say.
-        conflict_policy: said
-            .conflict_policy
-            .filter(|own| *own == ConflictPolicy::GiveWay),
+        conflict_policy: said.conflict_policy.filter(|own| *own == ConflictPolicy::GiveWay),
         source_origin: said.source_origin,
         update_path,
         modality: said.modality,
@@ -299,8 +289,7 @@ pub(super) fn looks_like_rules(text: &str) -> bool {
         .filter(|line| {
             let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
             ORDERS.iter().any(|order| {
-                line.get(..order.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(order))
+                line.get(..order.len()).is_some_and(|start| start.eq_ignore_ascii_case(order))
                     && !line[order.len()..].starts_with(char::is_alphanumeric)
             })
         })

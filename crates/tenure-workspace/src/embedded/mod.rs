@@ -242,9 +242,7 @@ impl Embedded {
     pub fn gate(&self, call: Call, kept: Option<Arc<Candidates>>) -> Result<GateReport, Error> {
         let job = self.job(call, kept, None)?;
         let candidates = job.candidates();
-        let gating = self
-            .workspace
-            .gate(&job.world, &job.policy, &job.request, candidates)?;
+        let gating = self.workspace.gate(&job.world, &job.policy, &job.request, candidates)?;
         let all: Vec<usize> = (0..candidates.len()).collect();
         Ok(GateReport::of(&gating, candidates, &all))
     }
@@ -494,9 +492,7 @@ impl Embedded {
         wanted: &Condensing<'_>,
     ) -> Result<CondensationReport, Error> {
         let world = self.world(model)?;
-        let done = self
-            .workspace
-            .condense(world.tokenizer(), text.as_bytes(), wanted)?;
+        let done = self.workspace.condense(world.tokenizer(), text.as_bytes(), wanted)?;
         Ok(done.report(None))
     }
 

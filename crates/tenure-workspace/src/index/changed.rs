@@ -219,12 +219,8 @@ fn entry_of(
         terms.each_word(text, |term| found.push(term.to_owned()));
         found
     };
-    let lead_ends = sections
-        .first()
-        .map_or(text.len() as u64, |(_, unit)| unit.bytes.start);
-    let lead = text
-        .get(cut.front as usize..lead_ends as usize)
-        .unwrap_or_default();
+    let lead_ends = sections.first().map_or(text.len() as u64, |(_, unit)| unit.bytes.start);
+    let lead = text.get(cut.front as usize..lead_ends as usize).unwrap_or_default();
     if !lead.trim_start_matches('\u{FEFF}').trim().is_empty() {
         let whole = &units[0];
         parts.push(IndexedPart {
@@ -236,12 +232,8 @@ fn entry_of(
         words.push((count(&file.path), count(lead)));
     }
     for (turn, (_, unit)) in sections.iter().enumerate() {
-        let next = sections
-            .get(turn + 1)
-            .map_or(text.len() as u64, |(_, next)| next.bytes.start);
-        let own = text
-            .get(unit.bytes.start as usize..next as usize)
-            .unwrap_or_default();
+        let next = sections.get(turn + 1).map_or(text.len() as u64, |(_, next)| next.bytes.start);
+        let own = text.get(unit.bytes.start as usize..next as usize).unwrap_or_default();
         parts.push(IndexedPart {
             number: Some(unit.index),
             parent: unit.parent.and_then(number),

@@ -16,10 +16,7 @@ pub(super) fn similarities(
     texts: &[&str],
 ) -> Result<Vec<f64>, Error> {
     let model = embedder.model();
-    let digests: Vec<Digest> = texts
-        .iter()
-        .map(|text| Digest::of(text.as_bytes()))
-        .collect();
+    let digests: Vec<Digest> = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
     let mut cache = VectorCache::open(kept_in, mark)?;
     let mut vectors = Vectors::new(model.clone());
     let mut unknown: Vec<(Digest, &str)> = Vec::new();

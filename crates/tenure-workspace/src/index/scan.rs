@@ -121,9 +121,7 @@ fn stamp(metadata: &Metadata, now: SystemTime) -> String {
     if now.duration_since(changed).is_ok_and(|age| age < UNSETTLED) {
         return String::new();
     }
-    let since = changed
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
@@ -161,9 +159,7 @@ pub(crate) fn within(root: &Path, path: &Path) -> Result<(PathBuf, String), Erro
 pub(crate) fn read_inside(root: &Path, name: &str) -> Result<Vec<u8>, Error> {
     let gone = |why: String| Error::not_found(format!("cannot read `{name}`: {why}"));
     let relative = Path::new(name);
-    let is_plain = relative
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !is_plain || name.is_empty() {
         return Err(Error::input(format!("`{name}` is no path within the root")));
     }
@@ -189,9 +185,7 @@ pub(crate) fn read_inside(root: &Path, name: &str) -> Result<Vec<u8>, Error> {
         ));
     }
     let mut bytes = Vec::with_capacity(opened.len() as usize);
-    file.take(MAX_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(told)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(told)?;
     if bytes.len() as u64 > MAX_FILE {
         return Err(Error::input(format!(
             "`{name}` is larger than {} MiB",

@@ -156,8 +156,7 @@ impl Files {
             .append(true)
             .open(self.folder.join("lock"))
             .and_then(|lock| lock.lock().map(|()| lock));
-        lock.map(Held)
-            .map_err(|error| self.failed("take the lock", error))
+        lock.map(Held).map_err(|error| self.failed("take the lock", error))
     }
 
     fn path(&self, kind: &str, hex: &str) -> PathBuf {

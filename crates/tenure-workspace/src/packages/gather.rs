@@ -104,10 +104,7 @@ pub(super) fn gather(
     } = gatherer;
     for draft in &mut found.drafts {
         let own = restrictions.get(&draft.provenance.path);
-        draft
-            .policy
-            .rules
-            .extend(own.into_iter().flatten().cloned());
+        draft.policy.rules.extend(own.into_iter().flatten().cloned());
     }
     if found.drafts.is_empty() {
         let error = Error::input("nothing was found to pack");
@@ -116,11 +113,7 @@ pub(super) fn gather(
             None => error.expected("a recipe that finds something"),
         });
     }
-    let rules: Vec<_> = found
-        .drafts
-        .iter()
-        .map(|draft| draft.policy.rules.clone())
-        .collect();
+    let rules: Vec<_> = found.drafts.iter().map(|draft| draft.policy.rules.clone()).collect();
     let mut open = allowed(&rules, Action::Package, bearing.caller)?;
     let drafts = &found.drafts;
     bearing.narrow(Action::Package, &mut open, |at| AskedItem {
@@ -160,12 +153,7 @@ pub(super) fn sources(root: &Path, sources: &[String]) -> Result<Vec<String>, Er
     for source in sources {
         let (real, name) = within(root, &root.join(source))?;
         if real.is_dir() {
-            names.extend(
-                scan(root, &real, false)?
-                    .files
-                    .into_iter()
-                    .map(|file| file.path),
-            )
+            names.extend(scan(root, &real, false)?.files.into_iter().map(|file| file.path))
         } else {
             names.push(name)
         }
@@ -208,9 +196,7 @@ impl<'a> Gatherer<'a> {
                 // A file that was named must be there; one of the index may have gone.
                 Err(error) if index.is_none() => return Err(error),
                 Err(error) => {
-                    self.found
-                        .diagnostics
-                        .push(format!("{name}: {}", error.what));
+                    self.found.diagnostics.push(format!("{name}: {}", error.what));
                     continue;
                 }
             };
@@ -290,9 +276,7 @@ impl<'a> Gatherer<'a> {
             let units = match loaded.values(&query) {
                 Ok(units) => units,
                 Err(error) => {
-                    self.found
-                        .diagnostics
-                        .push(format!("{name}: {}", error.what));
+                    self.found.diagnostics.push(format!("{name}: {}", error.what));
                     continue;
                 }
             };
@@ -378,9 +362,7 @@ impl<'a> Gatherer<'a> {
                 continue;
             };
             if loaded.snapshot_id() != unit.snapshot_id {
-                self.found
-                    .diagnostics
-                    .push(format!("{} changed while it was read", unit.path));
+                self.found.diagnostics.push(format!("{} changed while it was read", unit.path));
                 continue;
             }
             let units = &loaded.document.units;
@@ -412,9 +394,7 @@ impl<'a> Gatherer<'a> {
         if known != Some(Fineness::All) && known != Some(fineness) {
             let loaded = load(self.root, name, fineness)?;
             if !loaded.note.is_empty() && known.is_none() {
-                self.found
-                    .diagnostics
-                    .push(format!("{name}: {}", loaded.note));
+                self.found.diagnostics.push(format!("{name}: {}", loaded.note));
             }
             let own = restrictions(name, loaded.text.trim_start_matches('\u{FEFF}'));
             self.restrictions.insert(loaded.document.path.clone(), own);
@@ -425,10 +405,7 @@ impl<'a> Gatherer<'a> {
 }
 
 pub(super) fn scopes(paths: &[String]) -> BTreeSet<String> {
-    paths
-        .iter()
-        .map(|path| path.trim_end_matches('/').to_owned())
-        .collect()
+    paths.iter().map(|path| path.trim_end_matches('/').to_owned()).collect()
 }
 
 /// The headings above a unit and its own name, as one text.

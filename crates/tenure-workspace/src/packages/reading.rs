@@ -64,16 +64,8 @@ pub(super) fn readable(
     bearing: &Bearing<'_>,
     sources: &mut Sources<'_>,
 ) -> Result<Readable, Error> {
-    if package
-        .retention
-        .expires
-        .is_some_and(|expires| expires <= bearing.now)
-    {
-        let expires = package
-            .retention
-            .expires
-            .map(|at| at.to_string())
-            .unwrap_or_default();
+    if package.retention.expires.is_some_and(|expires| expires <= bearing.now) {
+        let expires = package.retention.expires.map(|at| at.to_string()).unwrap_or_default();
         return Err(Error::new(
             ErrorKind::Policy,
             format!("`{}` expired at {expires}", package.name),

@@ -15,17 +15,12 @@ use crate::sources::{Formats, check_text};
 pub(super) fn restrictions(path: &str, text: &str) -> Vec<LabelRule> {
     let (formats, path) = (Formats::standard(), Path::new(path));
     let read = if formats.knows(path) {
-        formats
-            .parse_data(path, "document", text, Split::Never)
-            .ok()
+        formats.parse_data(path, "document", text, Split::Never).ok()
     } else {
         None
     };
     let mut rules: Vec<LabelRule> = match read {
-        Some(read) => read
-            .iter()
-            .filter_map(|one| rule_of(&one.document))
-            .collect(),
+        Some(read) => read.iter().filter_map(|one| rule_of(&one.document)).collect(),
         None if check_text(path, text).is_err() => vec![LabelRule::shut()],
         None => Vec::new(),
     };

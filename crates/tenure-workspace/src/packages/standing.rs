@@ -130,16 +130,13 @@ impl<'r> Sources<'r> {
 
     pub(super) fn load(&mut self, path: &str) -> Option<&Loaded> {
         let place = self.place;
-        let loaded = self
-            .loaded
-            .entry(path.to_owned())
-            .or_insert_with(|| match place {
-                Place::Root(root) => load(root, path, Fineness::All).ok(),
-                Place::Sent(texts) => {
-                    let bytes = texts.get(path)?.clone().into_bytes();
-                    load_bytes(path, bytes, Fineness::All).ok()
-                }
-            });
+        let loaded = self.loaded.entry(path.to_owned()).or_insert_with(|| match place {
+            Place::Root(root) => load(root, path, Fineness::All).ok(),
+            Place::Sent(texts) => {
+                let bytes = texts.get(path)?.clone().into_bytes();
+                load_bytes(path, bytes, Fineness::All).ok()
+            }
+        });
         loaded.as_ref()
     }
 
@@ -213,9 +210,7 @@ fn value_standing(
     span: &SourceSpan,
     name: &str,
 ) -> (Standing, Option<(u32, u32)>) {
-    let found = JsonPath::new(name)
-        .and_then(|query| loaded.values(&query))
-        .unwrap_or_default();
+    let found = JsonPath::new(name).and_then(|query| loaded.values(&query)).unwrap_or_default();
     let Some(unit) = found.first() else {
         return (Standing::Gone, None);
     };

@@ -232,10 +232,7 @@ impl ExchangeReplay {
             }
             Again::OtherCompiler => format!(
                 "not proven: compiler {} made it, and this is compiler {}",
-                record
-                    .compile
-                    .as_ref()
-                    .map_or(1, |compile| compile.compiler),
+                record.compile.as_ref().map_or(1, |compile| compile.compiler),
                 tenure::COMPILER
             ),
             Again::NotKept => "not proven: the record does not say what it was made of".to_owned(),
@@ -305,20 +302,13 @@ fn as_sent(envelope: Envelope, sent: &[u8]) -> Envelope {
     let mut places = Vec::with_capacity(compiled.len());
     let mut next = 0;
     for message in &compiled {
-        let at = own
-            .iter()
-            .skip(next)
-            .take(LOOK)
-            .position(|one| is_alike(one, message));
+        let at = own.iter().skip(next).take(LOOK).position(|one| is_alike(one, message));
         places.push(at.map(|at| next + at));
         next = at.map_or(next, |at| next + at + 1);
     }
     let before = [&payload[..], sent].map(blocks_before);
     let mut envelope = envelope;
-    let items = envelope
-        .sections
-        .iter_mut()
-        .flat_map(|section| &mut section.items);
+    let items = envelope.sections.iter_mut().flat_map(|section| &mut section.items);
     for item in items {
         item.span = item.span.and_then(|span| match (span.message, span.tool) {
             (Some(message), _) => {

@@ -151,12 +151,7 @@ pub(crate) fn choices(
     let (mut included, mut omitted) = (Choices::default(), Choices::default());
     let mut decayed = 0;
     let own = trace.verdicts.len().saturating_sub(beside);
-    let all: Vec<_> = trace
-        .verdicts
-        .iter()
-        .zip(candidates.objects())
-        .enumerate()
-        .collect();
+    let all: Vec<_> = trace.verdicts.iter().zip(candidates.objects()).enumerate().collect();
     let (talk, others) = all.split_at(own.min(all.len()));
     let mut others = others.to_vec();
     others.sort_by_key(|(at, (verdict, _))| {

@@ -294,8 +294,7 @@ impl Records<'_> {
                 after_erasure: Some(json(&without)?),
             })
         });
-        self.tenant
-            .keep_records(rows.collect::<Result<_, Error>>()?)
+        self.tenant.keep_records(rows.collect::<Result<_, Error>>()?)
     }
 
     /// The record of an exchange, where there is one of this id.

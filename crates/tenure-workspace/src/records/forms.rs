@@ -109,11 +109,8 @@ impl Records<'_> {
         let disputed = |seen: &&Seen<'_>| is_quarantined(&seen.verdict.reason);
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
-        let decayed = seen
-            .iter()
-            .filter(|seen| seen.verdict.reason.is_age())
-            .count()
-            + left_of_age(trace);
+        let decayed =
+            seen.iter().filter(|seen| seen.verdict.reason.is_age()).count() + left_of_age(trace);
         Ok(json!({
             "trace_id": hex(record, 16),
             "request_id": record.record.record_id,
@@ -168,19 +165,12 @@ impl Records<'_> {
         let trace = &record.record.trace;
         let mut allocations = Map::new();
         let mut ratios = Map::new();
-        let standing = record
-            .envelope
-            .sections
-            .iter()
-            .map(|section| (section.name, section.tokens));
+        let standing =
+            record.envelope.sections.iter().map(|section| (section.name, section.tokens));
         let shared = trace.allocations.iter().map(|share| (share.section, 0));
         let sections: BTreeMap<Section, u32> = shared.chain(standing).collect();
         for (section, tokens) in sections {
-            let share = trace
-                .allocations
-                .iter()
-                .into_iter()
-                .find(|share| share.section == section);
+            let share = trace.allocations.iter().into_iter().find(|share| share.section == section);
             let shown = match share {
                 Some(share) => json!({
                     "allocated": share.allocated,
@@ -422,17 +412,12 @@ impl Records<'_> {
         let trace = &record.record.trace;
         let objects = objects_of(trace, &candidates).into_iter();
         let seen = trace.verdicts.iter().zip(objects);
-        Ok(seen
-            .map(|(verdict, object)| Seen { verdict, object })
-            .collect())
+        Ok(seen.map(|(verdict, object)| Seen { verdict, object }).collect())
     }
 }
 
 fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
-    let own = seen
-        .object
-        .as_ref()
-        .map(|object| object.status().contradiction);
+    let own = seen.object.as_ref().map(|object| object.status().contradiction);
     seen.verdict.reason.contradiction().or(own)
 }
 

@@ -82,11 +82,8 @@ impl RequestItems {
         } else {
             let compile = record.compile.as_deref();
             let of = |choices: &Choices| {
-                let reasons: Vec<String> = choices
-                    .reasons
-                    .iter()
-                    .map(|(code, count)| format!("{code} {count}"))
-                    .collect();
+                let reasons: Vec<String> =
+                    choices.reasons.iter().map(|(code, count)| format!("{code} {count}")).collect();
                 format!("{} ({})", choices.len(), reasons.join(", "))
             };
             let says = compile.map_or_else(String::new, |compile| {
@@ -160,14 +157,8 @@ impl Records<'_> {
         let mut items = session.items(&seen)?;
         items.extend(from_outside(record));
         let sum = |of: fn(&RequestItem) -> u64| items.iter().map(of).sum::<u64>();
-        let came = record
-            .request_tokens
-            .unwrap_or(0)
-            .saturating_sub(sum(|item| item.came));
-        let sent = record
-            .sent_tokens
-            .unwrap_or(0)
-            .saturating_sub(sum(|item| item.sent));
+        let came = record.request_tokens.unwrap_or(0).saturating_sub(sum(|item| item.came));
+        let sent = record.sent_tokens.unwrap_or(0).saturating_sub(sum(|item| item.sent));
         if came > 0 || sent > 0 {
             items.push(around(came, sent, record.tools_left_out.len()));
         }
@@ -261,10 +252,8 @@ fn from_outside(record: &ExchangeRecord) -> impl Iterator<Item = RequestItem> {
 
 /// The format of a request's body.
 pub(super) fn format_of(record: &ExchangeRecord, session: &Session) -> Format {
-    if let Some(format) = record
-        .compile
-        .as_deref()
-        .and_then(|compile| compile.request.target.format())
+    if let Some(format) =
+        record.compile.as_deref().and_then(|compile| compile.request.target.format())
     {
         return format;
     }

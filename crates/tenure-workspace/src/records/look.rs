@@ -300,9 +300,7 @@ pub(super) fn objects_of(
         };
         let first = last.saturating_sub(gone).max(next);
         let among = all.get(first..all.len().min(last + 1))?;
-        let found = among
-            .iter()
-            .position(|object| *object.name() == *verdict.name)?;
+        let found = among.iter().position(|object| *object.name() == *verdict.name)?;
         next = first + found + 1;
         among.get(found).cloned()
     });

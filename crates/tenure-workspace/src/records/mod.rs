@@ -254,9 +254,7 @@ impl Records<'_> {
         let mut rows = Vec::new();
         let mut ids = Vec::new();
         for (page, compiled) in (0..).zip(job.outcome.compiled()) {
-            let mut record = self
-                .workspace
-                .record(compiled, job.compiled_at, job.latency);
+            let mut record = self.workspace.record(compiled, job.compiled_at, job.latency);
             if page > 0 {
                 record.record_id = format!("{}-{page}", record.record_id);
             }
@@ -404,9 +402,7 @@ fn each_text(value: &Value, each: &mut impl FnMut(&str)) {
 
 /// The object with a usage bucket that was noted.
 fn with_bucket(object: &Arc<ContextObject>, bucket: u8) -> Arc<ContextObject> {
-    let access_count = 1u64
-        .checked_shl(u32::from(bucket).saturating_sub(1))
-        .unwrap_or(u64::MAX);
+    let access_count = 1u64.checked_shl(u32::from(bucket).saturating_sub(1)).unwrap_or(u64::MAX);
     let usage = Usage {
         access_count: if bucket == 0 { 0 } else { access_count },
         ..*object.usage()

@@ -183,11 +183,7 @@ impl Bill {
             return;
         }
         let tokens = record.tokens();
-        let before = record
-            .session
-            .as_ref()
-            .and_then(|session| self.before.get(session))
-            .cloned();
+        let before = record.session.as_ref().and_then(|session| self.before.get(session)).cloned();
         let used = record.usage.unwrap_or_default();
         let caches = used.cache_read > 0
             || used.cache_write > 0
@@ -255,10 +251,8 @@ mod tests {
         let prices = r#"
             models.gpt-4o.prices = [{ above_tokens = 0, input = "2.00", output = "8.00", cache_read = "0.50" }]
         "#;
-        let catalogue = Catalogue::builtin()
-            .unwrap()
-            .with_overrides(prices, "prices.toml")
-            .unwrap();
+        let catalogue =
+            Catalogue::builtin().unwrap().with_overrides(prices, "prices.toml").unwrap();
         let usage = ProviderUsage {
             input: 1_000_000,
             cache_read: 400_000,

@@ -80,9 +80,7 @@ impl Records<'_> {
             Some(_) => None,
             None => self.newest_request()?,
         };
-        let named = session
-            .map(str::to_owned)
-            .or(newest.and_then(|record| record.session));
+        let named = session.map(str::to_owned).or(newest.and_then(|record| record.session));
         match named {
             Some(session) => self.of_session(&session),
             None => self.looked_through(session),
@@ -158,12 +156,10 @@ impl Records<'_> {
                     .flatten();
                 let opened = Session::opening(self.tenant, &id)?;
                 let origin = opened.and_then(|opened| opened.origin);
-                let (source, brought) = origin
-                    .map(|origin| (Some(origin.source), origin.model))
-                    .unwrap_or_default();
-                let (client, model) = record
-                    .map(|record| (record.client, record.model))
-                    .unwrap_or_default();
+                let (source, brought) =
+                    origin.map(|origin| (Some(origin.source), origin.model)).unwrap_or_default();
+                let (client, model) =
+                    record.map(|record| (record.client, record.model)).unwrap_or_default();
                 Ok(ListedSession {
                     last: Session::last_at(self.tenant, &id, entries)?,
                     client: client.or(source),
@@ -211,8 +207,7 @@ impl Records<'_> {
             };
             for (id, _) in &listed {
                 let record = self.exchange(id)?;
-                talk.requests
-                    .extend(record.filter(|record| talk.has(record)));
+                talk.requests.extend(record.filter(|record| talk.has(record)));
             }
             last = listed.last().cloned();
             seen += listed.len();
@@ -231,10 +226,7 @@ impl Records<'_> {
         let mut listed = self.tenant.records(CHUNK)?;
         let mut seen = 0;
         while let Some(last) = listed.last().cloned() {
-            for (id, _) in listed
-                .iter()
-                .filter(|(id, _)| id.starts_with(EXCHANGE_PREFIX))
-            {
+            for (id, _) in listed.iter().filter(|(id, _)| id.starts_with(EXCHANGE_PREFIX)) {
                 let Some(record) = self.exchange(id)? else {
                     continue;
                 };
@@ -336,9 +328,7 @@ impl ExchangeRecord {
     /// sections) is null.
     pub fn prefill(&self) -> Value {
         let compile = self.compile.as_deref();
-        let omitted = compile
-            .into_iter()
-            .flat_map(|compile| &compile.omitted.named);
+        let omitted = compile.into_iter().flat_map(|compile| &compile.omitted.named);
         let excluded = omitted.map(|chosen| {
             json!({
                 "item_id": chosen.object_id, "section": null, "reason": chosen.code, "score": null,

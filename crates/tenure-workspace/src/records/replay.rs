@@ -124,16 +124,12 @@ impl Records<'_> {
         let verdicts = record.record.trace.candidates();
         let erased = verdicts.saturating_sub(candidates.len());
         let outcome = tenure::compile(&world, &policy, &request, &candidates, &facts)?;
-        let compiled = outcome
-            .compiled()
-            .nth(record.page as usize)
-            .cloned()
-            .ok_or_else(|| {
-                Error::input(format!(
-                    "the compile no longer has a page {}",
-                    record.page + 1
-                ))
-            })?;
+        let compiled = outcome.compiled().nth(record.page as usize).cloned().ok_or_else(|| {
+            Error::input(format!(
+                "the compile no longer has a page {}",
+                record.page + 1
+            ))
+        })?;
         Ok(Repeated {
             world,
             erased,
@@ -173,8 +169,7 @@ impl Records<'_> {
         candidates: &Candidates,
     ) -> Result<Facts, Error> {
         let Inputs { facts, without, .. } = &record.inputs;
-        self.workspace
-            .answer_again(facts, *without, request, candidates)
+        self.workspace.answer_again(facts, *without, request, candidates)
     }
 
     /// The inputs of a recorded compile, as far as they are there.
@@ -182,9 +177,8 @@ impl Records<'_> {
         let inputs = &record.inputs;
         let trace = &record.record.trace;
         let policy = self.policy_of(record)?;
-        let mut world = self
-            .workspace
-            .world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        let mut world =
+            self.workspace.world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
         if let Some((text, beside)) = inputs.template {
             let text = template_text(self.tenant, text)?;
             let beside = beside.map(|beside| template_text(self.tenant, beside));
@@ -388,11 +382,8 @@ fn compare(record: StoredRecord, made: Repeated) -> Result<Replay, Error> {
     let before = pieces(&record.envelope);
     // What the compiler adds to a section goes with the last object of it.
     let own = |name: &str| name.starts_with('@') || name.starts_with(ERASED);
-    let left: BTreeSet<Section> = before
-        .iter()
-        .filter(|piece| !own(&piece.1))
-        .map(|piece| piece.0)
-        .collect();
+    let left: BTreeSet<Section> =
+        before.iter().filter(|piece| !own(&piece.1)).map(|piece| piece.0).collect();
     let mut proven = Vec::new();
     let mut unproven = Vec::new();
     for piece in before {

@@ -111,14 +111,14 @@ impl ExchangeRecord {
     /// Where the provider counted what was sent, what came is our count of it, scaled as the provider's count of what
     /// was sent is to ours.
     pub fn tokens(&self) -> Tokens {
-        let reported = self
-            .usage
-            .map(|usage| usage.input)
-            .filter(|input| *input > 0)
-            .map(|tokens| Count {
-                tokens,
-                by: CountedBy::Provider,
-            });
+        let reported =
+            self.usage
+                .map(|usage| usage.input)
+                .filter(|input| *input > 0)
+                .map(|tokens| Count {
+                    tokens,
+                    by: CountedBy::Provider,
+                });
         let sent = reported.or_else(|| Some(self.in_its_unit(self.sent_tokens?)));
         let is_as_long = self.sent_tokens.is_some() && self.sent_tokens == self.request_tokens;
         let came = if is_as_long || self.is_as_it_came() {

@@ -77,9 +77,7 @@ mod tests {
             vec![],
             vec![(0, 1)],
             vec![(3, 2), (4, 2), (5, 2), (9, 30)],
-            (0..300)
-                .map(|place| (place * 2, (place % 7) as u8 + 1))
-                .collect(),
+            (0..300).map(|place| (place * 2, (place % 7) as u8 + 1)).collect(),
         ] {
             let text = written(buckets.clone());
             assert_eq!(read(&text), Some(buckets), "{text}");

@@ -123,12 +123,7 @@ fn apart<'l, 'b>(one: &'l [&'b str], other: &'l [&'b str]) -> (&'l [&'b str], &'
     let same = |(one, other): &(&&str, &&str)| one == other;
     let first = one.iter().zip(other).take_while(same).count();
     let (one, other) = (&one[first..], &other[first..]);
-    let last = one
-        .iter()
-        .rev()
-        .zip(other.iter().rev())
-        .take_while(same)
-        .count();
+    let last = one.iter().rev().zip(other.iter().rev()).take_while(same).count();
     (&one[..one.len() - last], &other[..other.len() - last])
 }
 

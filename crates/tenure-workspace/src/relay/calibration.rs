@@ -86,16 +86,10 @@ impl Counted {
 /// Returns whether a request holds all that its provider counts. Text that a provider searches or reads while it
 /// answers is also counted as input, and only the provider sees it.
 fn stands_whole(conversation: &Conversation) -> bool {
-    let all = conversation
-        .instructions
-        .iter()
-        .chain(&conversation.entries);
+    let all = conversation.instructions.iter().chain(&conversation.entries);
     let mut unread = all.flat_map(|entry| &entry.opaque);
     conversation.server_tools.is_empty()
-        && !conversation
-            .rest
-            .iter()
-            .any(|(name, _)| BRING.contains(&name.as_str()))
+        && !conversation.rest.iter().any(|(name, _)| BRING.contains(&name.as_str()))
         && unread.all(|kind| STANDS.contains(&kind.as_str()))
 }
 
@@ -134,10 +128,7 @@ impl Reports {
 
     /// The part that the bound has above the largest ratio, in percent; `None` for too few reports.
     fn above(self) -> Option<u32> {
-        ABOVE
-            .iter()
-            .find(|(least, _)| self.seen >= *least)
-            .map(|(_, above)| *above)
+        ABOVE.iter().find(|(least, _)| self.seen >= *least).map(|(_, above)| *above)
     }
 
     /// The most tokens that the provider counts for a hundred of the vocabulary's.

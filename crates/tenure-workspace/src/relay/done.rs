@@ -134,10 +134,7 @@ fn between(body: &str) -> String {
         .first()
         .zip(messages.get(1))
         .and_then(|(first, second)| body.get(place(first) + first.get().len()..place(second)));
-    between
-        .filter(|text| text.len() <= MAX_BETWEEN)
-        .unwrap_or(",")
-        .to_owned()
+    between.filter(|text| text.len() <= MAX_BETWEEN).unwrap_or(",").to_owned()
 }
 
 /// The task of a request: the user's last message.

@@ -52,10 +52,7 @@ impl Position {
     }
 
     fn joined(&self, reply: &str) -> Option<String> {
-        let prefill = self
-            .prefill
-            .as_deref()
-            .filter(|_| self.format == Format::Anthropic)?;
+        let prefill = self.prefill.as_deref().filter(|_| self.format == Format::Anthropic)?;
         prefill::joined(prefill, reply)
     }
 }

@@ -17,10 +17,7 @@ pub(super) struct Prefill(Entry);
 impl Prefill {
     /// Takes the last message out of a conversation, where it is the model's.
     pub(super) fn take(conversation: &mut Conversation) -> Option<Prefill> {
-        conversation
-            .entries
-            .pop_if(|last| is_models(last))
-            .map(Prefill)
+        conversation.entries.pop_if(|last| is_models(last)).map(Prefill)
     }
 
     /// The message, as it came.

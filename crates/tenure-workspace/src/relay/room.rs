@@ -41,11 +41,8 @@ pub(super) fn holds_instructions(
     world: &World,
     window: u32,
 ) -> Result<bool, Error> {
-    let before: u32 = conversation
-        .instructions
-        .iter()
-        .map(|entry| world.price(&entry.message))
-        .sum();
+    let before: u32 =
+        conversation.instructions.iter().map(|entry| world.price(&entry.message)).sum();
     match (window / 2).checked_sub(before.saturating_add(renewed)) {
         Some(most) => session.instructions_fit(u64::from(most), world),
         None => Ok(false),
@@ -165,10 +162,7 @@ impl Answer {
 
 /// The tokens that a request gives its reasoning, which stand in the answer (Anthropic).
 fn reasoning(conversation: &Conversation) -> Option<u32> {
-    let (_, json) = conversation
-        .rest
-        .iter()
-        .find(|(key, _)| key == "thinking")?;
+    let (_, json) = conversation.rest.iter().find(|(key, _)| key == "thinking")?;
     let thinking: serde_json::Value = serde_json::from_str(json).ok()?;
     thinking["budget_tokens"].as_u64()?.try_into().ok()
 }

@@ -144,11 +144,7 @@ impl Relay {
     fn believe(&self, tenant: &Tenant, log: &str, tokens: u32, now: Instant) -> Result<(), Error> {
         let window = Window { tokens, at: now };
         tenant.append_dated(log, plain(&window)?)?;
-        let mut windows = self
-            .windows
-            .of
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.of.lock().unwrap_or_else(PoisonError::into_inner);
         windows.put(held_as(tenant, log), Some(window), CHAIN + log.len());
         windows.shrink(|_| true);
         Ok(())
@@ -168,19 +164,13 @@ impl Relay {
     ) -> Result<Option<u32>, Error> {
         let log = window_log(format, model);
         let key = held_as(tenant, &log);
-        let windows = || {
-            self.windows
-                .of
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let windows = || self.windows.of.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = windows().get(&key).copied();
         let last = match cached {
             Some(known) => known,
             None => {
-                let stored = tenant
-                    .dated(&log, None)?
-                    .and_then(|value| serde_json::from_value(value).ok());
+                let stored =
+                    tenant.dated(&log, None)?.and_then(|value| serde_json::from_value(value).ok());
                 let mut windows = windows();
                 let size = CHAIN + key.len();
                 windows.put(key, stored, size);
@@ -188,9 +178,7 @@ impl Relay {
                 stored
             }
         };
-        Ok(last
-            .filter(|known| known.is_believed(now))
-            .map(|known| known.tokens))
+        Ok(last.filter(|known| known.is_believed(now)).map(|known| known.tokens))
     }
 
     /// Notes what a provider's list of models states of their windows ([`stated`]).
@@ -252,11 +240,7 @@ impl Relay {
 
     fn list(&self, tenant: &Tenant, format: Format) -> Result<Arc<List>, Error> {
         let log = list_log(format);
-        let mut lists = self
-            .windows
-            .lists
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.windows.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(list) = lists.get(&held_as(tenant, &log)) {
             return Ok(Arc::clone(list));
         }
@@ -271,11 +255,7 @@ impl Relay {
     fn hold(&self, tenant: &Tenant, format: Format, list: Arc<List>) {
         let names: usize = list.keys().map(String::len).sum();
         let size = CHAIN + names + list.len() * CHAIN;
-        let mut lists = self
-            .windows
-            .lists
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.windows.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.put(held_as(tenant, &list_log(format)), list, size);
         lists.shrink(|_| true);
     }
@@ -310,11 +290,7 @@ pub fn stated(list: &str) -> Vec<(String, u32)> {
         .iter()
         .find_map(|key| list.get(key)?.as_array())
         .map_or(std::slice::from_ref(&list), Vec::as_slice);
-    models
-        .iter()
-        .filter_map(window_in)
-        .take(MAX_LISTED)
-        .collect()
+    models.iter().filter_map(window_in).take(MAX_LISTED).collect()
 }
 
 /// The window that the entry of a model states, with its name.

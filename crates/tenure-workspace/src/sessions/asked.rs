@@ -19,28 +19,20 @@ impl Session {
             .filter(|verdict| verdict.verdict == Ruling::Included)
             .map(|verdict| &*verdict.name)
             .collect();
-        let request = self
-            .request
-            .iter()
-            .filter(|turn| !self.is_judged(turn.number));
+        let request = self.request.iter().filter(|turn| !self.is_judged(turn.number));
         let turns = || request.clone().chain(&self.turns).rev();
         let asked = turns().find(|turn| turn.is_request());
         let is_result =
             |object: &&ObjectDocument| object.object_type == Some(ObjectType::ToolResult);
         // A result in it may have left with its call, and the client's own instructions stand elsewhere.
-        let asked = asked
-            .into_iter()
-            .flat_map(Turn::asks)
-            .filter(|object| !is_result(object));
+        let asked = asked.into_iter().flat_map(Turn::asks).filter(|object| !is_result(object));
         // Results of calls that were judged leave with these.
         let results = turns()
             .take_while(|turn| !turn.is_by_model())
             .filter(|turn| !self.unanswering.contains(&turn.number))
             .flat_map(Turn::says)
             .filter(is_result);
-        asked
-            .chain(results)
-            .all(|object| stands.contains(object.name.as_str()))
+        asked.chain(results).all(|object| stands.contains(object.name.as_str()))
     }
 }
 
@@ -59,10 +51,7 @@ impl Turn {
 
     /// The parts that say something.
     fn says(&self) -> impl Iterator<Item = &ObjectDocument> {
-        self.entry
-            .objects
-            .iter()
-            .filter(|object| self.is_said(object))
+        self.entry.objects.iter().filter(|object| self.is_said(object))
     }
 
     /// Returns whether a part has text: a body may leave out an empty part, and an erased one is gone.

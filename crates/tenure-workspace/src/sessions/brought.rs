@@ -133,9 +133,7 @@ fn provided(
     for line in &values.broken {
         let cut = text.lines().nth(line - 1).unwrap_or_default();
         if *line < last || !cut.starts_with('{') {
-            return Err(Error::input("not JSON")
-                .at("", Some(*line))
-                .expected(EXPECTED));
+            return Err(Error::input("not JSON").at("", Some(*line)).expected(EXPECTED));
         }
         remarks.add(*line, "line", Finding::Broken);
     }
@@ -157,10 +155,7 @@ fn provided(
         return Err(Error::input("there are no messages").expected(EXPECTED));
     }
     let list = format!("[{}]", gathered.messages.join(","));
-    let format = format
-        .or(gathered.answered)
-        .or_else(|| Format::detect(&list))
-        .unwrap_or(own);
+    let format = format.or(gathered.answered).or_else(|| Format::detect(&list)).unwrap_or(own);
     let lines: Vec<usize> = items.all.iter().map(|(line, _)| *line).collect();
     let conversation =
         wire::read_after(format, &list, earlier).map_err(|error| in_line(error, &lines))?;

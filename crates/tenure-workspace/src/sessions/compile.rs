@@ -158,8 +158,7 @@ impl Workspace {
         job: &SessionJob<'_>,
     ) -> Result<SessionCompiled, Error> {
         let gate = job.policy.document().session.tools();
-        self.compile_unnoted(session, job, gate)?
-            .note(session, job.now)
+        self.compile_unnoted(session, job, gate)?.note(session, job.now)
     }
 
     /// As [`Workspace::compile_session`], with this gate for tools in the place of the policy's, without noting it in
@@ -203,9 +202,7 @@ impl Workspace {
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let own = session.reading_tool();
-        let reads = own
-            .as_deref()
-            .or_else(|| reading_tool(offered.iter().copied()));
+        let reads = own.as_deref().or_else(|| reading_tool(offered.iter().copied()));
         let recalled = OnceCell::new();
         let mut how = DraftInputs {
             world: job.world,
@@ -352,10 +349,7 @@ impl Workspace {
             history_tokens: draft.tokens,
             high_water: marks.high,
             rewritten: ending.map_or(0, |_| {
-                session
-                    .served
-                    .last()
-                    .map_or(0, |(_, served)| u64::from(served.tokens))
+                session.served.last().map_or(0, |(_, served)| u64::from(served.tokens))
             }),
             passed,
             handoff,
@@ -408,11 +402,7 @@ impl Unnoted {
         report.from = session.turns.first().map(|turn| turn.number);
         report.checkpoints = session.checkpoints().iter().map(|(at, _)| *at).collect();
         report.words = session.words_kept();
-        report.media_left_out = session
-            .checkpoints()
-            .iter()
-            .map(|(_, left)| left.media)
-            .sum();
+        report.media_left_out = session.checkpoints().iter().map(|(_, left)| left.media).sum();
         Ok(compiled)
     }
 }
@@ -726,10 +716,7 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
             ..Tail::default()
         });
     }
-    let Some(payload) = envelope
-        .payload
-        .as_ref()
-        .filter(|_| envelope.target != Target::Text)
+    let Some(payload) = envelope.payload.as_ref().filter(|_| envelope.target != Target::Text)
     else {
         return Ok(Tail {
             said,
@@ -746,9 +733,7 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
             text.ok_or_else(|| Error::assertion("the tail's texts are where they are said to be"))?,
         );
     }
-    let behind = behind
-        .into_iter()
-        .filter_map(|at| body.messages.get(at as usize));
+    let behind = behind.into_iter().filter_map(|at| body.messages.get(at as usize));
     let late = behind.map(|message| message.get().to_owned()).collect();
     Ok(Tail {
         texts,

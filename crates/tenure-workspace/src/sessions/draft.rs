@@ -159,10 +159,7 @@ impl Session {
             start = self.leaving(how, &shortened, (low, reasons_from));
         }
         // What stands before the window stands there until the epoch ends, whatever the user says since.
-        let mut request = self
-            .request
-            .as_ref()
-            .filter(|turn| !self.is_judged(turn.number));
+        let mut request = self.request.as_ref().filter(|turn| !self.is_judged(turn.number));
         let asked = self.turns.iter().rposition(Turn::is_request);
         if let Some(last) = asked.filter(|_| ending.is_some()) {
             request = self.turns[..start].get(last);
@@ -223,10 +220,7 @@ impl Session {
             let before = standing.insert(before.collect::<Vec<Instruction>>());
             entries.push(Entry::Epoch(Box::new(Mark {
                 cause: ending.cause,
-                rewritten: self
-                    .served
-                    .last()
-                    .map_or(0, |(_, served)| u64::from(served.tokens)),
+                rewritten: self.served.last().map_or(0, |(_, served)| u64::from(served.tokens)),
                 from,
                 frontier: frontier.checkpoints().iter().map(|(at, _)| *at).collect(),
                 request: request.map(|turn| turn.number),
@@ -383,8 +377,7 @@ impl Session {
                     tokens: turns
                         .iter()
                         .map(|turn| {
-                            turn.reasoning_from(reasons_from)
-                                .stands_at(how.world, shortened)
+                            turn.reasoning_from(reasons_from).stands_at(how.world, shortened)
                         })
                         .sum(),
                 }
@@ -400,9 +393,7 @@ impl Session {
             .iter()
             .rposition(Turn::is_by_model)
             .filter(|at| self.turns[*at..].iter().any(Turn::has_results));
-        let waits = ranges
-            .iter()
-            .find(|range| calls.is_some_and(|at| range.contains(&at)));
+        let waits = ranges.iter().find(|range| calls.is_some_and(|at| range.contains(&at)));
         let starts = first.into_iter().chain(waits).map(|range| range.start);
         starts.min().unwrap_or(0)
     }
@@ -432,10 +423,7 @@ impl Session {
             let turns = &self.turns[first.start..last.end];
             let made = self.summary_of(turns, &calls, how, summarizing);
             if let Some(mut checkpoint) = made {
-                let next = self
-                    .turns
-                    .get(last.end)
-                    .map_or(u64::MAX, |turn| turn.number);
+                let next = self.turns.get(last.end).map_or(u64::MAX, |turn| turn.number);
                 until = self.cover(&mut checkpoint, until..next);
                 frontier.add(checkpoint, summarizing, keep);
             }
@@ -461,12 +449,7 @@ impl Session {
     /// The requests of this epoch that a message follows: their tails are history. Of several before
     /// one message, the last was answered.
     fn followed(&self) -> impl Iterator<Item = (u64, &Served)> {
-        let next_of = |at: u64| {
-            self.turns
-                .iter()
-                .map(|turn| turn.number)
-                .find(|next| *next > at)
-        };
+        let next_of = |at: u64| self.turns.iter().map(|turn| turn.number).find(|next| *next > at);
         self.served
             .iter()
             .enumerate()
@@ -536,9 +519,7 @@ impl Session {
     pub(super) fn instructions_cost(&self, world: &World) -> u64 {
         self.instructions_cost.by(world, || {
             let texts = self.opening.instructions.iter();
-            texts
-                .map(|object| u64::from(world.price(&object.content)) + AROUND)
-                .sum()
+            texts.map(|object| u64::from(world.price(&object.content)) + AROUND).sum()
         })
     }
 
@@ -548,11 +529,7 @@ impl Session {
         how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
-        let instructions = self
-            .opening
-            .instructions
-            .iter()
-            .filter(|_| how.instructions);
+        let instructions = self.opening.instructions.iter().filter(|_| how.instructions);
         for document in instructions.chain(&self.opening.tools) {
             let mut document = document.clone();
             // Pointers to originals name it, so it is offered.
@@ -578,10 +555,7 @@ impl Session {
             .collect();
         let objects = self.turns.iter().flat_map(|turn| &turn.entry.objects);
         let calls = objects.flat_map(|object| &object.tool_calls);
-        let made = draft
-            .objects
-            .iter()
-            .flat_map(|object| object.revision().tool_calls());
+        let made = draft.objects.iter().flat_map(|object| object.revision().tool_calls());
         let called: BTreeSet<&str> = calls.chain(made).map(|call| call.name.as_str()).collect();
         let gone = called
             .difference(&offered)
@@ -634,9 +608,7 @@ impl Session {
         draft: &mut Draft,
     ) -> Result<(), Error> {
         draft.tokens += turn.stands_at(how.world, shortened);
-        draft
-            .objects
-            .extend(turn.sealed(shortened)?.iter().cloned());
+        draft.objects.extend(turn.sealed(shortened)?.iter().cloned());
         Ok(())
     }
 
@@ -659,10 +631,8 @@ impl Session {
             return Ok(());
         };
         for (place, message) in self.late(at, served).iter().enumerate() {
-            for (part, mut document) in read_message(format, message)?
-                .objects
-                .into_iter()
-                .enumerate()
+            for (part, mut document) in
+                read_message(format, message)?.objects.into_iter().enumerate()
             {
                 document.name = format!("s{at}.late.{place}.{part}");
                 self.add(document, how, draft)?;
@@ -677,10 +647,7 @@ impl Session {
         let next = self.turns.iter().find(|turn| turn.number > at);
         let stays = served.target != Target::AnthropicMessages
             || next.is_some_and(|turn| {
-                turn.entry
-                    .objects
-                    .iter()
-                    .any(|object| object.role == Some(Role::Assistant))
+                turn.entry.objects.iter().any(|object| object.role == Some(Role::Assistant))
             });
         if stays { &served.late } else { &[] }
     }

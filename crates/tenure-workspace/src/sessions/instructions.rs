@@ -129,10 +129,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
         .map(|line| {
             let said = line.trim();
             let opened = said.strip_prefix("<system-reminder>").unwrap_or(said);
-            opened
-                .strip_suffix("</system-reminder>")
-                .unwrap_or(opened)
-                .trim()
+            opened.strip_suffix("</system-reminder>").unwrap_or(opened).trim()
         })
         .filter(|line| !line.is_empty())
 }
@@ -143,14 +140,8 @@ pub(super) fn newest(all: Vec<Instruction>) -> Vec<Instruction> {
     let mut newer: BTreeMap<(bool, String, String), Vec<usize>> = BTreeMap::new();
     for one in all.into_iter().rev() {
         let (systems, kind, source) = one.key();
-        let same = newer
-            .entry((systems, kind.to_owned(), source.to_owned()))
-            .or_default();
-        let mut compared = same
-            .iter()
-            .rev()
-            .take(COMPARED)
-            .filter_map(|at| kept.get(*at));
+        let same = newer.entry((systems, kind.to_owned(), source.to_owned())).or_default();
+        let mut compared = same.iter().rev().take(COMPARED).filter_map(|at| kept.get(*at));
         if !compared.any(|newer| one.is_replaced_by(newer)) {
             same.push(kept.len());
             kept.push(one);
@@ -236,9 +227,7 @@ impl Turn {
                 .zip(&self.entry.objects)
                 .filter(|(_, object)| is_users(object))
                 .flat_map(|(part, object)| {
-                    client_blocks(&object.content)
-                        .into_iter()
-                        .map(move |block| (part, block))
+                    client_blocks(&object.content).into_iter().map(move |block| (part, block))
                 })
                 .collect()
         })
@@ -263,10 +252,7 @@ impl Turn {
                     block: None,
                 });
             }
-            let blocks = self
-                .blocks()
-                .iter()
-                .filter(|(of, block)| *of == part && block.stands);
+            let blocks = self.blocks().iter().filter(|(of, block)| *of == part && block.stands);
             for (_, block) in blocks {
                 let bytes = (block.bytes.start, block.bytes.end);
                 if let Some(text) = object.content.get(block.bytes.clone()) {
@@ -303,11 +289,7 @@ impl Turn {
             .map_or("", |object| object.content.as_str());
         let mut words = String::with_capacity(text.len());
         let mut at = 0;
-        for (_, block) in self
-            .blocks()
-            .iter()
-            .filter(|(of, block)| *of == part && is_out(block))
-        {
+        for (_, block) in self.blocks().iter().filter(|(of, block)| *of == part && is_out(block)) {
             words.push_str(text.get(at..block.bytes.start).unwrap_or_default());
             at = block.bytes.end;
         }
@@ -361,10 +343,7 @@ mod tests {
             "The task tools haven't been used recently.\nPump 5 takes at most 40 kPa.",
             "<system-reminder>\nThe task tools haven't been used recently.\n</system-reminder>",
         ];
-        let all = (1..)
-            .zip(texts)
-            .map(|(turn, text)| instruction(turn, text))
-            .collect();
+        let all = (1..).zip(texts).map(|(turn, text)| instruction(turn, text)).collect();
         let stand: Vec<u64> = newest(all).iter().map(|one| one.place.turn).collect();
         assert_eq!(stand, [2, 4, 5, 6, 8, 9, 10]);
     }

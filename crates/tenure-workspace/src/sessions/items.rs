@@ -138,11 +138,7 @@ impl Seen<'_> {
                 (self.tokens(text), items)
             }
             _ => (
-                message
-                    .objects
-                    .iter()
-                    .map(|object| self.object(object))
-                    .sum(),
+                message.objects.iter().map(|object| self.object(object)).sum(),
                 1,
             ),
         }
@@ -198,9 +194,7 @@ fn said(objects: &[ObjectDocument]) -> String {
 /// The message that took the place of a result, and whether it changed what that showed, as the pointer in its place says.
 fn replaced_by(text: &str) -> Option<(&str, bool)> {
     let (by, rest) = text.strip_prefix("[omitted: ")?.split_once(' ')?;
-    let is_turn = by
-        .strip_prefix('t')
-        .is_some_and(|number| number.parse::<u64>().is_ok());
+    let is_turn = by.strip_prefix('t').is_some_and(|number| number.parse::<u64>().is_ok());
     if !is_turn {
         None
     } else if rest.starts_with("is newer") {
@@ -384,11 +378,7 @@ impl Session {
         }
         let is_request = self.request.as_ref().is_some_and(is_it);
         let turns = &self.turns;
-        if is_request
-            || turns
-                .binary_search_by_key(&number, |turn| turn.number)
-                .is_ok()
-        {
+        if is_request || turns.binary_search_by_key(&number, |turn| turn.number).is_ok() {
             return self.in_window(turn, (came, is_request), seen);
         }
         self.beyond_window(number, left)
@@ -396,9 +386,7 @@ impl Session {
 
     /// The standing of a message of the window.
     fn in_window(&self, turn: &Turn, (came, is_request): (u64, bool), seen: &Seen<'_>) -> Standing {
-        let forms = self
-            .shortened
-            .range((turn.number, 0)..=(turn.number, u32::MAX));
+        let forms = self.shortened.range((turn.number, 0)..=(turn.number, u32::MAX));
         let (mut sent, mut says, mut whys) = (came, Vec::new(), Vec::new());
         for ((_, part), form) in forms {
             let object = turn.entry.objects.get(*part as usize);

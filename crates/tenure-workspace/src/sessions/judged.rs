@@ -121,16 +121,10 @@ impl Session {
         if sets_aside {
             self.refuse_request(&all, &named)?;
         }
-        let status_of = |turn: &u64| {
-            self.judged
-                .get(turn)
-                .map_or(MessageStatus::Clean, |(_, status)| *status)
-        };
-        let changed: Vec<u64> = all
-            .iter()
-            .copied()
-            .filter(|turn| status_of(turn) != judging.status)
-            .collect();
+        let status_of =
+            |turn: &u64| self.judged.get(turn).map_or(MessageStatus::Clean, |(_, status)| *status);
+        let changed: Vec<u64> =
+            all.iter().copied().filter(|turn| status_of(turn) != judging.status).collect();
         let mut judged = JudgedMessages {
             session: self.id().to_owned(),
             status: judging.status,
@@ -143,9 +137,7 @@ impl Session {
         if changed.is_empty() {
             return Ok(judged);
         }
-        let fresh = changed
-            .iter()
-            .filter(|turn| !self.judged.contains_key(turn));
+        let fresh = changed.iter().filter(|turn| !self.judged.contains_key(turn));
         let count = self.judged.len() + fresh.count();
         if sets_aside && count > MOST {
             return Err(Error::input(format!("{count} messages would be judged"))
@@ -165,9 +157,7 @@ impl Session {
             return Ok(judged);
         }
         self.check()?;
-        let sources = changed
-            .iter()
-            .map(|turn| format!("session {} t{turn}", self.id()));
+        let sources = changed.iter().map(|turn| format!("session {} t{turn}", self.id()));
         let append = Append {
             log: self.log.clone(),
             after: self.last,
@@ -221,10 +211,7 @@ impl Session {
     /// Refuses a judgement by which the user's last request would be in no request any more.
     fn refuse_request(&self, all: &BTreeSet<u64>, named: &BTreeSet<u64>) -> Result<(), Error> {
         let turns = self.request.iter().chain(&self.turns);
-        let asked = turns
-            .filter(|turn| turn.is_request())
-            .map(|turn| turn.number)
-            .max();
+        let asked = turns.filter(|turn| turn.is_request()).map(|turn| turn.number).max();
         let Some(asked) = asked.filter(|asked| all.contains(asked)) else {
             return Ok(());
         };
@@ -265,16 +252,9 @@ impl Session {
     /// The messages of the window behind this one, judged or not, in order.
     pub(super) fn turns_after(&self, after: u64) -> Vec<&Turn> {
         // What stands without its results is there, too.
-        let aside = self
-            .aside
-            .iter()
-            .filter(|turn| !self.unanswering.contains(&turn.number));
-        let mut turns: Vec<&Turn> = self
-            .turns
-            .iter()
-            .chain(aside)
-            .filter(|turn| turn.number > after)
-            .collect();
+        let aside = self.aside.iter().filter(|turn| !self.unanswering.contains(&turn.number));
+        let mut turns: Vec<&Turn> =
+            self.turns.iter().chain(aside).filter(|turn| turn.number > after).collect();
         turns.sort_by_key(|turn| turn.number);
         turns
     }
@@ -338,15 +318,10 @@ impl Session {
             return false;
         }
         let sent = self.served.last().map_or(0, |(at, _)| *at);
-        let changed: BTreeSet<u64> = self
-            .judged_before
-            .symmetric_difference(&now)
-            .copied()
-            .collect();
+        let changed: BTreeSet<u64> =
+            self.judged_before.symmetric_difference(&now).copied().collect();
         let mut summaries = self.frontier.checkpoints().iter();
-        changed
-            .iter()
-            .any(|turn| *turn < self.mark.from || *turn < sent)
+        changed.iter().any(|turn| *turn < self.mark.from || *turn < sent)
             || summaries.any(|(_, summary)| summary.speaks_of(&changed))
     }
 
@@ -363,11 +338,7 @@ impl Session {
 
     /// The first message that no summary replaces where so many of the window leave.
     pub(super) fn first_from(&self, start: usize) -> u64 {
-        let first = self
-            .turns
-            .get(start)
-            .map(|turn| turn.number)
-            .unwrap_or(self.last + 1);
+        let first = self.turns.get(start).map(|turn| turn.number).unwrap_or(self.last + 1);
         self.aside
             .first()
             .filter(|_| start == 0)

@@ -27,11 +27,7 @@ impl Layers {
             .iter()
             .take_while(|layer| {
                 let same = rest.len() >= layer.len()
-                    && layer
-                        .objects()
-                        .iter()
-                        .zip(rest)
-                        .all(|(old, new)| same(old, new));
+                    && layer.objects().iter().zip(rest).all(|(old, new)| same(old, new));
                 if same {
                     rest = &rest[layer.len()..];
                 }
@@ -76,24 +72,14 @@ mod tests {
     fn names(layers: &[Arc<Candidates>]) -> Vec<Vec<String>> {
         layers
             .iter()
-            .map(|layer| {
-                layer
-                    .objects()
-                    .iter()
-                    .map(|object| object.name().to_owned())
-                    .collect()
-            })
+            .map(|layer| layer.objects().iter().map(|object| object.name().to_owned()).collect())
             .collect()
     }
 
     #[test]
     fn what_stands_keeps_its_layer_and_few_are_left() {
         let all: Vec<_> = (0..1_000)
-            .map(|at| {
-                ObjectDocument::named(format!("t{at}"), "Said.")
-                    .seal()
-                    .unwrap()
-            })
+            .map(|at| ObjectDocument::named(format!("t{at}"), "Said.").seal().unwrap())
             .collect();
         let mut layers = Layers::default();
         let (mut read, mut most) = (0, 0);
@@ -104,9 +90,8 @@ mod tests {
                 names(&now).concat(),
                 names(&[Arc::new(Candidates::new(all[..end].to_vec()))]).concat()
             );
-            let fresh = now
-                .iter()
-                .filter(|layer| !before.iter().any(|old| Arc::ptr_eq(old, layer)));
+            let fresh =
+                now.iter().filter(|layer| !before.iter().any(|old| Arc::ptr_eq(old, layer)));
             read += fresh.map(|layer| layer.len()).sum::<usize>();
             most = most.max(now.len());
             before = now;

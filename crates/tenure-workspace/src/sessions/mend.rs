@@ -104,10 +104,7 @@ impl Session {
                 .strip_prefix('t')
                 .and_then(|name| name.split_once('.'))
                 .and_then(|(turn, _)| turn.parse::<u64>().ok());
-            while served
-                .next_if(|at| turn.is_some_and(|turn| *at < turn))
-                .is_some()
-            {
+            while served.next_if(|at| turn.is_some_and(|turn| *at < turn)).is_some() {
                 sent.push(place);
             }
         }

@@ -463,14 +463,11 @@ impl Session {
         self.learned = mark.learned;
         self.messages = mark.messages;
         let shortened = mark.shortened.iter();
-        self.shortened = shortened
-            .map(|(turn, part, text)| ((*turn, *part), text.clone()))
-            .collect();
+        self.shortened =
+            shortened.map(|(turn, part, text)| ((*turn, *part), text.clone())).collect();
         self.carried.clear();
         let judged = mark.judged.iter();
-        self.judged = judged
-            .map(|one| (one.turn, (one.entry, one.status)))
-            .collect();
+        self.judged = judged.map(|one| (one.turn, (one.entry, one.status))).collect();
         self.judged_before = self.judged.keys().copied().collect();
         self.unsorted = !self.judged.is_empty();
         self.made = Mutex::default();
@@ -859,10 +856,7 @@ impl Session {
 
     /// The user's last words, if any.
     pub fn last_request(&self) -> Option<String> {
-        let request = self
-            .request
-            .iter()
-            .filter(|turn| !self.is_judged(turn.number));
+        let request = self.request.iter().filter(|turn| !self.is_judged(turn.number));
         let mut said = request.chain(&self.turns).flat_map(Turn::spoken);
         said.rfind(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty())
             .map(|(_, _, text)| text)
@@ -870,10 +864,7 @@ impl Session {
 
     /// The objects of the last messages, for a reader of what follows them.
     pub fn recent(&self) -> Vec<&ObjectDocument> {
-        self.turns_after(0)
-            .into_iter()
-            .flat_map(|turn| &turn.entry.objects)
-            .collect()
+        self.turns_after(0).into_iter().flat_map(|turn| &turn.entry.objects).collect()
     }
 
     /// Notes a provider's error. Where it names the window, the next compile keeps to it; returns the window.
@@ -973,9 +964,8 @@ fn written(entry: &Entry) -> Result<String, Error> {
 
 fn one(tenant: &Tenant, log: &str, number: u64) -> Result<Entry, Error> {
     let found = tenant.entries_in(log, number..number.saturating_add(1))?;
-    let (number, body) = found
-        .first()
-        .ok_or_else(|| unreadable(log, number, "there is no such entry"))?;
+    let (number, body) =
+        found.first().ok_or_else(|| unreadable(log, number, "there is no such entry"))?;
     parsed(log, *number, body)
 }
 

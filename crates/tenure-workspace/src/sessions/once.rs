@@ -39,9 +39,7 @@ impl Session {
         };
         if is_alone {
             let mut is_message = said.iter().map(Option::is_some);
-            conversation
-                .instructions
-                .retain(|_| is_message.next() != Some(true));
+            conversation.instructions.retain(|_| is_message.next() != Some(true));
             conversation.entries.splice(..0, said.into_iter().flatten());
         }
         let conversation = conversation.received(now);

@@ -181,9 +181,7 @@ impl Session {
 
     /// Returns whether writes are pending.
     pub(crate) fn has_pending(&self) -> bool {
-        self.pending
-            .as_ref()
-            .is_some_and(|pending| !pending.is_empty())
+        self.pending.as_ref().is_some_and(|pending| !pending.is_empty())
     }
 
     /// Makes it a copy that is thrown away: nothing of what happens to it is written from now on.
@@ -214,30 +212,11 @@ impl Session {
             .chain(&self.opening.instructions)
             .chain(&self.opening.tools);
         let said: usize = objects.map(size_of).sum();
-        let before = self
-            .opening
-            .messages
-            .iter()
-            .chain(&self.opening.server_tools);
-        let words = self
-            .mark
-            .words
-            .iter()
-            .flat_map(|words| &words.stand)
-            .map(|words| &words.text);
-        let shorter = self
-            .shortened
-            .values()
-            .chain(before)
-            .chain(words)
-            .map(String::len);
+        let before = self.opening.messages.iter().chain(&self.opening.server_tools);
+        let words = self.mark.words.iter().flat_map(|words| &words.stand).map(|words| &words.text);
+        let shorter = self.shortened.values().chain(before).chain(words).map(String::len);
         let served = self.served.iter().map(|(_, served)| {
-            let tail: usize = served
-                .tail
-                .iter()
-                .chain(&served.late)
-                .map(String::len)
-                .sum();
+            let tail: usize = served.tail.iter().chain(&served.late).map(String::len).sum();
             let ids = served.ledger.floor.len() + served.ledger.said.len() + served.said.len();
             tail + 32 * ids + OBJECT
         });

@@ -180,10 +180,8 @@ impl Session {
     /// Takes over what stands in the tail again: messages, or these passages of them.
     pub(super) fn take_over(&mut self, turns: Vec<u64>, passages: Vec<Recalled>) {
         self.carried.retain(|(known, _)| !turns.contains(known));
-        let mut of: BTreeMap<u64, String> = passages
-            .into_iter()
-            .map(|passage| (passage.turn, passage.text))
-            .collect();
+        let mut of: BTreeMap<u64, String> =
+            passages.into_iter().map(|passage| (passage.turn, passage.text)).collect();
         let turns = turns.into_iter().map(|turn| (turn, of.remove(&turn)));
         self.carried.extend(turns);
     }
@@ -208,17 +206,13 @@ impl Session {
             .find(|turn| turn.is_request())
             .map_or(u64::MAX, |turn| turn.number);
         // What a later call changed is no answer.
-        let mut passed_over: BTreeSet<(u64, u32)> = self
-            .superseded()
-            .into_iter()
-            .map(|(place, ..)| place)
-            .collect();
+        let mut passed_over: BTreeSet<(u64, u32)> =
+            self.superseded().into_iter().map(|(place, ..)| place).collect();
         let mut own = OwnCalls::default();
         for turn in &self.turns {
             own.see(&turn.entry.objects);
-            let answers = (0u32..)
-                .zip(&turn.entry.objects)
-                .filter(|(_, object)| own.answers(object));
+            let answers =
+                (0u32..).zip(&turn.entry.objects).filter(|(_, object)| own.answers(object));
             passed_over.extend(answers.map(|(part, _)| (turn.number, part)));
         }
         let whole = self.said_whole(how)?;
@@ -281,11 +275,8 @@ impl Session {
         let began = self.served.first().map_or(u64::MAX, |(at, _)| *at);
         let asked = self.turns.iter().rev().find(|turn| turn.is_request());
         if asked.is_none_or(|asked| asked.number < began) {
-            let recalled = self
-                .mark
-                .recalled
-                .iter()
-                .filter(|recalled| !self.is_judged(recalled.turn));
+            let recalled =
+                self.mark.recalled.iter().filter(|recalled| !self.is_judged(recalled.turn));
             return Ok(recalled.filter_map(Recalled::said).collect());
         }
         let first = self.turns.first().map_or(0, |turn| turn.number);
@@ -294,12 +285,7 @@ impl Session {
         let (mut end, mut bytes, mut withdrawn) = (first, 0, u64::MAX);
         while end > oldest && bytes < LOOKED_AT {
             let start = end.saturating_sub(CHUNK).max(oldest);
-            for (number, body) in self
-                .tenant
-                .entries_in(&self.log, start..end)?
-                .into_iter()
-                .rev()
-            {
+            for (number, body) in self.tenant.entries_in(&self.log, start..end)?.into_iter().rev() {
                 match parsed(&self.log, number, &body)? {
                     Entry::Said(_) if self.is_judged(number) => {}
                     Entry::Said(message) if number <= withdrawn && bytes < LOOKED_AT => {
@@ -318,9 +304,7 @@ impl Session {
             own.leave_out(&mut message);
             Turn::new(number, message).words()
         });
-        Ok(said
-            .filter(|(_, speaker, _)| *speaker != Speaker::System)
-            .collect())
+        Ok(said.filter(|(_, speaker, _)| *speaker != Speaker::System).collect())
     }
 
     /// The draft that begins an epoch with about `low` tokens, standing instructions not counted. Passages and summaries take

@@ -142,9 +142,7 @@ impl Session {
         if let ([], Some((first, _))) = (said.as_slice(), judged.first()) {
             return Err(self.withheld(*first));
         }
-        let originals = said
-            .into_iter()
-            .map(|(number, message)| original(number, message));
+        let originals = said.into_iter().map(|(number, message)| original(number, message));
         let withheld = judged.iter().map(|(turn, _)| format!("t{turn}"));
         Ok((originals.collect(), withheld.collect()))
     }
@@ -211,10 +209,7 @@ fn number(id: &str, kind: char) -> Option<u64> {
 pub(super) fn original(number: u64, message: Message) -> Original {
     let speaker = match message.objects.first() {
         Some(object) if object.object_type == Some(ObjectType::ToolResult) => "tool".to_owned(),
-        Some(object) => object
-            .role
-            .unwrap_or(tenure::object::Role::User)
-            .to_string(),
+        Some(object) => object.role.unwrap_or(tenure::object::Role::User).to_string(),
         None => String::new(),
     };
     let texts = message.objects.iter().map(|object| {

@@ -115,14 +115,15 @@ impl Session {
 
     /// The corrections of the user that stand: in summaries and in the window.
     fn corrections(&self, frontier: &Frontier) -> Vec<Correction> {
-        let kept = frontier
-            .checkpoints()
-            .iter()
-            .flat_map(|(_, summary)| &summary.kept)
-            .filter(|said| {
-                let is_correction = said.standing == Standing::Correction;
-                is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
-            });
+        let kept =
+            frontier
+                .checkpoints()
+                .iter()
+                .flat_map(|(_, summary)| &summary.kept)
+                .filter(|said| {
+                    let is_correction = said.standing == Standing::Correction;
+                    is_correction && said.speaker == Speaker::User && !self.is_judged(said.turn)
+                });
         let mut found: Vec<Correction> = kept.map(|said| (said.turn, said.text.clone())).collect();
         for (turn, speaker, text) in self.turns.iter().flat_map(Turn::spoken) {
             if speaker == Speaker::User {

@@ -172,10 +172,7 @@ fn exact(question: &str) -> Vec<String> {
     }
     let words = question
         .split_whitespace()
-        .map(|word| {
-            word.trim_matches(|c: char| !c.is_alphanumeric())
-                .to_lowercase()
-        })
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
         .filter(|word| {
             word.chars().any(char::is_numeric) || word.contains(['_', '/', '.', ':', '@'])
         });

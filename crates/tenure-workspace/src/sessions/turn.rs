@@ -59,9 +59,7 @@ pub(super) struct Priced(OnceLock<(String, u64)>);
 impl Priced {
     /// The cost by the vocabulary of this world.
     pub(super) fn by(&self, world: &World, count: impl Fn() -> u64) -> u64 {
-        let (model, tokens) = self
-            .0
-            .get_or_init(|| (world.model_name().to_owned(), count()));
+        let (model, tokens) = self.0.get_or_init(|| (world.model_name().to_owned(), count()));
         if model == world.model_name() {
             *tokens
         } else {
@@ -72,10 +70,7 @@ impl Priced {
 
 impl Turn {
     pub(super) fn new(number: u64, message: Message) -> Turn {
-        let wire = message
-            .objects
-            .first()
-            .and_then(|object| object.wire.as_ref());
+        let wire = message.objects.first().and_then(|object| object.wire.as_ref());
         let entry = wire::Entry {
             format: wire.map_or(Format::OpenAiChat, |wire| wire.format),
             message: String::new(),
@@ -143,11 +138,7 @@ impl Turn {
         };
         let own = &self.entry.objects;
         let is_more = other.objects.len() > own.len();
-        is_more
-            && own
-                .iter()
-                .map(says)
-                .eq(other.objects.iter().take(own.len()).map(says))
+        is_more && own.iter().map(says).eq(other.objects.iter().take(own.len()).map(says))
     }
 
     /// Returns whether the user says something in it, besides what a client added.
@@ -226,10 +217,7 @@ impl Turn {
         let count = || {
             let objects = self.entry.objects.iter();
             let each = objects.map(|object| {
-                let wire = object
-                    .wire
-                    .as_ref()
-                    .filter(|_| !self.entry.opaque.is_empty());
+                let wire = object.wire.as_ref().filter(|_| !self.entry.opaque.is_empty());
                 let besides = wire.map_or(0, |wire| world.price_besides(wire));
                 let calls = object.tool_calls.iter().map(|call| {
                     u64::from(world.price(&call.name))
@@ -265,9 +253,7 @@ impl Turn {
             }
         }
         let count = || {
-            let each = texts
-                .iter()
-                .map(|text| u64::from(world.price(text)) + AROUND);
+            let each = texts.iter().map(|text| u64::from(world.price(text)) + AROUND);
             (world.model_name().to_owned(), each.sum())
         };
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -337,16 +323,11 @@ impl Turn {
     /// Its objects as they stand, made once for the same shorter forms.
     pub(super) fn sealed(&self, shortened: &Shortened) -> Result<Arc<[Arc<ContextObject>]>, Error> {
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = sealed
-            .as_ref()
-            .filter(|known| known.are(self.forms(shortened)))
-        {
+        if let Some(known) = sealed.as_ref().filter(|known| known.are(self.forms(shortened))) {
             return Ok(Arc::clone(&known.objects));
         }
-        let forms: Vec<(u32, String)> = self
-            .forms(shortened)
-            .map(|((_, part), text)| (*part, text.clone()))
-            .collect();
+        let forms: Vec<(u32, String)> =
+            self.forms(shortened).map(|((_, part), text)| (*part, text.clone())).collect();
         let mut documents = self.documents(&forms);
         for document in &mut documents {
             document.removable = Some(false);
@@ -382,15 +363,9 @@ impl Turn {
         }
         if !forms.is_empty() {
             // The message is no longer the one that came.
-            documents
-                .iter_mut()
-                .for_each(|document| document.wire = None);
+            documents.iter_mut().for_each(|document| document.wire = None);
         }
-        let is_left_out = |part: u32| {
-            forms
-                .iter()
-                .any(|(of, text)| *of == part && text.is_empty())
-        };
+        let is_left_out = |part: u32| forms.iter().any(|(of, text)| *of == part && text.is_empty());
         (0u32..)
             .zip(documents)
             .filter(|(part, _)| !is_left_out(*part))
@@ -407,10 +382,7 @@ impl Turn {
         let objects = (0u32..).zip(&self.entry.objects);
         objects.map(move |(part, object)| {
             let speaker = speaker(object);
-            let answers = object
-                .tool_call_id
-                .as_deref()
-                .filter(|_| speaker == Speaker::Tool);
+            let answers = object.tool_call_id.as_deref().filter(|_| speaker == Speaker::Tool);
             Statement {
                 turn: self.number,
                 speaker,
@@ -430,13 +402,11 @@ impl Turn {
         &'t self,
         shortened: &'t Shortened,
     ) -> impl Iterator<Item = &'t str> {
-        (0u32..)
-            .zip(&self.entry.objects)
-            .map(move |(part, object)| {
-                shortened
-                    .get(&(self.number, part))
-                    .map_or(object.content.as_str(), String::as_str)
-            })
+        (0u32..).zip(&self.entry.objects).map(move |(part, object)| {
+            shortened
+                .get(&(self.number, part))
+                .map_or(object.content.as_str(), String::as_str)
+        })
     }
 
     /// The words in it, by whom, part by part. Calls are left out, and short words that only announce them: their

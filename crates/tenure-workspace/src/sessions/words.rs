@@ -99,10 +99,7 @@ impl Session {
             .map(|words| words.turn)
             .collect();
         let shown = Shown::of(stand.iter().map(|words| words.text.as_str()));
-        let demands = frontier
-            .checkpoints()
-            .iter()
-            .flat_map(|(_, summary)| summary.demands());
+        let demands = frontier.checkpoints().iter().flat_map(|(_, summary)| summary.demands());
         let mut lines: Vec<(u64, String)> = Vec::new();
         let mut corrected: BTreeMap<u64, u64> = BTreeMap::new();
         for statement in demands {
@@ -164,9 +161,7 @@ fn line(words: &Words, corrected: Option<&u64>, reads: Option<&str>) -> String {
     line.push_str("] ");
     line.push_str(before);
     if let Some(cut) = words.cut {
-        let found = reads
-            .map(|tool| format!("; {tool} with t{}", words.turn))
-            .unwrap_or_default();
+        let found = reads.map(|tool| format!("; {tool} with t{}", words.turn)).unwrap_or_default();
         line.push_str(&format!("\n[omitted: {} tokens{found}]\n", cut.tokens));
         line.push_str(behind.trim_start());
     }

@@ -39,14 +39,8 @@ impl Kind {
             name if !name.ends_with(".md") => return None,
             _ => {}
         }
-        let parts: Vec<_> = path
-            .parent()?
-            .components()
-            .map(|part| part.as_os_str())
-            .collect();
-        let is_rule = parts
-            .windows(2)
-            .any(|pair| pair[0] == ".claude" && pair[1] == "rules");
+        let parts: Vec<_> = path.parent()?.components().map(|part| part.as_os_str()).collect();
+        let is_rule = parts.windows(2).any(|pair| pair[0] == ".claude" && pair[1] == "rules");
         is_rule.then_some(Kind::Rule)
     }
 }
@@ -55,9 +49,7 @@ impl Kind {
 /// it, or its `rules`, stands in.
 pub(crate) fn project_of(path: &Path) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let rules = folder
-        .ancestors()
-        .find(|part| part.ends_with(".claude/rules"));
+    let rules = folder.ancestors().find(|part| part.ends_with(".claude/rules"));
     let dotted = match rules {
         Some(rules) => rules.parent(),
         None => Some(folder).filter(|folder| folder.ends_with(".claude")),
@@ -111,10 +103,7 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
         while silent.peek().is_some_and(|range| range.end <= at) {
             silent.next();
         }
-        let starts = text[..at]
-            .chars()
-            .next_back()
-            .is_none_or(char::is_whitespace);
+        let starts = text[..at].chars().next_back().is_none_or(char::is_whitespace);
         if !starts || silent.peek().is_some_and(|range| range.contains(&at)) {
             continue;
         }
@@ -251,10 +240,7 @@ pub(crate) fn is_markdown(path: &Path) -> bool {
 
 /// Returns whether a mention must mean a file: it begins like a path, or ends in an extension.
 fn is_path(target: &str) -> bool {
-    if ["/", "./", "../", "~/"]
-        .iter()
-        .any(|start| target.starts_with(start))
-    {
+    if ["/", "./", "../", "~/"].iter().any(|start| target.starts_with(start)) {
         return true;
     }
     let name = target.rsplit('/').next().unwrap_or(target);
@@ -273,10 +259,7 @@ mod tests {
     #[test]
     fn mentions_stand_in_prose_alone() {
         let text = "See @README and a@b.example.\n@docs/a\\ b.md, `@no` ``\n@no``\n\n```sh\n@no\n```\n\n    @no\n\n<!-- @no\n@no -->\n- @~/x.md\n| t | @t.md |\n`<!--` @last.\n";
-        let found: Vec<_> = mentions(text)
-            .into_iter()
-            .map(|one| (one.target, one.line))
-            .collect();
+        let found: Vec<_> = mentions(text).into_iter().map(|one| (one.target, one.line)).collect();
         let expected = [
             ("README", 1),
             ("docs/a b.md,", 2),

@@ -100,10 +100,7 @@ pub(super) fn read(text: &str) -> Option<Page<'_>> {
     let mut all: Vec<String> = match fields.get("tags") {
         Some(Value::Array(each)) => each.iter().map(word).collect(),
         Some(Value::Null) | None => Vec::new(),
-        Some(one) => word(one)
-            .split(',')
-            .map(|tag| tag.trim().to_owned())
-            .collect(),
+        Some(one) => word(one).split(',').map(|tag| tag.trim().to_owned()).collect(),
     };
     all.retain(|tag| !tag.is_empty());
     all.extend(own);
@@ -132,8 +129,7 @@ fn is_ours(read: &Mapping, yaml: &str) -> bool {
     if in_fields(&read.fields).is_some() {
         return true;
     }
-    keys.clone()
-        .any(|key| OWN.iter().any(|own| is_nearly(key, own)))
+    keys.clone().any(|key| OWN.iter().any(|own| is_nearly(key, own)))
         || read.repaired.is_some() && keys.all(|key| COMMON.contains(&&**key))
 }
 
@@ -232,9 +228,7 @@ mod tests {
     #[test]
     fn what_is_ours_or_nearly_is_held_to_our_fields() {
         assert_eq!(
-            parse("---\nname: a\npriority: 0.5\n---\nx", "s").unwrap()[0]
-                .document
-                .name,
+            parse("---\nname: a\npriority: 0.5\n---\nx", "s").unwrap()[0].document.name,
             "a"
         );
         for (text, what) in [

@@ -159,10 +159,9 @@ pub(crate) fn json(value: Yaml) -> Value {
             .unwrap_or_else(|| Value::String(number.to_string())),
         Yaml::String(text) => Value::String(text),
         Yaml::Sequence(values) => values.into_iter().map(json).collect(),
-        Yaml::Mapping(fields) => fields
-            .into_iter()
-            .map(|(key, value)| (word(&json(key)), json(value)))
-            .collect(),
+        Yaml::Mapping(fields) => {
+            fields.into_iter().map(|(key, value)| (word(&json(key)), json(value))).collect()
+        }
         Yaml::Tagged(tagged) => json(tagged.value),
     }
 }

@@ -85,9 +85,7 @@ fn each(parts: Vec<&RawValue>, text: &str, stem: &str) -> Result<Vec<Sourced>, E
                 }
                 error
             })?;
-            document
-                .complete()
-                .map_err(|error| error.or_at(stem, Some(line)))?;
+            document.complete().map_err(|error| error.or_at(stem, Some(line)))?;
             Ok(Sourced::new(document, line))
         })
         .collect()
@@ -115,18 +113,13 @@ pub(super) fn begins_with_object(text: &str) -> bool {
 ///
 /// As [`parse`].
 pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {
             let read = from_json(line, stem);
             let mut document: ObjectDocument =
                 read.map_err(|error: Error| error.at(stem, Some(at + 1)))?;
-            document
-                .complete()
-                .map_err(|error| error.or_at(stem, Some(at + 1)))?;
+            document.complete().map_err(|error| error.or_at(stem, Some(at + 1)))?;
             Ok(Sourced::new(document, at + 1))
         })
         .collect()
@@ -146,9 +139,7 @@ mod tests {
     #[test]
     fn one_or_many() {
         assert_eq!(
-            parse(r#"{"content": "x"}"#, "stem").unwrap()[0]
-                .document
-                .name,
+            parse(r#"{"content": "x"}"#, "stem").unwrap()[0].document.name,
             "stem"
         );
         let many = parse(

@@ -148,10 +148,7 @@ fn split_at<'t>(text: &'t str, headings: &[Heading]) -> Vec<Part<'t>> {
     let mut line = 1;
     let mut counted = 0;
     for (at, heading) in headings.iter().enumerate() {
-        while open
-            .last()
-            .is_some_and(|above| above.level >= heading.level)
-        {
+        while open.last().is_some_and(|above| above.level >= heading.level) {
             open.pop();
         }
         let start = if at == 0 && joins { 0 } else { cuts[at] };
@@ -161,10 +158,7 @@ fn split_at<'t>(text: &'t str, headings: &[Heading]) -> Vec<Part<'t>> {
             text: &text[start..cuts[at + 1]],
             line,
             heading: Some((heading.level, heading.words.trim().to_owned())),
-            above: open
-                .iter()
-                .map(|above| text[above.range.clone()].trim())
-                .collect(),
+            above: open.iter().map(|above| text[above.range.clone()].trim()).collect(),
             heading_end: heading.range.end - start,
         });
         open.push(heading);
@@ -219,9 +213,7 @@ fn documents_of(
         };
         let blank = text.len() - text.trim_start().len();
         let line = 1 + text[..blank].matches('\n').count();
-        let rest = hints
-            .first()
-            .map_or(String::new(), |found| found.without(parts[0].text));
+        let rest = hints.first().map_or(String::new(), |found| found.without(parts[0].text));
         let content = format!("{rest}{}", &text[parts[0].text.len()..]);
         return Ok(vec![Sourced {
             is_named_by_file: hint.name.is_none(),
@@ -246,9 +238,7 @@ fn documents_of(
         let own = hints[at].without(part.text);
         let level = part.heading.as_ref().map(|(level, _)| *level);
         let next = parts.get(at + 1).and_then(|next| next.heading.as_ref());
-        let leads = next
-            .zip(level)
-            .is_some_and(|((next, _), level)| *next > level);
+        let leads = next.zip(level).is_some_and(|((next, _), level)| *next > level);
         let bare = part.text[part.heading_end..].trim().is_empty();
         if bare && leads && hints[at].hint.is_none() {
             continue;
@@ -338,10 +328,7 @@ fn is_hint(comment: &str) -> bool {
         return false;
     };
     let is_word = key.bytes().all(|c| c.is_ascii_lowercase());
-    is_word
-        && HINTS
-            .iter()
-            .any(|known| is_slip(known.as_bytes(), key.as_bytes()))
+    is_word && HINTS.iter().any(|known| is_slip(known.as_bytes(), key.as_bytes()))
 }
 
 /// Returns whether two words are the same up to one letter that is missing, added, another, or swapped with the next.
@@ -599,10 +586,7 @@ mod tests {
     #[test]
     fn names_are_free_of_each_other() {
         let text = "# A\n1\n# A\n2\n# A 2\n3\n# !\n4\n# \n5\n# B\n<!-- name: stem/a-2 -->\n6\n";
-        let names: Vec<_> = named(text, Split::Above(0))
-            .into_iter()
-            .map(|one| one.0)
-            .collect();
+        let names: Vec<_> = named(text, Split::Above(0)).into_iter().map(|one| one.0).collect();
         assert_eq!(
             names,
             [

@@ -378,9 +378,7 @@ pub(crate) fn is_json_lines(path: &Path) -> bool {
 
 /// A file's name without its extension.
 pub(crate) fn stem_of(path: &Path) -> &str {
-    path.file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("unnamed")
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("unnamed")
 }
 
 fn extension(path: &Path) -> Option<String> {

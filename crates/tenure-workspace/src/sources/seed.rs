@@ -43,10 +43,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
 pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>, Error> {
     let lines: Vec<&str> = text.split('\n').collect();
-    let first = lines
-        .iter()
-        .position(|line| !line.trim().is_empty())
-        .unwrap_or(0);
+    let first = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
     if let Some(page) = foreign::read(text) {
         return page.documents(stem, split);
     }
@@ -78,10 +75,7 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
         only.document.name = stem.to_owned();
         only.is_named_by_file = true;
     }
-    match sections
-        .iter()
-        .find(|section| section.document.name.is_empty())
-    {
+    match sections.iter().find(|section| section.document.name.is_empty()) {
         Some(section) => Err(at(
             section.line - 1,
             Error::input("a section has no `name`")
@@ -102,9 +96,7 @@ fn is_key(line: &str) -> bool {
     };
     let key = key.trim_matches('"');
     key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && key
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 pub(crate) fn opens_section(lines: &[&str], at: usize) -> bool {
@@ -145,9 +137,7 @@ fn next_section(lines: &[&str], from: usize) -> usize {
     let mut fence: Option<&str> = None;
     for (at, line) in lines.iter().enumerate().skip(from) {
         let marker = line.trim_start();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| marker.starts_with(mark));
+        let mark = ["```", "~~~"].into_iter().find(|mark| marker.starts_with(mark));
         match (fence, mark) {
             (None, Some(mark)) => fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => fence = None,
@@ -203,11 +193,7 @@ fn blamed_line(lines: &[&str], message: &str) -> usize {
         return 1;
     };
     let quoted = quoted.to_lowercase();
-    let names_key = |line: &str| {
-        line.split(':')
-            .next()
-            .is_some_and(|key| key.trim() == quoted)
-    };
+    let names_key = |line: &str| line.split(':').next().is_some_and(|key| key.trim() == quoted);
     let found = if message.contains("duplicate") {
         lines.iter().rposition(|line| names_key(line))
     } else {
@@ -225,11 +211,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        parse(text, "stem")
-            .unwrap()
-            .into_iter()
-            .map(|one| one.document.name)
-            .collect()
+        parse(text, "stem").unwrap().into_iter().map(|one| one.document.name).collect()
     }
 
     fn refused(text: &str, what: &str, line: usize) {

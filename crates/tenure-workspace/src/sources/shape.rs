@@ -191,9 +191,7 @@ pub(super) fn misspelt(key: &str) -> Option<Error> {
 /// Returns whether a value is near to a class above what anyone may see.
 fn is_class(value: &str) -> bool {
     let value = folded(clip_at(value));
-    CLASSES
-        .iter()
-        .any(|class| strsim::osa_distance(&value, class) <= 2)
+    CLASSES.iter().any(|class| strsim::osa_distance(&value, class) <= 2)
 }
 
 fn clip_at(text: &str) -> &str {
@@ -480,9 +478,7 @@ pub(crate) fn in_json(text: &str) -> Option<Sign> {
     let mut keys = Keys::default();
     let mut json = serde_json::Deserializer::from_str(text);
     let look = Look::at(&mut keys);
-    let seen = look
-        .deserialize(&mut json)
-        .and_then(|seen| json.end().map(|()| seen));
+    let seen = look.deserialize(&mut json).and_then(|seen| json.end().map(|()| seen));
     let found = match seen {
         Ok(seen) => seen.sign,
         Err(_) => in_broken(text, &mut keys),
@@ -524,9 +520,7 @@ pub(crate) fn in_fields(fields: &Map<String, Value>) -> Option<Sign> {
 
 /// A sign with the line on which its key stands first.
 fn placed(sign: Sign, text: &str) -> Sign {
-    let at = text
-        .find(&format!("\"{}\"", sign.key))
-        .or_else(|| text.find(&sign.key));
+    let at = text.find(&format!("\"{}\"", sign.key)).or_else(|| text.find(&sign.key));
     let line = at.map_or(1, |at| 1 + text[..at].matches('\n').count());
     Sign { line, ..sign }
 }
@@ -673,13 +667,11 @@ pub(super) fn in_columns(text: &str) -> Option<Sign> {
     let cells = || head.split([',', ';', '\t', '|']);
     let named = |cell: &str| cell.trim_matches(['"', '\'', ' ', '\u{FEFF}']).to_owned();
     let has_content = cells().any(|cell| Meaning::of(&named(cell)) == Meaning::Content);
-    cells()
-        .map(named)
-        .find_map(|cell| match Meaning::of(&cell) {
-            Meaning::Restricts(field) | Meaning::Ours(field) => Some(stated(&cell, field, 1)),
-            Meaning::Shared(field) if has_content => Some(stated(&cell, field, 1)),
-            _ => None,
-        })
+    cells().map(named).find_map(|cell| match Meaning::of(&cell) {
+        Meaning::Restricts(field) | Meaning::Ours(field) => Some(stated(&cell, field, 1)),
+        Meaning::Shared(field) if has_content => Some(stated(&cell, field, 1)),
+        _ => None,
+    })
 }
 
 /// The head of a text, while its lines are looked at.
@@ -705,9 +697,7 @@ fn in_words(text: &str, blocks: Blocks, mut head: Head) -> Option<Sign> {
         let from = start;
         start += line.len() + 1;
         let plain = line.trim();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| plain.starts_with(mark));
+        let mark = ["```", "~~~"].into_iter().find(|mark| plain.starts_with(mark));
         if blocks == Blocks::Fenced
             && let Some(mark) = mark
         {
@@ -774,10 +764,7 @@ fn restricting<'k>(keys: &mut Keys, key: &'k str) -> Option<(&'k str, &'static s
 /// Returns whether a line is made of marks alone, as those around a frontmatter are.
 fn is_marks(line: &str) -> bool {
     is_rule(line)
-        || line.len() >= 3
-            && line
-                .chars()
-                .all(|c| c.is_ascii_punctuation() || "—–".contains(c))
+        || line.len() >= 3 && line.chars().all(|c| c.is_ascii_punctuation() || "—–".contains(c))
 }
 
 /// The first word of a line that a `:` or a `=` follows.

@@ -253,9 +253,7 @@ pub(crate) fn line_of(yaml: &str, key: &str) -> usize {
         .position(|line| {
             let line = line.trim_start_matches(['"', '\'']);
             line.strip_prefix(key).is_some_and(|rest| {
-                rest.trim_start_matches(['"', '\''])
-                    .trim_start()
-                    .starts_with(':')
+                rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':')
             })
         })
         .map_or(1, |at| at + 1)
@@ -283,16 +281,8 @@ mod tests {
         );
         assert!(left.is_empty());
         assert!(entry.tags.contains(&"context:fork".to_owned()));
-        assert!(
-            entry
-                .tags
-                .contains(&"disable-model-invocation:true".to_owned())
-        );
-        assert!(
-            entry
-                .tags
-                .contains(&r#"hooks:{"PreToolUse":[{"matcher":"Bash"}]}"#.to_owned())
-        );
+        assert!(entry.tags.contains(&"disable-model-invocation:true".to_owned()));
+        assert!(entry.tags.contains(&r#"hooks:{"PreToolUse":[{"matcher":"Bash"}]}"#.to_owned()));
         let body = skill.instructions().unwrap();
         assert_eq!(body.name, "skills/pdf/SKILL.md");
         assert_eq!(body.content, "# PDF\n!`rm -rf /` $ARGUMENTS");

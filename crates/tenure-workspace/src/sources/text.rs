@@ -152,18 +152,13 @@ fn rst_headings(text: &str) -> Vec<Heading> {
         let Some(mark) = is_rule(rule, title.trim().chars().count()) else {
             continue;
         };
-        let above = at
-            .checked_sub(1)
-            .map(|above| lines[above])
-            .filter(|(_, line)| *line == rule);
+        let above = at.checked_sub(1).map(|above| lines[above]).filter(|(_, line)| *line == rule);
         if above.is_none() && title.starts_with(char::is_whitespace) {
             continue;
         }
         let next = levels.len() + 1;
         let level = *levels.entry((mark, above.is_some())).or_insert(next);
-        let end = text[below..]
-            .find('\n')
-            .map_or(text.len(), |n| below + n + 1);
+        let end = text[below..].find('\n').map_or(text.len(), |n| below + n + 1);
         found.push(Heading {
             range: above.map_or(start, |(start, _)| start)..end,
             level,
@@ -178,11 +173,9 @@ fn asciidoc_headings(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     for (start, line) in lines(text) {
         let is_fence = line.len() >= 4
-            && ["----", "....", "````", "====", "****", "++++"]
-                .iter()
-                .any(|mark| {
-                    line.starts_with(mark) && line.bytes().all(|byte| byte == mark.as_bytes()[0])
-                });
+            && ["----", "....", "````", "====", "****", "++++"].iter().any(|mark| {
+                line.starts_with(mark) && line.bytes().all(|byte| byte == mark.as_bytes()[0])
+            });
         if is_fence {
             match fence {
                 Some(open) if open == line => fence = None,
@@ -194,9 +187,7 @@ fn asciidoc_headings(text: &str) -> Vec<Heading> {
         let level = line.bytes().take_while(|byte| *byte == b'=').count();
         let words = &line[level..];
         if fence.is_none() && (1..=6).contains(&level) && words.starts_with(' ') {
-            let end = text[start..]
-                .find('\n')
-                .map_or(text.len(), |n| start + n + 1);
+            let end = text[start..].find('\n').map_or(text.len(), |n| start + n + 1);
             found.push(Heading {
                 range: start..end,
                 level,
@@ -224,17 +215,11 @@ mod tests {
         let parts = read(rst, 1, Markup::Rst);
         let names: Vec<&str> = parts.iter().map(|(name, ..)| &**name).collect();
         assert_eq!(names, ["a/title", "a/use", "a/more"]);
-        assert!(
-            parts[1]
-                .1
-                .starts_with("=====\nTitle\n=====\n\nUse\n---\nSo.")
-        );
+        assert!(parts[1].1.starts_with("=====\nTitle\n=====\n\nUse\n---\nSo."));
         assert_eq!(parts[1].2, 7);
         let adoc = "= Title\nIntro.\n\n== Use\nSo.\n----\n== no\n----\n";
-        let names: Vec<String> = read(adoc, 1, Markup::Asciidoc)
-            .into_iter()
-            .map(|one| one.0)
-            .collect();
+        let names: Vec<String> =
+            read(adoc, 1, Markup::Asciidoc).into_iter().map(|one| one.0).collect();
         assert_eq!(names, ["a/title", "a/use"]);
     }
 
@@ -247,18 +232,11 @@ mod tests {
         let table = format!("id,name\n{}", "1,pump\n".repeat(5_000));
         let parts = read(&table, 4096, Markup::Table);
         assert_eq!(parts.len(), 3);
-        assert!(
-            parts
-                .iter()
-                .all(|(_, text, _)| text.starts_with("id,name\n1,pump\n"))
-        );
+        assert!(parts.iter().all(|(_, text, _)| text.starts_with("id,name\n1,pump\n")));
         let line = "ä".repeat(40_000);
         let parts = read(&line, 4096, Markup::Lines);
         assert_eq!(
-            parts
-                .iter()
-                .map(|part| part.1.chars().count())
-                .sum::<usize>(),
+            parts.iter().map(|part| part.1.chars().count()).sum::<usize>(),
             40_000
         );
         assert!(

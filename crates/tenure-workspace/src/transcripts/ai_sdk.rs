@@ -15,16 +15,10 @@ pub(super) fn is_message(item: &Object<'_>) -> bool {
         let mut parts = parts.into_iter().filter_map(Object::of);
         parts.any(|part| part.has("type"))
     });
-    let mut sent = item
-        .list("content")
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(Object::of);
+    let mut sent = item.list("content").unwrap_or_default().into_iter().filter_map(Object::of);
     item.has("role")
         && (shown
-            || item
-                .list("toolInvocations")
-                .is_some_and(|calls| !calls.is_empty())
+            || item.list("toolInvocations").is_some_and(|calls| !calls.is_empty())
             || sent.any(|part| {
                 part.is("type", &["tool-call", "tool-result"])
                     || part.is("type", &["file", "image"]) && is_own(&part)
@@ -90,10 +84,7 @@ struct Step {
 impl Step {
     fn part(&mut self, value: &RawValue, turns: &mut Turns, remarks: &mut Remarks) {
         let part = Object::of(value);
-        let kind = part
-            .as_ref()
-            .and_then(|part| part.text("type"))
-            .unwrap_or_default();
+        let kind = part.as_ref().and_then(|part| part.text("type")).unwrap_or_default();
         let static_tool = kind
             .strip_prefix("tool-")
             .filter(|_| part.as_ref().is_some_and(|part| part.has("state")));
@@ -122,9 +113,8 @@ impl Step {
                     .object("providerMetadata")
                     .or(part.object("providerOptions"))
                     .and_then(|own| own.object("anthropic"));
-                let signature = part
-                    .text("signature")
-                    .or(own.and_then(|own| own.text("signature")));
+                let signature =
+                    part.text("signature").or(own.and_then(|own| own.text("signature")));
                 let text = part.text_of(&["text", "reasoning"]).unwrap_or_default();
                 self.say(Block::Thinking { text, signature }, turns);
             }
@@ -162,17 +152,10 @@ impl Step {
         self.now.push(Block::Call {
             id: id.clone(),
             name: name.unwrap_or_default(),
-            arguments: arguments(
-                part.get("input")
-                    .or(part.get("args"))
-                    .or(part.get("rawInput")),
-            ),
+            arguments: arguments(part.get("input").or(part.get("args")).or(part.get("rawInput"))),
         });
         let failed = part.is("state", &["output-error", "output-denied"]);
-        let given = part
-            .get("output")
-            .or(part.get("result"))
-            .or(part.get("errorText"));
+        let given = part.get("output").or(part.get("result")).or(part.get("errorText"));
         if given.is_some() || failed {
             let content = output(given);
             self.results.push(Block::Result {

@@ -43,9 +43,7 @@ const OWN: [&str; 24] = [
 /// Returns whether an item is such a line, with a message in it.
 pub(super) fn is_line(item: &Object<'_>) -> bool {
     item.is("type", &["user", "assistant"])
-        && item
-            .object("message")
-            .is_some_and(|message| message.has("role"))
+        && item.object("message").is_some_and(|message| message.has("role"))
 }
 
 /// Reads the lines.
@@ -93,9 +91,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
                 }
             }
             "system"
-                if line
-                    .fields
-                    .is("subtype", &["compact_boundary", "microcompact_boundary"]) =>
+                if line.fields.is("subtype", &["compact_boundary", "microcompact_boundary"]) =>
             {
                 remarks.add(line.number, "compact_boundary", Finding::Compacted);
             }
@@ -178,9 +174,7 @@ impl<'a> Line<'a> {
             .unwrap_or_default()
             .into_iter()
             .filter_map(Object::of);
-        blocks
-            .filter_map(|block| block.text("tool_use_id"))
-            .collect()
+        blocks.filter_map(|block| block.text("tool_use_id")).collect()
     }
 }
 
@@ -189,10 +183,8 @@ impl<'a> Line<'a> {
 fn abandoned(lines: &[Line<'_>]) -> BTreeSet<usize> {
     let is_node = |line: &Line<'_>| line.id.is_some() && !line.fields.is_true("isSidechain");
     let nodes: Vec<usize> = (0..lines.len()).filter(|at| is_node(&lines[*at])).collect();
-    let named: BTreeMap<&str, usize> = nodes
-        .iter()
-        .filter_map(|at| Some((lines[*at].id.as_deref()?, *at)))
-        .collect();
+    let named: BTreeMap<&str, usize> =
+        nodes.iter().filter_map(|at| Some((lines[*at].id.as_deref()?, *at))).collect();
     let is_said = |at: &&usize| matches!(lines[**at].kind.as_str(), "user" | "assistant");
     let mut next = nodes.iter().rfind(is_said).copied();
     let Some(last) = next else {
@@ -213,10 +205,7 @@ fn abandoned(lines: &[Line<'_>]) -> BTreeSet<usize> {
         };
     }
     // Blocks of one answer, and results of calls that were made together, stand beside each other.
-    let answers: BTreeSet<String> = stands
-        .iter()
-        .filter_map(|at| answer_id(&lines[*at]))
-        .collect();
+    let answers: BTreeSet<String> = stands.iter().filter_map(|at| answer_id(&lines[*at])).collect();
     let beside = |at: &usize| answer_id(&lines[*at]).is_some_and(|id| answers.contains(&id));
     let calls: BTreeSet<String> = nodes
         .iter()
@@ -234,9 +223,7 @@ fn abandoned(lines: &[Line<'_>]) -> BTreeSet<usize> {
 }
 
 fn answer_id(line: &Line<'_>) -> Option<String> {
-    line.message()
-        .filter(|_| line.kind == "assistant")?
-        .text("id")
+    line.message().filter(|_| line.kind == "assistant")?.text("id")
 }
 
 fn calls(line: &Line<'_>) -> Vec<String> {
@@ -318,10 +305,7 @@ impl<'a> Talk<'a> {
         let (new, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| {
             Object::of(block).is_some_and(|block| block.is("type", &["tool_result"]))
         });
-        let answer = self
-            .said
-            .iter()
-            .rposition(|said| matches!(said, Said::Model { .. }));
+        let answer = self.said.iter().rposition(|said| matches!(said, Said::Model { .. }));
         if let Some(answer) = answer
             && !new.is_empty()
         {
@@ -363,11 +347,7 @@ impl<'a> Talk<'a> {
         if texts.is_empty() && attachment.is("type", &["queued_command"]) {
             texts.extend(attachment.text("prompt"));
             let parts = attachment.list("prompt").unwrap_or_default();
-            texts.extend(
-                parts
-                    .into_iter()
-                    .filter_map(|part| Object::of(part)?.text("text")),
-            );
+            texts.extend(parts.into_iter().filter_map(|part| Object::of(part)?.text("text")));
         }
         if texts.is_empty() {
             return;
@@ -405,10 +385,7 @@ impl<'a> Talk<'a> {
         let mut messages = Vec::new();
         let is_models = |said: &Said<'_>| matches!(said, Said::Model { .. });
         let mut answers = 0;
-        for run in self
-            .said
-            .chunk_by(|one, next| is_models(one) == is_models(next))
-        {
+        for run in self.said.chunk_by(|one, next| is_models(one) == is_models(next)) {
             if run.first().is_some_and(is_models) {
                 answers += run.len();
                 messages.extend(run.iter().map(Said::message));
@@ -498,17 +475,11 @@ impl Words {
                 continue;
             }
             let block = Object::of(value);
-            match block
-                .as_ref()
-                .and_then(|block| block.text("type"))
-                .as_deref()
-            {
-                Some("text") => self
-                    .texts
-                    .extend(block.and_then(|block| block.text("text"))),
-                Some("tool_result") => self
-                    .results
-                    .extend(block.and_then(|block| block.text("tool_use_id"))),
+            match block.as_ref().and_then(|block| block.text("type")).as_deref() {
+                Some("text") => self.texts.extend(block.and_then(|block| block.text("text"))),
+                Some("tool_result") => {
+                    self.results.extend(block.and_then(|block| block.text("tool_use_id")))
+                }
                 _ => self.others += 1,
             }
         }
@@ -535,11 +506,8 @@ impl Said<'_> {
                         text.clone()
                     })
                 });
-                let all: Vec<String> = results
-                    .iter()
-                    .map(|block| block.get().to_owned())
-                    .chain(beside)
-                    .collect();
+                let all: Vec<String> =
+                    results.iter().map(|block| block.get().to_owned()).chain(beside).collect();
                 (*line, message("user", &all, said))
             }
         }
@@ -579,17 +547,10 @@ fn opening(
     fields.extend(talk.model.map(|model| ("model", model.get().to_owned())));
     if let Some(shape) = shape {
         for field in ["system", "tools"] {
-            fields.extend(
-                shape
-                    .get(field)
-                    .map(|value| (field, value.get().to_owned())),
-            );
+            fields.extend(shape.get(field).map(|value| (field, value.get().to_owned())));
         }
     } else if let Some(texts) = prompt.and_then(|prompt| prompt.list("systemPrompt")) {
-        let texts = texts
-            .into_iter()
-            .filter_map(text)
-            .filter(|text| !text.trim().is_empty());
+        let texts = texts.into_iter().filter_map(text).filter(|text| !text.trim().is_empty());
         let blocks: Vec<String> = texts.map(|text| text_block(&text)).collect();
         fields.push(("system", format!("[{}]", blocks.join(","))));
     }

@@ -67,9 +67,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
             },
             ("compacted", Some(compacted)) => {
                 remarks.add(*line, "compacted", Finding::Compacted);
-                let summary = compacted
-                    .text("message")
-                    .filter(|text| !text.trim().is_empty());
+                let summary = compacted.text("message").filter(|text| !text.trim().is_empty());
                 messages.extend(summary.map(|text| (*line, user(&text))));
             }
             ("session_meta", Some(meta)) => {
@@ -82,9 +80,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
                 }
             }
             ("event_msg", Some(event)) if event.is("type", &["thread_rolled_back"]) => {
-                let turns = event
-                    .get("num_turns")
-                    .and_then(|turns| turns.get().parse().ok());
+                let turns = event.get("num_turns").and_then(|turns| turns.get().parse().ok());
                 roll_back(&mut messages, turns.unwrap_or(0));
                 remarks.add(*line, "thread_rolled_back", Finding::Abandoned);
             }
@@ -148,17 +144,11 @@ fn is_users(message: &str) -> bool {
         .ok()
         .and_then(Object::of)
         .filter(|item| item.is("role", &["user"]));
-    let parts = item
-        .and_then(|item| item.list("content"))
-        .unwrap_or_default();
-    let texts: Vec<String> = parts
-        .into_iter()
-        .filter_map(|part| Object::of(part)?.text("text"))
-        .collect();
+    let parts = item.and_then(|item| item.list("content")).unwrap_or_default();
+    let texts: Vec<String> =
+        parts.into_iter().filter_map(|part| Object::of(part)?.text("text")).collect();
     !texts.is_empty()
-        && !texts.iter().all(|text| {
-            CLIENT_SAYS
-                .iter()
-                .any(|begin| text.trim_start().starts_with(begin))
-        })
+        && !texts
+            .iter()
+            .all(|text| CLIENT_SAYS.iter().any(|begin| text.trim_start().starts_with(begin)))
 }

@@ -40,10 +40,8 @@ impl Found {
             Form::ClaudeCode => {
                 let folder = places.folder(Client::ClaudeCode).join("projects");
                 let names = named(&project);
-                let found: Vec<PathBuf> = names
-                    .iter()
-                    .flat_map(|name| claude_code(&folder.join(name)))
-                    .collect();
+                let found: Vec<PathBuf> =
+                    names.iter().flat_map(|name| claude_code(&folder.join(name))).collect();
                 (folder, found)
             }
             Form::Codex => {
@@ -51,10 +49,7 @@ impl Found {
                 let found = rollouts(&folder);
                 (
                     folder,
-                    found
-                        .into_iter()
-                        .filter(|file| is_of(file, &project))
-                        .collect(),
+                    found.into_iter().filter(|file| is_of(file, &project)).collect(),
                 )
             }
             _ => {
@@ -160,13 +155,9 @@ fn is_of(file: &Path, project: &Path) -> bool {
         return false;
     }
     let line: Option<&RawValue> = serde_json::from_str(first.trim()).ok();
-    let meta = line
-        .and_then(Object::of)
-        .and_then(|line| line.object("payload"));
+    let meta = line.and_then(Object::of).and_then(|line| line.object("payload"));
     let Some(meta) = meta else { return false };
-    let is_started = meta
-        .object("source")
-        .is_some_and(|source| source.has("subagent"));
+    let is_started = meta.object("source").is_some_and(|source| source.has("subagent"));
     let folder = meta.text("cwd").map(PathBuf::from);
     !is_started
         && folder.is_some_and(|folder| {

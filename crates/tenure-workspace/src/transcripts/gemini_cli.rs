@@ -88,9 +88,7 @@ fn standing<'a>(records: &[Placed<'a>], remarks: &mut Remarks) -> Vec<Placed<'a>
             if let Some(messages) = set {
                 // What was said before the history was compressed is not what is said again after it.
                 remarks.add(*line, "$set", Finding::Compacted);
-                messages
-                    .into_iter()
-                    .for_each(|message| standing.put(*line, message));
+                messages.into_iter().for_each(|message| standing.put(*line, message));
             }
         } else if has("sessionId") && has("projectHash") {
             let messages = record
@@ -133,19 +131,15 @@ fn is_of_call(value: &RawValue) -> bool {
 }
 
 fn model(message: &Object<'_>, line: usize, turns: &mut Turns, remarks: &mut Remarks) {
-    let thoughts = message
-        .list("thoughts")
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|thought| {
-            let thought = Object::of(thought)?;
-            let texts: Vec<String> = [thought.text("subject"), thought.text("description")]
-                .into_iter()
-                .flatten()
-                .collect();
-            let (text, signature) = (texts.join("\n"), None);
-            Some(Block::Thinking { text, signature })
-        });
+    let thoughts = message.list("thoughts").unwrap_or_default().into_iter().filter_map(|thought| {
+        let thought = Object::of(thought)?;
+        let texts: Vec<String> = [thought.text("subject"), thought.text("description")]
+            .into_iter()
+            .flatten()
+            .collect();
+        let (text, signature) = (texts.join("\n"), None);
+        Some(Block::Thinking { text, signature })
+    });
     let mut said: Vec<Block> = thoughts.collect();
     said.extend(content(message, line, remarks));
     let mut results = Vec::new();
@@ -181,9 +175,7 @@ fn result_of(result: &RawValue, line: usize, remarks: &mut Remarks) -> Vec<Block
             continue;
         };
         let inner = response.object("response");
-        let only = inner
-            .as_ref()
-            .and_then(|inner| inner.get("output").or(inner.get("error")));
+        let only = inner.as_ref().and_then(|inner| inner.get("output").or(inner.get("error")));
         blocks.extend(output(only.or(response.get("response"))));
         let more = response.get("parts").map(|more| parts(more, line, remarks));
         blocks.extend(more.unwrap_or_default());

@@ -43,10 +43,7 @@ fn message<'a>(item: &Object<'a>) -> Option<(String, Option<Object<'a>>)> {
 /// The type that a name means: `ai` for `AIMessageChunk`.
 fn class_of(name: &str) -> Option<String> {
     let whole = name.strip_suffix("Chunk").unwrap_or(name);
-    let short = whole
-        .strip_suffix("Message")
-        .unwrap_or(whole)
-        .to_lowercase();
+    let short = whole.strip_suffix("Message").unwrap_or(whole).to_lowercase();
     TYPES.contains(&short.as_str()).then_some(short)
 }
 
@@ -85,9 +82,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
             }
             "tool" | "function" => {
                 let result = Block::Result {
-                    id: fields
-                        .text_of(&["tool_call_id", "name"])
-                        .unwrap_or_default(),
+                    id: fields.text_of(&["tool_call_id", "name"]).unwrap_or_default(),
                     content: content(&fields, *line, &mut remarks),
                     failed: fields.is("status", &["error"]),
                 };
@@ -180,10 +175,7 @@ fn call(value: &RawValue) -> Option<Block> {
     let inner = call.object("function");
     let named = inner.as_ref().unwrap_or(&call);
     let name = named.text("name").filter(|_| is_call)?;
-    let given = named
-        .get("args")
-        .or(named.get("arguments"))
-        .or(named.get("input"));
+    let given = named.get("args").or(named.get("arguments")).or(named.get("input"));
     Some(Block::Call {
         id: call.text_of(&["call_id", "id"]).unwrap_or_default(),
         name,

@@ -166,10 +166,7 @@ impl Form {
 
     /// Returns the name of the agent or library.
     pub fn name(self) -> &'static str {
-        FORMS
-            .iter()
-            .find(|known| known.form == self)
-            .map_or("", |known| known.name)
+        FORMS.iter().find(|known| known.form == self).map_or("", |known| known.name)
     }
 
     /// Returns whether its transcripts of a project can be found.
@@ -201,9 +198,7 @@ impl FromStr for MessageForm {
         };
         format.map(MessageForm::Provider).map_err(|_: Error| {
             let providers = ["openai-chat", "openai-responses", "anthropic", "gemini"];
-            let terms = providers
-                .into_iter()
-                .chain(FORMS.iter().map(|known| known.form.term()));
+            let terms = providers.into_iter().chain(FORMS.iter().map(|known| known.form.term()));
             Error {
                 kind: ErrorKind::Usage,
                 ..unknown_name("format", term, terms)
@@ -340,16 +335,10 @@ impl Read {
             Format::Gemini => "contents",
             _ => "messages",
         };
-        let fields: String = self
-            .fields
-            .iter()
-            .map(|(name, json)| format!("\"{name}\":{json},"))
-            .collect();
-        let messages: Vec<&str> = self
-            .messages
-            .iter()
-            .map(|(_, message)| message.as_str())
-            .collect();
+        let fields: String =
+            self.fields.iter().map(|(name, json)| format!("\"{name}\":{json},")).collect();
+        let messages: Vec<&str> =
+            self.messages.iter().map(|(_, message)| message.as_str()).collect();
         format!("{{{fields}\"{key}\":[{}]}}", messages.join(","))
     }
 }
@@ -418,10 +407,7 @@ pub fn recognise(text: &str) -> Option<Form> {
 
 /// The form that most of these items have; none where more of them are of a provider.
 pub(crate) fn form_of(items: &Items<'_>) -> Option<Form> {
-    let found = items
-        .all
-        .iter()
-        .filter_map(|(_, value)| form_of_item(value));
+    let found = items.all.iter().filter_map(|(_, value)| form_of_item(value));
     let mut counts: Vec<(Form, usize)> = Vec::new();
     for form in found {
         match counts.iter_mut().find(|(known, _)| *known == form) {
@@ -431,10 +417,7 @@ pub(crate) fn form_of(items: &Items<'_>) -> Option<Form> {
     }
     // Of as many the first is meant.
     let most = counts.iter().map(|(_, count)| *count).max()?;
-    counts
-        .into_iter()
-        .find(|(_, count)| *count == most)
-        .map(|(form, _)| form)
+    counts.into_iter().find(|(_, count)| *count == most).map(|(form, _)| form)
 }
 
 /// The form of one item; none where it has no sign of any.
@@ -451,10 +434,7 @@ fn form_of_item(value: &RawValue) -> Option<Form> {
         (Form::Sharegpt, sharegpt::is_turn),
         (Form::GeminiCli, gemini_cli::is_message),
     ];
-    signs
-        .into_iter()
-        .find(|(_, is_of)| is_of(&item))
-        .map(|(form, _)| form)
+    signs.into_iter().find(|(_, is_of)| is_of(&item)).map(|(form, _)| form)
 }
 
 /// Reads a transcript of this form; none where the form is a provider's own.

@@ -21,9 +21,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
     let (mut turns, mut remarks) = (Turns::default(), Remarks::default());
     for (line, value) in &items.all {
         let item = Object::of(value);
-        let role = item
-            .as_ref()
-            .and_then(|item| item.object("info")?.text("role"));
+        let role = item.as_ref().and_then(|item| item.object("info")?.text("role"));
         let parts = item.as_ref().and_then(|item| item.list("parts"));
         match (role.as_deref(), parts) {
             (Some("user"), Some(parts)) => user(*line, &parts, &mut turns, &mut remarks),
@@ -35,10 +33,7 @@ pub(super) fn read(items: &Items<'_>) -> Read {
 }
 
 fn user(line: usize, parts: &[&RawValue], turns: &mut Turns, remarks: &mut Remarks) {
-    let blocks = parts
-        .iter()
-        .filter_map(|value| plain(line, value, remarks))
-        .collect();
+    let blocks = parts.iter().filter_map(|value| plain(line, value, remarks)).collect();
     turns.add(line, Role::User, blocks);
 }
 
@@ -97,9 +92,7 @@ fn plain(line: usize, value: &RawValue, remarks: &mut Remarks) -> Option<Block> 
 
 /// What the model thought. Anthropic's signature is in what the client keeps of the provider.
 fn thinking(part: &Object<'_>) -> Option<Block> {
-    let own = part
-        .object("metadata")
-        .and_then(|metadata| metadata.object("anthropic"));
+    let own = part.object("metadata").and_then(|metadata| metadata.object("anthropic"));
     let signature = own.and_then(|own| own.text("signature"));
     let text = part.text("text").unwrap_or_default();
     let is_empty = text.is_empty() && signature.is_none();
@@ -123,11 +116,8 @@ fn tool(part: &Object<'_>) -> (Block, Option<Block>) {
             return None;
         }
         let mut content = output(given);
-        let pictures = state
-            .list("attachments")
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|picture| {
+        let pictures =
+            state.list("attachments").unwrap_or_default().into_iter().filter_map(|picture| {
                 let picture = Object::of(picture)?;
                 Some(Block::Media(Media::of_url(
                     picture.text("url")?,

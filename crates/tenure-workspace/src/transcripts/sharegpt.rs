@@ -47,11 +47,7 @@ pub(super) fn read(items: &Items<'_>) -> Result<Read, Error> {
                 .and_then(|around| around.list("conversations").or(around.list("conversation")));
             (
                 around,
-                turns
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|turn| (*line, turn))
-                    .collect(),
+                turns.unwrap_or_default().into_iter().map(|turn| (*line, turn)).collect(),
             )
         }
         several => {

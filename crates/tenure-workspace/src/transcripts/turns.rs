@@ -48,9 +48,7 @@ pub(super) enum Source {
 impl Media {
     /// Media under a URL, which may hold them itself.
     pub(super) fn of_url(url: String, mime: Option<String>) -> Media {
-        let held = url
-            .strip_prefix("data:")
-            .and_then(|rest| rest.split_once(";base64,"));
+        let held = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
         match held {
             Some((own, data)) => Media::of_base64(data.to_owned(), Some(own.to_owned())),
             None => Media {
@@ -140,10 +138,8 @@ impl Media {
 
     /// The line in the place of media that cannot stand somewhere.
     fn line(&self) -> String {
-        let more: Vec<&str> = [self.name.as_deref(), self.mime.as_deref()]
-            .into_iter()
-            .flatten()
-            .collect();
+        let more: Vec<&str> =
+            [self.name.as_deref(), self.mime.as_deref()].into_iter().flatten().collect();
         let colon = if more.is_empty() { "" } else { ": " };
         format!("[{} left out{colon}{}]", self.kind(), more.join(", "))
     }
@@ -349,10 +345,8 @@ fn anthropic(block: &Block, is_user: bool, line: usize, remarks: &mut Remarks) -
             content,
             failed,
         } => {
-            let content: Vec<String> = content
-                .iter()
-                .map(|block| anthropic(block, true, line, remarks))
-                .collect();
+            let content: Vec<String> =
+                content.iter().map(|block| anthropic(block, true, line, remarks)).collect();
             let (id, content) = (Value::from(id.as_str()), content.join(","));
             let failed = if *failed { ",\"is_error\":true" } else { "" };
             format!(
@@ -423,9 +417,7 @@ pub(super) fn part(value: &RawValue) -> Option<Block> {
         "text" | "input_text" | "output_text" | "text-plain" => part.text("text").map(Block::Text),
         "refusal" => part.text("refusal").map(Block::Text),
         "thinking" | "reasoning" => {
-            let text = part
-                .text_of(&["thinking", "reasoning", "text"])
-                .or_else(|| summary(&part));
+            let text = part.text_of(&["thinking", "reasoning", "text"]).or_else(|| summary(&part));
             let signature = part.text("signature");
             let extras = part.object("extras");
             let signature = signature.or_else(|| extras?.text("signature"));
@@ -435,9 +427,7 @@ pub(super) fn part(value: &RawValue) -> Option<Block> {
             })
         }
         "image_url" => {
-            let url = part
-                .text("image_url")
-                .or_else(|| part.object("image_url")?.text("url"))?;
+            let url = part.text("image_url").or_else(|| part.object("image_url")?.text("url"))?;
             Some(Block::Media(Media::of_url(url, None)))
         }
         "input_image" => Some(Block::Media(Media::of_url(part.text("image_url")?, None))),
@@ -465,9 +455,7 @@ pub(super) fn part(value: &RawValue) -> Option<Block> {
                     Block::Text(text)
                 });
             }
-            let inline = part
-                .object("inlineData")
-                .or_else(|| part.object("inline_data"));
+            let inline = part.object("inlineData").or_else(|| part.object("inline_data"));
             let file = part.object("fileData").or_else(|| part.object("file_data"));
             media(&inline.or(file)?, None).map(Block::Media)
         }
@@ -478,9 +466,7 @@ pub(super) fn part(value: &RawValue) -> Option<Block> {
 /// The texts of a summary of reasoning, as the responses API has it.
 fn summary(part: &Object<'_>) -> Option<String> {
     let summary = part.list("summary")?;
-    let texts = summary
-        .into_iter()
-        .filter_map(|one| Object::of(one)?.text("text"));
+    let texts = summary.into_iter().filter_map(|one| Object::of(one)?.text("text"));
     Some(texts.collect::<Vec<_>>().join("\n"))
 }
 

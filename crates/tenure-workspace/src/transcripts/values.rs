@@ -75,10 +75,7 @@ impl<'a> Object<'a> {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.0
-            .get(key)
-            .copied()
-            .filter(|value| value.get() != "null")
+        self.0.get(key).copied().filter(|value| value.get() != "null")
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
@@ -145,7 +142,5 @@ pub(crate) fn text(value: &RawValue) -> Option<String> {
     if !value.get().starts_with('"') {
         return None;
     }
-    serde_json::from_str(value.get())
-        .ok()
-        .map(|Lossy(text)| text)
+    serde_json::from_str(value.get()).ok().map(|Lossy(text)| text)
 }

@@ -78,10 +78,7 @@ fn entries<'n>(
             path.clear();
         }
         let before = path.len();
-        read.by_ref()
-            .take(LONGEST as u64)
-            .read_until(0, &mut path)
-            .ok()?;
+        read.by_ref().take(LONGEST as u64).read_until(0, &mut path).ok()?;
         (path.pop() == Some(0)).then_some(())?;
         if version < 4 {
             let length = size + 2 * usize::from(is_extended) + path.len() - before;
@@ -145,11 +142,8 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let git = |args: &[&str]| {
-                let done = Command::new("git")
-                    .args(args)
-                    .current_dir(folder.path())
-                    .output()
-                    .unwrap();
+                let done =
+                    Command::new("git").args(args).current_dir(folder.path()).output().unwrap();
                 assert!(done.status.success(), "{args:?}: {done:?}");
             };
             let format = format!("--object-format={format}");

@@ -42,10 +42,8 @@ pub(super) fn open(base: &Path, steps: &[&str]) -> Result<Option<Opened>, Blocke
             Err(_) if path.is_symlink() => return Err(Blocked::Link(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                let owner = path
-                    .symlink_metadata()
-                    .ok()
-                    .and_then(|found| other_owner(&path, &found));
+                let owner =
+                    path.symlink_metadata().ok().and_then(|found| other_owner(&path, &found));
                 return Err(match owner {
                     Some(owner) => Blocked::Closed(owner),
                     None => Blocked::Failed(path, error),

@@ -29,11 +29,8 @@ pub(super) fn cut(cutter: &mut Cutter<'_>, start: usize, fineness: Fineness) {
         let range = range.start + start..range.end + start;
         match event {
             Event::Start(tag) => {
-                let around = blocks
-                    .last()
-                    .copied()
-                    .or(sections.last().map(|(at, _)| *at))
-                    .unwrap_or(0);
+                let around =
+                    blocks.last().copied().or(sections.last().map(|(at, _)| *at)).unwrap_or(0);
                 match &tag {
                     Tag::Heading { level, .. } if depth == 0 => {
                         // A carriage return alone ends a line, too, says CommonMark.

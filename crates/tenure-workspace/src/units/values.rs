@@ -136,9 +136,7 @@ impl JsonPlace {
                 let mut members = BTreeMap::new();
                 while goes_on(at) {
                     let end = string_end(bytes, at);
-                    let name = text
-                        .get(at..end)
-                        .and_then(|name| serde_json::from_str(name).ok());
+                    let name = text.get(at..end).and_then(|name| serde_json::from_str(name).ok());
                     let member = JsonPlace::at(text, blank(bytes, end));
                     at = blank(bytes, member.bytes.end);
                     // Of two members with one name, the last counts.
@@ -178,10 +176,7 @@ impl JsonPlace {
 
 /// The next place that is neither white space nor a comma or a colon.
 fn blank(bytes: &[u8], mut at: usize) -> usize {
-    while bytes
-        .get(at)
-        .is_some_and(|byte| b" \t\r\n,:".contains(byte))
-    {
+    while bytes.get(at).is_some_and(|byte| b" \t\r\n,:".contains(byte)) {
         at += 1;
     }
     at
@@ -291,20 +286,15 @@ fn block_lines(text: &str, region: Range<usize>) -> Vec<(usize, usize, &str)> {
 fn yaml_child(text: &str, region: Range<usize>, step: &Step) -> Option<Range<usize>> {
     let lines = block_lines(text, region.clone());
     let indent = lines.first()?.1;
-    let own: Vec<(usize, usize, &str)> = lines
-        .into_iter()
-        .filter(|(_, column, _)| *column <= indent)
-        .collect();
+    let own: Vec<(usize, usize, &str)> =
+        lines.into_iter().filter(|(_, column, _)| *column <= indent).collect();
     let ends = |turn: usize| own.get(turn + 1).map_or(region.end, |(start, ..)| *start);
     match step {
         Step::Index(wanted) => {
-            let items: Vec<usize> = (0..own.len())
-                .filter(|at| own[*at].2.starts_with('-'))
-                .collect();
+            let items: Vec<usize> =
+                (0..own.len()).filter(|at| own[*at].2.starts_with('-')).collect();
             let turn = *items.get(*wanted)?;
-            let end = items
-                .get(wanted + 1)
-                .map_or(region.end, |next| own[*next].0);
+            let end = items.get(wanted + 1).map_or(region.end, |next| own[*next].0);
             Some(own[turn].0 + 1..end)
         }
         Step::Name(name) => {

@@ -35,8 +35,7 @@ pub(super) fn is_vendored(name: &str) -> bool {
 
 /// Returns whether a path leads through a folder of dependencies.
 pub(super) fn leads_through_vendored(path: &Path) -> bool {
-    path.iter()
-        .any(|part| part.to_str().is_some_and(is_vendored))
+    path.iter().any(|part| part.to_str().is_some_and(is_vendored))
 }
 
 /// The ignore files of the folders that a walk is in, the outermost first.
@@ -77,8 +76,7 @@ impl Ignored {
                 let _ = builder.add_line(None, line);
             }
         }
-        self.0
-            .push(builder.build().unwrap_or_else(|_| Gitignore::empty()));
+        self.0.push(builder.build().unwrap_or_else(|_| Gitignore::empty()));
     }
 
     /// Leaves the innermost folder.

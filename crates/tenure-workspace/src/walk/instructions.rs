@@ -207,9 +207,7 @@ impl Finder<'_> {
         };
         let distance = self.near.and_then(|near| near.distance(&folder));
         let ranks = distance.and_then(priority);
-        let depth = folder
-            .strip_prefix(&root.real)
-            .map_or(0, |below| below.iter().count());
+        let depth = folder.strip_prefix(&root.real).map_or(0, |below| below.iter().count());
         for Sourced { document, line, .. } in &mut documents {
             *line += head.line - 1;
             if is_markdown {
@@ -217,9 +215,7 @@ impl Finder<'_> {
                 document.priority = document.priority.or(ranks);
             }
             let scopes = globs.iter().map(|glob| format!("paths:{glob}"));
-            document
-                .tags
-                .extend(head.tags.iter().cloned().chain(scopes));
+            document.tags.extend(head.tags.iter().cloned().chain(scopes));
         }
         self.found.sources.push(Source {
             path: shown,

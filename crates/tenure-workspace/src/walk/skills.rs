@@ -77,8 +77,7 @@ impl Finder<'_> {
             self.unfetched(origin, why);
             return Ok(());
         }
-        self.skills
-            .insert(skill.name.clone(), shown.display().to_string());
+        self.skills.insert(skill.name.clone(), shown.display().to_string());
         for error in &skill.forgiven {
             let line = error.at.as_ref().and_then(|at| at.line);
             self.warn(
@@ -93,10 +92,8 @@ impl Finder<'_> {
         for key in left {
             self.unfetched(format!("{origin}: {key}"), "too long for a tag".to_owned());
         }
-        let mut documents: Vec<Sourced> = entry
-            .map(|document| Sourced::new(document, 1))
-            .into_iter()
-            .collect();
+        let mut documents: Vec<Sourced> =
+            entry.map(|document| Sourced::new(document, 1)).into_iter().collect();
         match skill.instructions() {
             Some(document) if self.options.skills >= Disclosure::Body || documents.is_empty() => {
                 documents.push(Sourced::new(document, skill.body_line));
@@ -156,10 +153,7 @@ impl Finder<'_> {
                     .at(root.show(folder).display().to_string(), None));
                 }
                 let inner = self.list(root, path)?;
-                if inner
-                    .iter()
-                    .any(|(name, _, kind)| name == SKILL_FILE && kind.is_file())
-                {
+                if inner.iter().any(|(name, _, kind)| name == SKILL_FILE && kind.is_file()) {
                     self.skill(root, path, &inner)?;
                 } else {
                     self.resources(root, home, path, &inner, (depth + 1, &mut *folders))?;

@@ -98,9 +98,7 @@ impl SessionBench {
     pub(crate) fn entries(&self, session: &str) -> Vec<Value> {
         let log = format!("session/{session}");
         let entries = self.tenant.entries(&log, 0).unwrap();
-        let entries = entries
-            .iter()
-            .map(|(_, body)| serde_json::from_str(body).unwrap());
+        let entries = entries.iter().map(|(_, body)| serde_json::from_str(body).unwrap());
         entries.collect()
     }
 }

@@ -73,28 +73,18 @@ fn blocks(body: &Value) -> Vec<Block> {
         _ => Vec::new(),
     };
     let tools = list(&body["tools"]).into_iter().map(|tool| ("tool", tool));
-    let system = list(&body["system"])
-        .into_iter()
-        .map(|block| ("system", block));
+    let system = list(&body["system"]).into_iter().map(|block| ("system", block));
     let messages = body["messages"].as_array().unwrap();
     let said = messages.iter().flat_map(|message| {
         let role = message["role"].as_str().unwrap();
-        list(&message["content"])
-            .into_iter()
-            .map(move |block| (role, block))
+        list(&message["content"]).into_iter().map(move |block| (role, block))
     });
-    tools
-        .chain(system)
-        .chain(said)
-        .map(|(role, block)| of(role, block))
-        .collect()
+    tools.chain(system).chain(said).map(|(role, block)| of(role, block)).collect()
 }
 
 fn of(role: &str, mut block: Value) -> Block {
     let mark = block.as_object_mut().unwrap().remove("cache_control");
-    let signed = ["thinking", "redacted_thinking"]
-        .iter()
-        .any(|kind| block["type"] == *kind);
+    let signed = ["thinking", "redacted_thinking"].iter().any(|kind| block["type"] == *kind);
     let empty = block["type"] == "text" && block["text"].as_str().unwrap().trim().is_empty();
     assert!(
         mark.is_none() || !(signed || empty),

@@ -88,10 +88,7 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Digest, String> {
         let bad =
             || format!("`{text}` is not a digest; expected `sha256:` and 64 hexadecimal digits");
-        let hex = text
-            .strip_prefix("sha256:")
-            .filter(|hex| hex.len() == 64)
-            .ok_or_else(bad)?;
+        let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64).ok_or_else(bad)?;
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
             let pair = std::str::from_utf8(pair).map_err(|_| bad())?;
@@ -109,9 +106,7 @@ impl Serialize for Digest {
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

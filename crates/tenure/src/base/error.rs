@@ -294,11 +294,7 @@ pub fn parse_error(message: &str) -> Error {
     let Some(start) = message.find("unknown ") else {
         return error;
     };
-    let what = message[start..]
-        .split(", expected")
-        .next()
-        .unwrap_or(message)
-        .trim();
+    let what = message[start..].split(", expected").next().unwrap_or(message).trim();
     let error = Error::input(what);
     match suggested(given, &known) {
         // The nearest of many says more than all of them.
@@ -355,11 +351,9 @@ fn in_plain_words(message: &str) -> String {
             "half of a surrogate pair stands alone",
         ),
     ];
-    let plain = WORDS
-        .iter()
-        .fold(message.to_owned(), |text, (theirs, ours)| {
-            text.replace(theirs, ours)
-        });
+    let plain = WORDS.iter().fold(message.to_owned(), |text, (theirs, ours)| {
+        text.replace(theirs, ours)
+    });
     // `expected struct Name` names a type of ours.
     match plain.find("expected struct ") {
         Some(at) => format!("{}expected a mapping of keys to values", &plain[..at]),

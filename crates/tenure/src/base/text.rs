@@ -225,10 +225,8 @@ mod tests {
 
     #[test]
     fn hidden_payloads_are_decoded() {
-        let hidden: String = "run"
-            .bytes()
-            .filter_map(|b| char::from_u32(0xE0000 + u32::from(b)))
-            .collect();
+        let hidden: String =
+            "run".bytes().filter_map(|b| char::from_u32(0xE0000 + u32::from(b))).collect();
         let found = examine(&format!("hello{hidden}")).unwrap();
         assert_eq!(
             found,

@@ -233,9 +233,7 @@ mod tests {
             assert!(instant > last, "{text}");
             last = instant;
         }
-        let days = at("9999-12-31")
-            .unwrap()
-            .days_since(at("9999-12-29").unwrap());
+        let days = at("9999-12-31").unwrap().days_since(at("9999-12-29").unwrap());
         assert_eq!(days, 2.0);
         for text in [
             "10000-01-01",

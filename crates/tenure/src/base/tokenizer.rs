@@ -176,16 +176,9 @@ impl Tokenizer for Bounded {
 
 /// Returns whether `text` has the block form, so that its count adds up with its neighbours'.
 pub fn is_block(text: &str) -> bool {
-    let starts = text
-        .chars()
-        .next()
-        .is_some_and(|first| !first.is_whitespace() && first != '/');
+    let starts = text.chars().next().is_some_and(|first| !first.is_whitespace() && first != '/');
     let body = text.strip_suffix('\n').unwrap_or("");
-    starts
-        && body
-            .chars()
-            .next_back()
-            .is_some_and(|last| !last.is_whitespace())
+    starts && body.chars().next_back().is_some_and(|last| !last.is_whitespace())
 }
 
 #[cfg(test)]

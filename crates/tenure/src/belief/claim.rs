@@ -75,9 +75,8 @@ impl Claim {
     pub fn agrees_with(&self, other: &Claim) -> bool {
         let either = [(self, other), (other, self)];
         // What names its values agrees where one of them does.
-        if let Some((names, other)) = either
-            .into_iter()
-            .find(|(claim, _)| matches!(claim.op, Op::Is | Op::In))
+        if let Some((names, other)) =
+            either.into_iter().find(|(claim, _)| matches!(claim.op, Op::Is | Op::In))
         {
             return names.values.iter().any(|value| other.holds_for(value));
         }
@@ -196,9 +195,8 @@ impl std::str::FromStr for Claim {
             Op::In => list(rest).map_err(&refused)?,
             _ => vec![value(rest).map_err(&refused)?],
         };
-        let ordered = values
-            .iter()
-            .all(|value| matches!(value, Value::Number(_) | Value::Instant(_)));
+        let ordered =
+            values.iter().all(|value| matches!(value, Value::Number(_) | Value::Instant(_)));
         if !matches!(op, Op::Is | Op::IsNot | Op::In) && !ordered {
             let what = format!("`{}` has no order", clip(rest));
             return Err(refused(what).expected(format!(
@@ -272,9 +270,7 @@ fn hidden(text: &str) -> Option<String> {
     let (at, c) = (1..)
         .zip(text.chars())
         .find(|(_, c)| is_invisible(*c) || ((*c).is_control() && !(*c).is_whitespace()))?;
-    let slot = text
-        .find(['=', '!', '<', '>', '"', ' '])
-        .map_or(text, |end| &text[..end]);
+    let slot = text.find(['=', '!', '<', '>', '"', ' ']).map_or(text, |end| &text[..end]);
     let part = if at <= slot.chars().count() {
         "slot"
     } else {
@@ -489,23 +485,19 @@ fn value(text: &str) -> Result<Value, String> {
             )
         });
     }
-    number(&plain)
-        .map(Value::Number)
-        .map_err(|fault| match fault {
-            NoNumber::Other if is_era(&plain) => other_calendar(text),
-            NoNumber::Other => no_number(text, &plain),
-            NoNumber::Size => format!(
-                "`{}` has more than {MOST_DIGITS} digits before or {DECIMALS} behind its point",
-                clip(text)
-            ),
-        })
+    number(&plain).map(Value::Number).map_err(|fault| match fault {
+        NoNumber::Other if is_era(&plain) => other_calendar(text),
+        NoNumber::Other => no_number(text, &plain),
+        NoNumber::Size => format!(
+            "`{}` has more than {MOST_DIGITS} digits before or {DECIMALS} behind its point",
+            clip(text)
+        ),
+    })
 }
 
 /// Returns whether the last word names an era.
 fn is_era(text: &str) -> bool {
-    text.split([' ', '.'])
-        .next_back()
-        .is_some_and(|word| ERAS.contains(&word))
+    text.split([' ', '.']).next_back().is_some_and(|word| ERAS.contains(&word))
 }
 
 /// Returns whether a text names a month of another calendar beside a number.

@@ -57,10 +57,8 @@ pub struct Evidence {
 /// assert_eq!(votes(&[both, b, a]), [0, 1, 0]);
 /// ```
 pub fn votes(evidence: &[Evidence]) -> Vec<usize> {
-    let distinct: BTreeSet<(usize, &BTreeSet<String>)> = evidence
-        .iter()
-        .map(|link| (link.origins.len(), &link.origins))
-        .collect();
+    let distinct: BTreeSet<(usize, &BTreeSet<String>)> =
+        evidence.iter().map(|link| (link.origins.len(), &link.origins)).collect();
     let mut cast: BTreeMap<&str, usize> = BTreeMap::new();
     let mut of: BTreeMap<&BTreeSet<String>, usize> = BTreeMap::new();
     let mut next = 0;
@@ -98,9 +96,7 @@ const WITH_HOST: [&str; 5] = ["ftp", "ftps", "sftp", "ws", "wss"];
 /// ```
 pub fn origin_site(origin: &str) -> String {
     let has_host = |(scheme, _): &(&str, &str)| {
-        WITH_HOST
-            .iter()
-            .any(|known| scheme.trim().eq_ignore_ascii_case(known))
+        WITH_HOST.iter().any(|known| scheme.trim().eq_ignore_ascii_case(known))
     };
     let address = match web_origin(origin) {
         Some(found) => found,
@@ -115,10 +111,7 @@ pub fn origin_site(origin: &str) -> String {
         .map_or("", |(_, host)| host)
         .replace(['\u{3002}', '\u{FF0E}', '\u{FF61}'], ".")
         .to_lowercase();
-    if let Some(address) = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.split(']').next())
-    {
+    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
         return address.to_owned();
     }
     let host = host.split(':').next().unwrap_or_default();
@@ -150,9 +143,7 @@ impl Weight {
             let best = &mut best.entry(vote).or_default()[link.direction as usize];
             *best = (*best).max(link.source_authority);
         }
-        let sum = best
-            .values()
-            .map(|[pro, contra]| log_odds(*pro) - log_odds(*contra));
+        let sum = best.values().map(|[pro, contra]| log_odds(*pro) - log_odds(*contra));
         Weight(sum.sum())
     }
 

@@ -273,10 +273,7 @@ mod tests {
                         from: from.map(Instant::from_micros),
                         until: until.map(Instant::from_micros),
                     },
-                    since: cut
-                        .filter(|_| from.is_some())
-                        .unwrap_or(from)
-                        .map(Instant::from_micros),
+                    since: cut.filter(|_| from.is_some()).unwrap_or(from).map(Instant::from_micros),
                     source_authority,
                     confidence,
                     preference,

@@ -71,9 +71,7 @@ impl Ageing {
             since: confirmed.or(revision.valid().from).or(written)?,
             half_life_days: half_life,
             threshold,
-            rule: revision
-                .retirement_rule()
-                .unwrap_or(RetirementRule::Archive),
+            rule: revision.retirement_rule().unwrap_or(RetirementRule::Archive),
         })
     }
 }

@@ -82,9 +82,8 @@ mod tests {
             let labels = [at % 3, at / 3 % 3, at / 9 % 3, at / 27 % 3]
                 .map(|digit| [None, Some("x"), Some("y")][digit as usize]);
             (0..8u32).map(move |roles| {
-                let roles = (0..3)
-                    .filter(|role| roles >> role & 1 == 1)
-                    .map(|role| role.to_string());
+                let roles =
+                    (0..3).filter(|role| roles >> role & 1 == 1).map(|role| role.to_string());
                 (labels, roles.collect())
             })
         })

@@ -41,11 +41,7 @@ pub fn about(object: &ContextObject) -> impl Iterator<Item = &str> {
         revision.object_type(),
         ObjectType::Preference | ObjectType::IdentityFact
     );
-    let user = revision
-        .scope()
-        .user
-        .as_deref()
-        .filter(|_| named.is_empty() && of_user);
+    let user = revision.scope().user.as_deref().filter(|_| named.is_empty() && of_user);
     named.iter().map(String::as_str).chain(user)
 }
 
@@ -154,9 +150,7 @@ fn order<C: Borrow<SlotClaim>>(claims: &[C]) -> Order {
         .map(|place| standing(place).narrowness);
     let first = scopes.next();
     // One of the slot that leaves it to a person, and a narrower scope, go before the begin.
-    let tells = !places
-        .clone()
-        .any(|place| standing(place).policy == ConflictPolicy::Ask)
+    let tells = !places.clone().any(|place| standing(place).policy == ConflictPolicy::Ask)
         && scopes.all(|other| Some(other) == first);
     let strength = |place: usize| {
         let standing = standing(place);

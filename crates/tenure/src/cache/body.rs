@@ -241,10 +241,7 @@ impl<'a> Body<'a> {
         if let Some(tools) = fields.get("tools") {
             body.tools(&dialect.cache, tools)?;
         }
-        let system = dialect
-            .system
-            .iter()
-            .find_map(|key| Some((*key, fields.get(key)?)));
+        let system = dialect.system.iter().find_map(|key| Some((*key, fields.get(key)?)));
         if let Some((key, system)) = system {
             body.system(&dialect.cache, key, system)?;
         }
@@ -258,8 +255,7 @@ impl<'a> Body<'a> {
         for Setting { format, name, .. } in settings::all()? {
             if Some(*format) == body.format {
                 let value = body.setting(&fields, name);
-                body.settings
-                    .extend(value.map(|value| (name.as_str(), value)));
+                body.settings.extend(value.map(|value| (name.as_str(), value)));
             }
         }
         Ok(body)
@@ -380,14 +376,11 @@ impl<'a> Body<'a> {
         let end = start + value.get().len();
         let found = marks::find(value, start);
         self.is_marked |= found.any;
-        let text = fields
-            .get("text")
-            .filter(|text| is_string(text))
-            .filter(|_| {
-                fields
-                    .iter()
-                    .all(|(key, _)| ["type", "text"].contains(&key) || marks::is_mark(key))
-            });
+        let text = fields.get("text").filter(|text| is_string(text)).filter(|_| {
+            fields
+                .iter()
+                .all(|(key, _)| ["type", "text"].contains(&key) || marks::is_mark(key))
+        });
         let counted = match kind.as_str() {
             "image" | "image_url" | "input_image" => Kind::Image,
             "tool_use" => Kind::Call,

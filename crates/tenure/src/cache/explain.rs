@@ -139,10 +139,7 @@ pub fn explain(world: &World, before: &Sent<'_>, after: &Sent<'_>) -> Result<Exp
     };
     // How many blocks the settings leave.
     let limit = kept.map_or(usize::MAX, |kept| {
-        b.blocks
-            .iter()
-            .take_while(|block| stays(block.part, kept))
-            .count()
+        b.blocks.iter().take_while(|block| stays(block.part, kept)).count()
     });
     let shared = same.min(limit);
     let mut found = Explanation {
@@ -258,14 +255,9 @@ fn differing(a: &Body<'_>, b: &Body<'_>, at: usize) -> Option<usize> {
 /// At least how many tokens of a block stand before this byte: the last token may end behind it.
 fn common(world: &World, body: &Body<'_>, counted: &Weighed, at: usize, byte: usize) -> u32 {
     let bare = body.blocks[at].bare();
-    let tokens = world
-        .tokenizer()
-        .count(bare.get(..byte).unwrap_or_default());
+    let tokens = world.tokenizer().count(bare.get(..byte).unwrap_or_default());
     let whole = counted.upto[at] - counted.before(at);
-    u32::try_from(tokens)
-        .unwrap_or(u32::MAX)
-        .min(whole)
-        .saturating_sub(1)
+    u32::try_from(tokens).unwrap_or(u32::MAX).min(whole).saturating_sub(1)
 }
 
 fn difference(before: &Sent<'_>, after: &Sent<'_>, at: usize, byte: Option<usize>) -> Difference {
@@ -295,10 +287,7 @@ fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<ObjectPlace> {
         Some(_) => byte,
     };
     let items = envelope.sections.iter().flat_map(|section| {
-        section
-            .items
-            .iter()
-            .filter_map(|item| Some((section.name, item, item.span?)))
+        section.items.iter().filter_map(|item| Some((section.name, item, item.span?)))
     });
     // What is several blocks begins in one before.
     let of_message = |span: crate::compile::envelope::Span| {
@@ -335,9 +324,7 @@ fn count(
 ) -> Result<(), Error> {
     let Some(rules) = &world.model().cache else {
         found.rewritten_tokens = found.total_tokens;
-        found
-            .notes
-            .push("how this model's input is cached is not known".to_owned());
+        found.notes.push("how this model's input is cached is not known".to_owned());
         return Ok(());
     };
     let marks = (
@@ -391,11 +378,9 @@ fn count(
         (writes, written),
         (tier.input, rest),
     ];
-    found.input_cost = parts
-        .into_iter()
-        .try_fold(Cost::default(), |sum, (price, tokens)| {
-            Some(sum + cost(price, tokens)?)
-        });
+    found.input_cost = parts.into_iter().try_fold(Cost::default(), |sum, (price, tokens)| {
+        Some(sum + cost(price, tokens)?)
+    });
     let lost = cost(writes, found.missed_tokens);
     found.miss_cost = lost.and_then(|lost| Some(lost.less(cost(read, found.missed_tokens)?)));
     Ok(())

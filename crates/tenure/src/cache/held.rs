@@ -29,9 +29,7 @@ pub(super) fn marks(world: &World, sent: &Sent<'_>, weighed: &Weighed) -> Result
         places.extend(last.filter(|last| !places.contains(last)));
         places.sort_unstable();
     }
-    let most = rules
-        .and_then(|rules| rules.breakpoints)
-        .unwrap_or(u32::MAX) as usize;
+    let most = rules.and_then(|rules| rules.breakpoints).unwrap_or(u32::MAX) as usize;
     let first = places.len().saturating_sub(most);
     Ok(Marks {
         writes: places[first..].to_vec(),
@@ -79,12 +77,8 @@ pub(super) fn found(
     let enough = |tokens: &u32| holds(rules, after.least(world, *tokens), *tokens) != Held::No;
     match rules.kind {
         CacheKind::Explicit => {
-            let found = before_marks
-                .writes
-                .iter()
-                .copied()
-                .filter(|entry| *entry < shared)
-                .filter(|entry| {
+            let found = before_marks.writes.iter().copied().filter(|entry| *entry < shared).filter(
+                |entry| {
                     after_marks.reads.iter().any(|mark| {
                         let back = (*mark).checked_sub(*entry);
                         back.is_some_and(|back| match rules.lookback_blocks {
@@ -92,16 +86,11 @@ pub(super) fn found(
                             None => back == 0,
                         })
                     })
-                });
-            found
-                .map(|entry| after.upto[entry])
-                .filter(enough)
-                .max()
-                .unwrap_or(0)
+                },
+            );
+            found.map(|entry| after.upto[entry]).filter(enough).max().unwrap_or(0)
         }
         CacheKind::None => 0,
-        _ => Some(same)
-            .filter(enough)
-            .map_or(0, |tokens| in_steps(rules, tokens)),
+        _ => Some(same).filter(enough).map_or(0, |tokens| in_steps(rules, tokens)),
     }
 }

@@ -248,14 +248,10 @@ fn kept(body: &Body<'_>, rules: Option<&CacheRules>) -> Vec<usize> {
     let most = rules.and_then(|rules| rules.breakpoints);
     let has_room = most.is_none_or(|most| marks_of(body, &kept) < most as usize);
     // A mark within a block's own content stays with none: it would be one more.
-    let last = body
-        .blocks
-        .iter()
-        .rposition(|block| block.takes.is_some())
-        .filter(|at| {
-            let block = &body.blocks[*at];
-            has_room && block.mark.is_some() && block.cuts.len() == 1 && !kept.contains(at)
-        });
+    let last = body.blocks.iter().rposition(|block| block.takes.is_some()).filter(|at| {
+        let block = &body.blocks[*at];
+        has_room && block.mark.is_some() && block.cuts.len() == 1 && !kept.contains(at)
+    });
     kept.extend(last);
     kept
 }
@@ -413,15 +409,16 @@ impl Planner<'_, '_> {
         let own = if at < self.weighed.floor { floor } else { rest };
         let marks = kept.iter().map(|at| (*at, self.body.blocks[*at].mark));
         let automatic = self.body.automatic.filter(|_| self.options.renew);
-        marks
-            .chain(automatic.map(|ttl| (self.body.blocks.len(), Some(ttl))))
-            .fold(own, |ttl, (place, mark)| {
+        marks.chain(automatic.map(|ttl| (self.body.blocks.len(), Some(ttl)))).fold(
+            own,
+            |ttl, (place, mark)| {
                 if place < at {
                     ttl.min(mark)
                 } else {
                     ttl.max(mark)
                 }
-            })
+            },
+        )
     }
 
     /// Returns the places where breakpoints would help, the best first.
@@ -441,14 +438,11 @@ impl Planner<'_, '_> {
         };
         wanted.push((end, Why::End));
         let lasts = self.last_requests(stable, previous);
-        let far_last = lasts
-            .first()
-            .copied()
-            .filter(|at| match self.rules.lookback_blocks {
-                Some(blocks) => end.saturating_sub(*at) >= blocks as usize,
-                // A prefix is found at a mark only.
-                None => self.mark.is_some(),
-            });
+        let far_last = lasts.first().copied().filter(|at| match self.rules.lookback_blocks {
+            Some(blocks) => end.saturating_sub(*at) >= blocks as usize,
+            // A prefix is found at a mark only.
+            None => self.mark.is_some(),
+        });
         wanted.extend(far_last.map(|at| (at, Why::LastRequest)));
         let floor = before(weighed.floor.min(stable));
         let project = before(first_of(CacheZone::Memory).min(stable));
@@ -461,17 +455,12 @@ impl Planner<'_, '_> {
             (Some(_), None) => wanted.extend(lasts.into_iter().map(|at| (at, Why::LastRequest))),
             (Some(_), Some(_)) => {
                 // The same places whatever the history grows to.
-                let mut places: Vec<usize> = (weighed.floor..end)
-                    .skip(STRIDE - 1)
-                    .step_by(STRIDE)
-                    .collect();
+                let mut places: Vec<usize> =
+                    (weighed.floor..end).skip(STRIDE - 1).step_by(STRIDE).collect();
                 places.reverse();
                 let places = places.into_iter().filter_map(|at| self.eligible(at));
-                wanted.extend(
-                    places
-                        .filter(|at| *at >= weighed.floor)
-                        .map(|at| (at, Why::LookBack)),
-                );
+                wanted
+                    .extend(places.filter(|at| *at >= weighed.floor).map(|at| (at, Why::LookBack)));
             }
         }
         wanted
@@ -574,19 +563,14 @@ impl Planner<'_, '_> {
             _ => {}
         }
         if plan.by_author {
-            plan.notes
-                .push("the body has marks, which stay as they are".to_owned());
+            plan.notes.push("the body has marks, which stay as they are".to_owned());
             let most = self.most();
             let marks = plan.breakpoints.len();
             if self.mark == Some(CacheMark::CacheControl) && marks > most {
-                plan.notes
-                    .push(format!("it has {marks} marks; the provider takes {most}"));
+                plan.notes.push(format!("it has {marks} marks; the provider takes {most}"));
             }
         }
-        let unsure = plan
-            .breakpoints
-            .iter()
-            .any(|point| point.held == Held::Unsure);
+        let unsure = plan.breakpoints.iter().any(|point| point.held == Held::Unsure);
         if unsure && self.rules.min_tokens.is_none() {
             plan.notes
                 .push("the shortest prefix that is held is not known of this model".to_owned());
@@ -602,8 +586,7 @@ impl Planner<'_, '_> {
             && plan.left_out.is_empty()
             && !self.options.automatic
         {
-            plan.notes
-                .push("no block before the turn can carry a mark".to_owned());
+            plan.notes.push("no block before the turn can carry a mark".to_owned());
         }
     }
 }
@@ -617,11 +600,7 @@ fn costs(world: &World, plan: &CachePlan) -> Option<Costs> {
     let tier = world.model().price_of(total)?;
     let input = tier.input?;
     let points = plan.breakpoints.iter();
-    let held = points
-        .clone()
-        .map(|point| point.held_tokens)
-        .max()
-        .unwrap_or(0);
+    let held = points.clone().map(|point| point.held_tokens).max().unwrap_or(0);
     let rest = input.of(total.saturating_sub(held));
     let written = points
         .filter_map(|point| point.write)

@@ -45,8 +45,7 @@ pub(super) fn all() -> Result<&'static [Setting], Error> {
     static READ: OnceLock<Result<Vec<Setting>, String>> = OnceLock::new();
     let read = READ.get_or_init(|| {
         let file: Result<File, _> = toml::from_str(include_str!("settings.toml"));
-        file.map(|file| file.settings)
-            .map_err(|error| error.to_string())
+        file.map(|file| file.settings).map_err(|error| error.to_string())
     });
     match read {
         Ok(settings) => Ok(settings),

@@ -66,10 +66,7 @@ fn sent(body: &str) -> Sent<'_> {
 }
 
 fn places(plan: &CachePlan) -> Vec<(&str, Why)> {
-    plan.breakpoints
-        .iter()
-        .map(|point| (point.at.as_str(), point.why))
-        .collect()
+    plan.breakpoints.iter().map(|point| (point.at.as_str(), point.why)).collect()
 }
 
 fn planned(world: &World, body: &str, options: &Options) -> CachePlan {
@@ -100,23 +97,15 @@ fn zones_and_the_end_are_marked_first() {
     );
     // What was planned is what stands there.
     let marked = plan.apply(&body).unwrap();
-    assert!(
-        conform::check(Format::Anthropic, &marked, None)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(conform::check(Format::Anthropic, &marked, None).unwrap().is_empty());
     assert!(marked.contains(
         "[{\"cache_control\":{\"type\":\"ephemeral\"},\"text\":\"And now?\",\"type\":\"text\"}]"
     ));
     let again = planned(&world, &marked, &Options::default());
     assert!(again.by_author);
     assert_eq!(again.apply(&marked).unwrap(), marked);
-    let tokens = |plan: &CachePlan| {
-        plan.breakpoints
-            .iter()
-            .map(|point| point.tokens)
-            .collect::<Vec<_>>()
-    };
+    let tokens =
+        |plan: &CachePlan| plan.breakpoints.iter().map(|point| point.tokens).collect::<Vec<_>>();
     assert_eq!(tokens(&again), tokens(&plan));
 }
 
@@ -251,9 +240,7 @@ fn a_long_history_is_marked_at_places_that_stay() {
 fn marks_of_the_request_before_keep_their_places() {
     let world = round(EXPLICIT);
     let before = conversation(2, 3);
-    let marked = planned(&world, &before, &Options::default())
-        .apply(&before)
-        .unwrap();
+    let marked = planned(&world, &before, &Options::default()).apply(&before).unwrap();
     let more: Vec<String> = (0..30)
         .map(|at| format!("{{\"type\":\"text\",\"text\":\"more {at}\"}}"))
         .collect();
@@ -294,11 +281,7 @@ fn the_automatic_mark_takes_a_slot() {
     assert_eq!(plan.breakpoints.last().unwrap().why, Why::Automatic);
     let marked = plan.apply(&body).unwrap();
     assert!(marked.ends_with("],\"cache_control\":{\"type\":\"ephemeral\"}}"));
-    assert!(
-        conform::check(Format::Anthropic, &marked, None)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(conform::check(Format::Anthropic, &marked, None).unwrap().is_empty());
     assert_eq!(strip(Format::Anthropic, &marked).unwrap(), body);
     let sent = Sent::body(Format::OpenAiChat, "[]").unwrap();
     let error = super::plan(&super::tests::world("gpt-5.6"), &sent, &options, None).unwrap_err();
@@ -350,11 +333,7 @@ fn openai_marks_text_of_the_user_the_system_and_tools_alone() {
     assert!(marked.contains(
         r#","prompt_cache_options":{"mode":"explicit","ttl":"30m"},"prompt_cache_key":"tenure-"#
     ));
-    assert!(
-        conform::check(Format::OpenAiChat, &marked, None)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(conform::check(Format::OpenAiChat, &marked, None).unwrap().is_empty());
     assert_eq!(strip(Format::OpenAiChat, &marked).unwrap(), body);
 
     // The next request finds the prefix at the mark that the last one wrote, and nowhere else.

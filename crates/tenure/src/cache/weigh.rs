@@ -109,19 +109,13 @@ fn bare(world: &World, body: &Body<'_>, own: &[u32]) -> Weighed {
     });
     let upto = sums(tokens);
     let reply = body.format.map_or(0, |_| chat.reply);
-    let turn = blocks
-        .iter()
-        .rposition(|block| block.by_model)
-        .map_or(0, |at| at + 1);
-    let zones = blocks
-        .iter()
-        .enumerate()
-        .map(|(at, block)| match block.part {
-            Part::Tools => CacheZone::Platform,
-            Part::System => CacheZone::Project,
-            Part::Messages if at >= turn => CacheZone::Turn,
-            Part::Messages => CacheZone::Memory,
-        });
+    let turn = blocks.iter().rposition(|block| block.by_model).map_or(0, |at| at + 1);
+    let zones = blocks.iter().enumerate().map(|(at, block)| match block.part {
+        Part::Tools => CacheZone::Platform,
+        Part::System => CacheZone::Project,
+        Part::Messages if at >= turn => CacheZone::Turn,
+        Part::Messages => CacheZone::Memory,
+    });
     let counted = |block: &Block<'_>| match (body.format, block.kind, &block.said) {
         (None, _, _) | (_, Kind::Call | Kind::Tool, _) | (_, _, Content::Text { .. }) => true,
         // A message that says nothing.
@@ -137,10 +131,7 @@ fn bare(world: &World, body: &Body<'_>, own: &[u32]) -> Weighed {
         zones: zones.collect(),
         upto,
         count,
-        floor: blocks
-            .iter()
-            .take_while(|block| block.part != Part::Messages)
-            .count(),
+        floor: blocks.iter().take_while(|block| block.part != Part::Messages).count(),
         has_sections: false,
     }
 }
@@ -175,10 +166,7 @@ impl Places {
     /// The block that an item begins in.
     pub(super) fn block(&self, body: &Body<'_>, span: Span) -> Option<usize> {
         if body.format.is_none() {
-            return body
-                .blocks
-                .iter()
-                .position(|block| span.end as usize <= block.range.end);
+            return body.blocks.iter().position(|block| span.end as usize <= block.range.end);
         }
         // A tool that stands in a message is no block of its own.
         let tool = span.tool.filter(|_| span.message.is_none());
@@ -220,10 +208,7 @@ fn compiled(world: &World, body: &Body<'_>, envelope: &Envelope, own: &[u32]) ->
     }
     // What the provider adds around the texts stands with them.
     let tools = blocks.iter().position(|block| block.part == Part::Tools);
-    let reply = body
-        .format
-        .map_or(0, |_| chat.reply)
-        .min(envelope.overhead_tokens);
+    let reply = body.format.map_or(0, |_| chat.reply).min(envelope.overhead_tokens);
     let mut around = envelope.overhead_tokens - reply;
     if let Some(first) = tools {
         let tokens = chat.tools.min(around);

@@ -70,9 +70,7 @@ impl<'de> Deserialize<'de> for Payload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Payload, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         if raw.get().starts_with('"') {
-            serde_json::from_str(raw.get())
-                .map(Payload::Text)
-                .map_err(de::Error::custom)
+            serde_json::from_str(raw.get()).map(Payload::Text).map_err(de::Error::custom)
         } else {
             Ok(Payload::Body(raw))
         }

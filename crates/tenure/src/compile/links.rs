@@ -186,21 +186,15 @@ impl<'a> Links<'a> {
             }
         }
         if let Some(named) = self.named.get_mut(set.object(row).name()) {
-            while named
-                .rows
-                .pop_front_if(|first| gone.contains_key(first))
-                .is_some()
-            {}
+            while named.rows.pop_front_if(|first| gone.contains_key(first)).is_some() {}
             if named.rows.is_empty() {
                 left.append(&mut named.holders);
             }
         }
         for holder in left {
-            self.broken
-                .entry(holder)
-                .or_insert_with(|| Reason::ClosureMissing {
-                    name: set.name(row),
-                });
+            self.broken.entry(holder).or_insert_with(|| Reason::ClosureMissing {
+                name: set.name(row),
+            });
         }
     }
 }
@@ -230,12 +224,9 @@ fn link_names<'a>(set: &'a Normalized, rows: &[u32], links: &mut Links<'a>) {
                     named.holders.insert(row);
                 }
                 None => {
-                    links
-                        .broken
-                        .entry(row)
-                        .or_insert_with(|| Reason::ClosureMissing {
-                            name: name.as_str().into(),
-                        });
+                    links.broken.entry(row).or_insert_with(|| Reason::ClosureMissing {
+                        name: name.as_str().into(),
+                    });
                 }
             }
         }
@@ -292,8 +283,7 @@ struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     fn call(&mut self, caller: u32, calls: &'a [ToolCall]) {
         let group = self.groups.len();
-        self.of
-            .extend(calls.iter().map(|call| (call.id.as_str(), group)));
+        self.of.extend(calls.iter().map(|call| (call.id.as_str(), group)));
         self.groups.push(CallGroup {
             caller,
             open: calls.iter().map(|call| call.id.as_str()).collect(),

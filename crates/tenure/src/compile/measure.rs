@@ -77,9 +77,7 @@ pub(crate) fn measure<'s>(
                 repeated += u64::from(*bytes);
             }
         }
-        again += (tokens * repeated)
-            .checked_div(u64::from(profile.bytes()))
-            .unwrap_or(0);
+        again += (tokens * repeated).checked_div(u64::from(profile.bytes())).unwrap_or(0);
     }
     let condensed = trace.condensed.iter().filter_map(|condensed| {
         let tokens = u64::from(condensed.to);
@@ -129,9 +127,8 @@ pub(crate) fn against(
     QualityMetric::ALL
         .iter()
         .map(|metric| {
-            let bounds = limits
-                .map(|limits| limits.bounds(*metric, class, tokens))
-                .unwrap_or_default();
+            let bounds =
+                limits.map(|limits| limits.bounds(*metric, class, tokens)).unwrap_or_default();
             let value = quality.get(*metric);
             Measured {
                 metric: *metric,

@@ -47,10 +47,7 @@ const LEAST: u32 = 1024;
 fn parts(tokens: u32, limit: u32) -> impl Iterator<Item = u32> {
     let further = std::iter::successors(Some(24u32), |part| part.checked_mul(4))
         .take_while(move |part| tokens / part >= LEAST);
-    let lossy = [2, 6]
-        .into_iter()
-        .chain(further)
-        .filter(move |part| tokens / part <= limit);
+    let lossy = [2, 6].into_iter().chain(further).filter(move |part| tokens / part <= limit);
     std::iter::once(1).chain(lossy)
 }
 
@@ -469,12 +466,7 @@ impl Pricing<'_> {
                 frame::query(self.world, query, self.place_of(Section::Query))
             })
         });
-        precedence
-            .into_iter()
-            .chain(task)
-            .chain(data)
-            .chain(query)
-            .collect()
+        precedence.into_iter().chain(task).chain(data).chain(query).collect()
     }
 
     /// The precedence of instructions, in words.
@@ -554,9 +546,7 @@ impl Pricing<'_> {
             return table;
         }
         let pieces = self.world.pieces(
-            Section::ALL
-                .iter()
-                .map(|section| (u128::MAX << 64) | section.index() as u128),
+            Section::ALL.iter().map(|section| (u128::MAX << 64) | section.index() as u128),
             |at| Piece::added(self.world, Section::ALL[at].heading()),
         );
         for (section, piece) in Section::ALL.iter().zip(pieces) {

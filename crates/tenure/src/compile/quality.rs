@@ -70,8 +70,7 @@ pub struct Measured {
 pub(crate) fn stated(measured: &[Measured]) -> Option<Quality> {
     let value = |metric: QualityMetric| {
         let mut all = measured.iter();
-        all.find(|measured| measured.metric == metric)
-            .map(|measured| measured.value)
+        all.find(|measured| measured.metric == metric).map(|measured| measured.value)
     };
     Some(Quality {
         utilization: value(QualityMetric::Utilization)?,

@@ -641,9 +641,7 @@ impl Reason {
                 let Attachment {
                     to, affinity, by, ..
                 } = &**attachment;
-                let by = by
-                    .as_ref()
-                    .map_or_else(String::new, |by| format!("; by {by}"));
+                let by = by.as_ref().map_or_else(String::new, |by| format!("; by {by}"));
                 format!("attached to `{to}`: affinity {affinity}{by}")
             }
             Reason::OtherTenant => "belongs to another tenant".into(),
@@ -732,9 +730,8 @@ impl Reason {
                 displaced_by,
                 class,
             } => {
-                let after = displaced_by
-                    .as_ref()
-                    .map_or(String::new(), |name| format!(" after `{name}`"));
+                let after =
+                    displaced_by.as_ref().map_or(String::new(), |name| format!(" after `{name}`"));
                 let class = class.map_or("", loss);
                 format!("needs {needed} tokens, {left} left{after}{class}")
             }

@@ -100,10 +100,7 @@ impl ScoreCard {
         if weights.confidence == Score::ZERO {
             self.confidence = Score::ZERO;
         }
-        let total: u64 = pairs
-            .iter()
-            .map(|(weight, _)| u64::from(weight.millionths()))
-            .sum();
+        let total: u64 = pairs.iter().map(|(weight, _)| u64::from(weight.millionths())).sum();
         let sum: u64 = pairs
             .iter()
             .map(|(weight, factor)| u64::from(weight.millionths()) * u64::from(factor.millionths()))

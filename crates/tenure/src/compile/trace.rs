@@ -634,11 +634,7 @@ impl Trace {
     /// The verdict on the candidate of this name: of several that share it, the first that the
     /// caller may see.
     pub fn verdict(&self, name: &str) -> Option<&Verdict> {
-        let named = || {
-            self.verdicts
-                .iter()
-                .filter(|verdict| &*verdict.name == name)
-        };
+        let named = || self.verdicts.iter().filter(|verdict| &*verdict.name == name);
         named()
             .find(|verdict| verdict.verdict != Ruling::Denied)
             .or_else(|| named().next())

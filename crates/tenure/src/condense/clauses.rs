@@ -179,10 +179,7 @@ mod tests {
     use super::*;
 
     fn split(sentence: &str) -> Vec<&str> {
-        clauses(sentence)
-            .into_iter()
-            .map(|clause| &sentence[clause])
-            .collect()
+        clauses(sentence).into_iter().map(|clause| &sentence[clause]).collect()
     }
 
     #[test]
@@ -214,10 +211,7 @@ mod tests {
     #[test]
     fn lines_are_statements_unless_they_are_wrapped() {
         let text = "The pump in the northern basement was switched off\nlate. Then?\nlimit: 3\nretries: 5\n";
-        let found: Vec<&str> = statements(text)
-            .into_iter()
-            .map(|(at, _)| &text[at])
-            .collect();
+        let found: Vec<&str> = statements(text).into_iter().map(|(at, _)| &text[at]).collect();
         assert_eq!(
             found,
             [

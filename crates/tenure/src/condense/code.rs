@@ -80,10 +80,7 @@ impl Elidable {
 /// The ending of a file's name, in lower case, when it says that the text is source code.
 pub fn ending(name: &str) -> Option<&'static str> {
     let (_, found) = name.rsplit_once('.')?;
-    ENDINGS
-        .iter()
-        .find(|ending| found.eq_ignore_ascii_case(ending))
-        .copied()
+    ENDINGS.iter().find(|ending| found.eq_ignore_ascii_case(ending)).copied()
 }
 
 /// The text with everything elided that can be; as it is where the ranges are not of this text.
@@ -289,11 +286,7 @@ impl<'t> Code<'t> {
         };
         let mut draft = keep(&kept, goal)?;
         let bodies = closed.left_out.first().map_or(0, |left| left.count);
-        if let Some(lines) = draft
-            .left_out
-            .iter_mut()
-            .find(|left| left.unit == Unit::Lines)
-        {
+        if let Some(lines) = draft.left_out.iter_mut().find(|left| left.unit == Unit::Lines) {
             lines.count = lines.count.saturating_add(bodies);
         }
         Some(draft)
@@ -387,13 +380,9 @@ mod tests {
         let done = condense(&text, &parts, &goal(400, task, &count));
         assert_eq!(done.method, Method::Elided);
         assert!(done.fits && !done.lossless, "{}", done.text);
+        assert!(done.text.contains(&format!("fn parseHeader() {{{}}}\n", body("a"))));
         assert!(
-            done.text
-                .contains(&format!("fn parseHeader() {{{}}}\n", body("a")))
-        );
-        assert!(
-            done.text
-                .contains("fn write_body() { … 22 lines left out }\n"),
+            done.text.contains("fn write_body() { … 22 lines left out }\n"),
             "{}",
             done.text
         );

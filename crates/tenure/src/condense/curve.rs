@@ -65,9 +65,7 @@ impl Curve {
             .map(|(ratio, fidelity)| (ln(*ratio), ln(1.0 - fidelity)))
             .collect();
         let count = logs.len().max(1) as f64;
-        let (x, y) = logs
-            .iter()
-            .fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
+        let (x, y) = logs.iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
         let (x, y) = (x / count, y / count);
         let (mut square, mut product) = (0.0, 0.0);
         for (a, b) in &logs {

@@ -20,11 +20,8 @@ pub fn detect(text: &str) -> ContentType {
             return ContentType::Json;
         }
     }
-    let lines: Vec<&str> = sample
-        .lines()
-        .take(LINES)
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> =
+        sample.lines().take(LINES).filter(|line| !line.trim().is_empty()).collect();
     let many = |is: &dyn Fn(&str) -> bool| lines.iter().filter(|line| is(line)).count();
     let count = lines.len().max(1);
     if is_diff(&lines) {
@@ -50,9 +47,7 @@ pub fn detect(text: &str) -> ContentType {
 }
 
 fn is_diff(lines: &[&str]) -> bool {
-    lines
-        .iter()
-        .any(|line| line.starts_with("@@ -") && line[3..].contains(" @@"))
+    lines.iter().any(|line| line.starts_with("@@ -") && line[3..].contains(" @@"))
         && lines.iter().any(|line| line.starts_with("+++ "))
 }
 
@@ -98,16 +93,8 @@ pub(super) fn is_match(line: &str) -> bool {
 pub(super) fn is_logged(line: &str) -> bool {
     let bytes = line.as_bytes();
     let head = &line[..line.floor_char_boundary(64)];
-    let digits = bytes
-        .iter()
-        .take(24)
-        .filter(|byte| byte.is_ascii_digit())
-        .count();
-    let marks = bytes
-        .iter()
-        .take(24)
-        .filter(|byte| matches!(byte, b':' | b'-' | b'/'))
-        .count();
+    let digits = bytes.iter().take(24).filter(|byte| byte.is_ascii_digit()).count();
+    let marks = bytes.iter().take(24).filter(|byte| matches!(byte, b':' | b'-' | b'/')).count();
     let level = head.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
         matches!(
             word,

@@ -139,11 +139,8 @@ mod tests {
 
     #[test]
     fn changes_stay_before_what_is_around_them() {
-        let context = |from: usize| {
-            (from..from + 40)
-                .map(|at| format!(" line {at}\n"))
-                .collect::<String>()
-        };
+        let context =
+            |from: usize| (from..from + 40).map(|at| format!(" line {at}\n")).collect::<String>();
         let text = format!(
             "diff --git a/x b/x\nindex 12ab..34cd 100644\n--- a/x\n+++ b/x\n@@ -1,82 +1,82 @@ fn f\n{}--- old\n+++ new\n{}-a\n+b\n",
             context(0),

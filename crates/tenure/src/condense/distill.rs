@@ -339,10 +339,8 @@ impl Source {
             }
             let mut first = true;
             for (sentence, clauses) in statements(block.text) {
-                let opens = first
-                    || block.text[..sentence.start]
-                        .trim_end_matches(' ')
-                        .ends_with('\n');
+                let opens =
+                    first || block.text[..sentence.start].trim_end_matches(' ').ends_with('\n');
                 let split = clauses.len() > 1;
                 for (at, clause) in clauses.into_iter().enumerate() {
                     let said = &block.text[clause.clone()];
@@ -612,8 +610,7 @@ const OPENERS: [&str; 14] = [
 fn compact(said: &str, split: bool) -> String {
     let mut said = said.trim();
     let opener = OPENERS.iter().find(|opener| {
-        said.get(..opener.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(opener))
+        said.get(..opener.len()).is_some_and(|start| start.eq_ignore_ascii_case(opener))
     });
     if let Some(opener) = opener {
         said = &said[opener.len()..];

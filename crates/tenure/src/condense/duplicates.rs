@@ -158,10 +158,7 @@ impl Signed {
 
     /// The groups with the digests of their texts.
     fn digests(&self) -> impl Iterator<Item = (u128, u32)> {
-        let firsts = self
-            .groups
-            .iter()
-            .zip(&self.groups[1.min(self.groups.len())..]);
+        let firsts = self.groups.iter().zip(&self.groups[1.min(self.groups.len())..]);
         (0u32..)
             .zip(firsts)
             .map(|(group, (first, _))| (self.texts[*first as usize].0, group))
@@ -286,9 +283,7 @@ impl Prints {
 
     /// Returns whether there is a text that this one could be near to.
     pub(crate) fn has(&self, text: u32) -> bool {
-        self.bodies_of
-            .get(text as usize)
-            .is_some_and(|body| *body != NONE)
+        self.bodies_of.get(text as usize).is_some_and(|body| *body != NONE)
     }
 
     /// Each text of `order` that is near to one before it, with the first such that stands and how
@@ -744,10 +739,8 @@ mod tests {
         };
         let written = ["must", "must not", "mustn't", "must also", "Must"].map(text);
         let texts: Vec<&str> = written.iter().map(String::as_str).collect();
-        let of: Vec<Option<usize>> = near(&texts, 0.5)
-            .into_iter()
-            .map(|near| near.map(|(of, _)| of))
-            .collect();
+        let of: Vec<Option<usize>> =
+            near(&texts, 0.5).into_iter().map(|near| near.map(|(of, _)| of)).collect();
         assert_eq!(of, [None, None, Some(1), Some(0), Some(0)]);
     }
 
@@ -808,9 +801,7 @@ mod tests {
     #[test]
     fn odd_texts_do_no_harm() {
         let token = "ab1".repeat(10_000_000 / 3);
-        let mixed: String = (0..40_000u32)
-            .filter_map(|code| char::from_u32(code * 25))
-            .collect();
+        let mixed: String = (0..40_000u32).filter_map(|code| char::from_u32(code * 25)).collect();
         let texts = [
             &*token,
             &*token,
@@ -845,9 +836,7 @@ mod tests {
             }
             let near = near_duplicates(texts.iter().map(String::as_str), score(threshold), |at| at);
             let planted = defined(&texts[0], &texts[1]);
-            let found = (0..2_000)
-                .filter(|pair| near[pair * 2 + 1].is_some())
-                .count();
+            let found = (0..2_000).filter(|pair| near[pair * 2 + 1].is_some()).count();
             assert!(
                 planted >= u64::from(score(threshold).millionths()),
                 "{planted}"

@@ -67,10 +67,7 @@ impl Fidelity {
     pub fn score(&self) -> Score {
         let shares = [self.numbers, self.names, self.negations, self.identifiers];
         let twice = [self.claims, self.claims];
-        let all = shares
-            .iter()
-            .chain(&twice)
-            .chain([&self.alone, &self.marks]);
+        let all = shares.iter().chain(&twice).chain([&self.alone, &self.marks]);
         let (of, kept) = all.fold((self.foreign, 0u32), |(of, kept), share| {
             (of.saturating_add(share.of), kept.saturating_add(share.kept))
         });
@@ -140,10 +137,7 @@ impl<'t> Original<'t> {
         let windows = Windows::new(&after, before);
         let claims = distinct(before);
         let shared = shared(&claims);
-        let kept = claims
-            .iter()
-            .filter(|claim| windows.hold(claim, &shared, &self.known))
-            .count();
+        let kept = claims.iter().filter(|claim| windows.hold(claim, &shared, &self.known)).count();
         let negated = |from: &Contents, to: &Contents| {
             let lost = |stem: &&u32| !to.scopes.contains(stem);
             from.negations.iter().filter(lost).count() as u32
@@ -355,8 +349,7 @@ impl Contents {
                 said.clauses.push((start, said.tokens.len()));
             }
             if is_head {
-                said.heads
-                    .extend(said.tokens[from..].iter().map(|token| token.id));
+                said.heads.extend(said.tokens[from..].iter().map(|token| token.id));
             }
             is_head = false;
         }
@@ -507,11 +500,7 @@ fn scope(tokens: &[Token], at: usize) -> impl Iterator<Item = &Token> {
     } else {
         tokens[..at].iter().rev().find(tells)
     };
-    tokens[at + 1..]
-        .iter()
-        .filter(tells)
-        .take(SCOPE)
-        .chain(before)
+    tokens[at + 1..].iter().filter(tells).take(SCOPE).chain(before)
 }
 
 /// Returns whether a word, in small letters, denies something. English only.
@@ -524,8 +513,7 @@ fn says_nothing(lower: &str) -> bool {
 }
 
 fn is_number(word: &str) -> bool {
-    word.bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
+    word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
 }
 
 /// Returns the length of the number that an item of a list starts with: it is decoration.
@@ -568,10 +556,7 @@ fn distinct(said: &Contents) -> Vec<&[Token]> {
 
 /// The words of clauses that have no other.
 fn alone(said: &Contents) -> BTreeSet<u32> {
-    let clauses = said
-        .clauses
-        .iter()
-        .map(|&(from, to)| &said.tokens[from..to]);
+    let clauses = said.clauses.iter().map(|&(from, to)| &said.tokens[from..to]);
     clauses
         .filter_map(|clause| match clause {
             [word] if word.sort == Sort::Plain || word.sort == Sort::Opener => Some(word.id),
@@ -635,10 +620,7 @@ impl<'s> Windows<'s> {
         // Whatever says the same has all its numbers and identifiers: looking at those that have the
         // rarest is enough.
         let exact = |token: &&Token| token.is_exact() && !self.said.heads.contains(&token.id);
-        let exact = claim
-            .iter()
-            .filter(exact)
-            .map(|token| self.holders.get(&token.id));
+        let exact = claim.iter().filter(exact).map(|token| self.holders.get(&token.id));
         let mut lists: Vec<&Vec<u32>> = match exact.collect::<Option<Vec<_>>>() {
             None => return false,
             Some(lists) if lists.is_empty() => claim
@@ -646,18 +628,12 @@ impl<'s> Windows<'s> {
                 .filter(|token| token.tells())
                 .filter_map(|token| self.holders.get(&token.id))
                 .collect(),
-            Some(lists) => lists
-                .into_iter()
-                .min_by_key(|list| list.len())
-                .into_iter()
-                .collect(),
+            Some(lists) => lists.into_iter().min_by_key(|list| list.len()).into_iter().collect(),
         };
         lists.sort_by_key(|list| list.len());
         lists.truncate(RAREST);
-        let mut tried: Vec<u32> = lists
-            .iter()
-            .flat_map(|list| list.iter().take(HOLDERS).copied())
-            .collect();
+        let mut tried: Vec<u32> =
+            lists.iter().flat_map(|list| list.iter().take(HOLDERS).copied()).collect();
         tried.sort_unstable();
         tried.dedup();
         tried.iter().any(|at| {
@@ -711,8 +687,7 @@ impl Windows<'_> {
 fn negated_alike(claim: &[Token], window: &[Token]) -> bool {
     let negations = |tokens: &[Token]| -> Vec<Vec<u32>> {
         let at = (0..tokens.len()).filter(|at| tokens[*at].sort == Sort::Negator);
-        at.map(|at| scope(tokens, at).map(|token| token.id).collect())
-            .collect()
+        at.map(|at| scope(tokens, at).map(|token| token.id).collect()).collect()
     };
     let (ours, theirs) = (negations(claim), negations(window));
     let said = |id: &u32| claim.iter().any(|token| token.id == *id);
@@ -740,16 +715,9 @@ fn bound_alike(claim: &[Token], window: &[Token]) -> bool {
     let (ours_open, theirs_open) = (opens(claim), opens(window));
     claim.iter().enumerate().all(|(at, number)| {
         let slot = if ours_open {
-            claim[at + 1..]
-                .iter()
-                .take_while(|token| !numbered(token))
-                .find(word)
+            claim[at + 1..].iter().take_while(|token| !numbered(token)).find(word)
         } else {
-            claim[..at]
-                .iter()
-                .rev()
-                .find(|token| token.tells())
-                .filter(word)
+            claim[..at].iter().rev().find(|token| token.tells()).filter(word)
         };
         let Some(slot) = slot.filter(|_| numbered(&number)) else {
             return true;
@@ -857,9 +825,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_of_a_list_of_words_is_lost() {
-        let list: String = ["alpha", "beta", "gamma", "delta"]
-            .map(|word| format!("- {word}\n"))
-            .concat();
+        let list: String =
+            ["alpha", "beta", "gamma", "delta"].map(|word| format!("- {word}\n")).concat();
         for (original, condensed, least) in [
             (list.as_str(), "- alpha\n", 0.25),
             (
@@ -905,11 +872,8 @@ mod tests {
         let said = Contents::read(text, &mut known, false);
         let list = |set: &BTreeSet<u32>| {
             let word = |id: &u32| known.ids.iter().find(|(_, known)| *known == id);
-            let mut list: Vec<&str> = set
-                .iter()
-                .filter_map(word)
-                .map(|(word, _)| &**word)
-                .collect();
+            let mut list: Vec<&str> =
+                set.iter().filter_map(word).map(|(word, _)| &**word).collect();
             list.sort_unstable();
             list.join(" ")
         };

@@ -52,29 +52,18 @@ pub(crate) fn strip(text: &str) -> Option<Bare> {
         .iter()
         .filter_map(|(_, found)| found.filter(|line| line.mark == mark))
         .collect();
-    let others = lines
-        .iter()
-        .filter(|(line, _)| !line.trim().is_empty())
-        .count()
-        - numbered.len();
+    let others = lines.iter().filter(|(line, _)| !line.trim().is_empty()).count() - numbered.len();
     let few = others * 4 <= numbered.len() || (others <= AROUND && others <= numbered.len());
     if !few || !is_gutter(mark, &numbered, &lines[from..until]) {
         return None;
     }
     // Where a space belongs to the gutter it stands on every line.
     let is_spaced = matches!(mark, Mark::Bar | Mark::Colon)
-        && numbered
-            .iter()
-            .all(|line| line.rest.is_empty() || line.rest.starts_with(' '));
+        && numbered.iter().all(|line| line.rest.is_empty() || line.rest.starts_with(' '));
     let mut bare = String::with_capacity(text.len());
     for (line, found) in &lines[from..until] {
-        let whole = found
-            .filter(|line| line.mark == mark)
-            .map_or(*line, |line| line.rest);
-        let rest = whole
-            .strip_prefix(' ')
-            .filter(|_| is_spaced)
-            .unwrap_or(whole);
+        let whole = found.filter(|line| line.mark == mark).map_or(*line, |line| line.rest);
+        let rest = whole.strip_prefix(' ').filter(|_| is_spaced).unwrap_or(whole);
         bare.push_str(rest);
         bare.push('\n');
     }
@@ -87,9 +76,7 @@ pub(crate) fn strip(text: &str) -> Option<Bare> {
 
 /// Returns whether numbers that stand so are those of lines, and no column of data.
 fn is_gutter(mark: Mark, numbered: &[Line<'_>], lines: &[(&str, Option<Line<'_>>)]) -> bool {
-    let rises = numbered
-        .windows(2)
-        .all(|pair| pair[0].number < pair[1].number);
+    let rises = numbered.windows(2).all(|pair| pair[0].number < pair[1].number);
     let by_one = numbered
         .windows(2)
         .all(|pair| pair[0].number.checked_add(1) == Some(pair[1].number));

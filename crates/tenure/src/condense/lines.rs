@@ -94,9 +94,8 @@ pub(super) fn some(unit: Unit, count: usize) -> Option<LeftOut> {
 pub(super) fn count(stays: &[bool], unit: Unit, class: &dyn Fn(usize) -> Omission) -> Vec<LeftOut> {
     let mut left_out: Vec<LeftOut> = Vec::new();
     for &wanted in Omission::ALL {
-        let count = (0..stays.len())
-            .filter(|at| !stays[*at] && class(*at) == wanted)
-            .count() as u32;
+        let count =
+            (0..stays.len()).filter(|at| !stays[*at] && class(*at) == wanted).count() as u32;
         if count > 0 {
             left_out.push(LeftOut {
                 class: wanted,

@@ -123,11 +123,7 @@ impl<'t> Log<'t> {
                 values: values as u32,
             });
         }
-        for slot in log
-            .templates
-            .iter_mut()
-            .flat_map(|template| &mut template.slots)
-        {
+        for slot in log.templates.iter_mut().flat_map(|template| &mut template.slots) {
             slot.settle();
         }
         Some(log)
@@ -225,11 +221,8 @@ impl<'t> Log<'t> {
 
     /// Returns a summary of the templates with their numbers of lines, in about `tokens`.
     fn summary(&self, alarms: &[Alarm], tokens: u32, goal: &Goal<'_>) -> String {
-        let mut several: Vec<&Template<'_>> = self
-            .templates
-            .iter()
-            .filter(|template| template.count > 1)
-            .collect();
+        let mut several: Vec<&Template<'_>> =
+            self.templates.iter().filter(|template| template.count > 1).collect();
         several.sort_by_key(|template| {
             std::cmp::Reverse((alarms.get(template.first as usize).copied(), template.count))
         });
@@ -370,10 +363,8 @@ impl<'t> Slot<'t> {
         }
         let bytes = self.value.as_bytes();
         let most = self.prefix.min(self.shortest - 1);
-        self.prefix = (1..=most)
-            .rev()
-            .find(|at| !bytes[*at - 1].is_ascii_alphanumeric())
-            .unwrap_or(0);
+        self.prefix =
+            (1..=most).rev().find(|at| !bytes[*at - 1].is_ascii_alphanumeric()).unwrap_or(0);
         let most = self.suffix.min(self.shortest - self.prefix - 1);
         self.suffix = (1..=most)
             .rev()
@@ -452,9 +443,7 @@ pub fn expand(text: &str) -> Result<String, Malformed> {
             legend = false;
         }
         if let Some(times) = line.strip_prefix("&+") {
-            let times: usize = times
-                .parse()
-                .map_err(|_| wrong("how often a line is said"))?;
+            let times: usize = times.parse().map_err(|_| wrong("how often a line is said"))?;
             let (start, end) = above.ok_or_else(|| wrong("no line above"))?;
             let again = out[start..end].to_owned();
             for _ in 0..times {

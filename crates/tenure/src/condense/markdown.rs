@@ -101,11 +101,7 @@ impl Reading for Markdown<'_> {
 
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
         let task = Task::new(goal.task);
-        let signs: Vec<Signs> = self
-            .blocks
-            .iter()
-            .map(|block| task.read(block.text))
-            .collect();
+        let signs: Vec<Signs> = self.blocks.iter().map(|block| task.read(block.text)).collect();
         let mut worth = worth(&task, &signs);
         let mut after_heading = true;
         for (block, worth) in self.blocks.iter().zip(&mut worth) {
@@ -118,11 +114,8 @@ impl Reading for Markdown<'_> {
             after_heading = matches!(block.kind, Kind::Heading(_));
         }
         let longest = (goal.tokens as usize).max(40);
-        let cut: Vec<Option<(String, usize)>> = self
-            .blocks
-            .iter()
-            .map(|block| shorten(block, longest))
-            .collect();
+        let cut: Vec<Option<(String, usize)>> =
+            self.blocks.iter().map(|block| shorten(block, longest)).collect();
         let parts: Vec<&str> = self
             .blocks
             .iter()

@@ -56,9 +56,8 @@ pub fn pointer_line(left_out: &str, id: PointerId) -> String {
 fn in_one_line(text: &str) -> String {
     // What is far too long is not read to the end.
     let head = text.char_indices().nth(MAX_LEFT_OUT * 4);
-    let words: Vec<&str> = text[..head.map_or(text.len(), |(at, _)| at)]
-        .split_whitespace()
-        .collect();
+    let words: Vec<&str> =
+        text[..head.map_or(text.len(), |(at, _)| at)].split_whitespace().collect();
     let line = words.join(" ");
     let mut shown = line.chars().map(|c| match c {
         '[' => '(',
@@ -81,9 +80,7 @@ impl PointerId {
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is neither.
     pub fn of(text: &str) -> Result<PointerId, Error> {
         let text = text.trim();
-        let line = text
-            .strip_prefix(OPENING)
-            .and_then(|line| line.strip_suffix(']'));
+        let line = text.strip_prefix(OPENING).and_then(|line| line.strip_suffix(']'));
         // What was left out may look like an id: the last one is the line's own.
         let id = [BEFORE_ID, ONCE_BEFORE_ID]
             .into_iter()
@@ -136,9 +133,7 @@ impl Serialize for PointerId {
 
 impl<'de> Deserialize<'de> for PointerId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PointerId, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

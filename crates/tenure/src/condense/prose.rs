@@ -59,12 +59,7 @@ mod tests {
         let draft = Prose(&text).lossy(&goal).unwrap();
         let places: Vec<usize> = ["decided", "not 30", "Valve 17"]
             .iter()
-            .map(|part| {
-                draft
-                    .text
-                    .find(part)
-                    .unwrap_or_else(|| panic!("{part} {}", draft.text))
-            })
+            .map(|part| draft.text.find(part).unwrap_or_else(|| panic!("{part} {}", draft.text)))
             .collect();
         assert!(places.is_sorted());
         assert!(!draft.text.contains("Sure"));

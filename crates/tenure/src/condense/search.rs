@@ -103,11 +103,8 @@ impl Reading for Search<'_> {
         let worth = worth_of(&lines, &matches, &task);
         let order = order(&worth);
         let gap = |from: usize, to: usize| {
-            let mut files: Vec<&str> = matches[from..to]
-                .iter()
-                .flatten()
-                .map(|(path, _)| *path)
-                .collect();
+            let mut files: Vec<&str> =
+                matches[from..to].iter().flatten().map(|(path, _)| *path).collect();
             files.dedup();
             format!(
                 "{GAP} {} matches left out, in {} files\n",

@@ -18,18 +18,13 @@ pub(super) fn order(worth: &[f64]) -> Vec<u32> {
     let last = worth.len().saturating_sub(1);
     let ends = |at: &usize| *at == 0 || *at == last;
     let parts = 0..worth.len();
-    let (notable, plain): (Vec<usize>, Vec<usize>) = parts
-        .clone()
-        .filter(|at| !ends(at))
-        .partition(|at| worth[*at] >= NOTABLE);
+    let (notable, plain): (Vec<usize>, Vec<usize>) =
+        parts.clone().filter(|at| !ends(at)).partition(|at| worth[*at] >= NOTABLE);
     let mut notable = notable;
     notable.sort_by(|a, b| worth[*b].total_cmp(&worth[*a]).then(a.cmp(b)));
     let ends = parts.filter(ends);
     let spread = evenly(plain.len()).map(|at| plain[at]);
-    ends.chain(notable)
-        .chain(spread)
-        .map(|at| at as u32)
-        .collect()
+    ends.chain(notable).chain(spread).map(|at| at as u32).collect()
 }
 
 /// The numbers below `count` such that each beginning of the sequence is spread evenly (van der

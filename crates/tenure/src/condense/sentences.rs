@@ -69,11 +69,7 @@ fn is_short(sentence: &str) -> bool {
     let Some(body) = sentence.strip_suffix('.') else {
         return false;
     };
-    let from = body
-        .char_indices()
-        .rev()
-        .take(8)
-        .find(|(_, c)| c.is_whitespace() || *c == '(');
+    let from = body.char_indices().rev().take(8).find(|(_, c)| c.is_whitespace() || *c == '(');
     let word = match from {
         Some((at, c)) => &body[at + c.len_utf8()..],
         None => body,

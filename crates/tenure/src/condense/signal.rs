@@ -77,9 +77,7 @@ impl Task {
         let mut signs = Signs::default();
         each_term(text, |term| {
             if self.starts[usize::from(term.as_bytes()[0])]
-                && let Ok(at) = self
-                    .words
-                    .binary_search_by(|(word, _)| word.as_str().cmp(term))
+                && let Ok(at) = self.words.binary_search_by(|(word, _)| word.as_str().cmp(term))
             {
                 signs.named |= 1 << self.words[at].1;
             }
@@ -145,10 +143,8 @@ pub(super) fn worth(task: &Task, parts: &[Signs]) -> Vec<f64> {
         errors += usize::from(signs.alarm == Alarm::Error);
         warnings += usize::from(signs.alarm >= Alarm::Warning);
     }
-    let named: Vec<f64> = named
-        .iter()
-        .map(|holders| NAMED * rarity(parts.len(), *holders))
-        .collect();
+    let named: Vec<f64> =
+        named.iter().map(|holders| NAMED * rarity(parts.len(), *holders)).collect();
     let errors = ALARM * rarity(parts.len(), errors);
     let warnings = ALARM * rarity(parts.len(), warnings) / 2.0;
     parts

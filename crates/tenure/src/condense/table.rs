@@ -36,11 +36,7 @@ impl<'t> Csv<'t> {
     pub(super) fn read(text: &'t str) -> Option<Csv<'t>> {
         let first = text.lines().next()?;
         let most = |mark: &u8| first.bytes().filter(|byte| byte == mark).count();
-        let mark = MARKS
-            .into_iter()
-            .rev()
-            .max_by_key(most)
-            .filter(|mark| most(mark) > 0)?;
+        let mark = MARKS.into_iter().rev().max_by_key(most).filter(|mark| most(mark) > 0)?;
         let mut rows = Vec::new();
         let mut torn = false;
         let mut rest = Some(text);
@@ -218,10 +214,7 @@ impl Reading for Csv<'_> {
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
         let body = self.body();
         let worth = self.worth(&Task::new(goal.task));
-        let parts: Vec<&str> = body
-            .iter()
-            .map(|row| row.text.trim_end_matches('\r'))
-            .collect();
+        let parts: Vec<&str> = body.iter().map(|row| row.text.trim_end_matches('\r')).collect();
         keep(
             &Kept {
                 head: &format!("{}\n", self.rows[0].text.trim_end()),

@@ -161,9 +161,8 @@ fn log(text: &str, task: &Task) -> Telling {
     let said = lines.iter().filter(|line| !line.trim().is_empty()).count();
     // A line unlike all others, or a sentence among fragments, says something where few are so.
     let mut add = |what: f64, is: &dyn Fn(usize) -> bool| {
-        let found: Vec<usize> = (0..lines.len())
-            .filter(|at| !lines[*at].trim().is_empty() && is(*at))
-            .collect();
+        let found: Vec<usize> =
+            (0..lines.len()).filter(|at| !lines[*at].trim().is_empty() && is(*at)).collect();
         if found.len() * 8 <= said || said <= FEW {
             found.into_iter().for_each(|at| worth[at] += what);
         }
@@ -203,9 +202,7 @@ fn table(text: &str, task: &Task) -> Option<Telling> {
         .collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     found.truncate(4 * MOST);
-    let found = found
-        .into_iter()
-        .map(|(at, worth)| (at, short(&csv.named(at)), worth));
+    let found = found.into_iter().map(|(at, worth)| (at, short(&csv.named(at)), worth));
     Some(Telling {
         about: format!("{} rows {}", csv.len(), listed("of", csv.names())),
         lines: best(found.collect(), FACT),
@@ -275,10 +272,7 @@ fn code(text: &str, task: &Task) -> Telling {
     let (alone, alike) = apart(&said);
     let mut lines = ranked(&alone, task, FACT);
     lines.extend(ranked(&alike, task, SENTENCE));
-    let code: Vec<&str> = text
-        .lines()
-        .filter(|line| comment(line).is_none())
-        .collect();
+    let code: Vec<&str> = text.lines().filter(|line| comment(line).is_none()).collect();
     lines.extend(named(&code, task));
     Telling {
         about: listed("declares", &declared::names(text)),
@@ -323,14 +317,11 @@ fn apart<'t>(said: &[&'t str]) -> (Vec<&'t str>, Vec<&'t str>) {
 /// Sentences: what the task names, the first one, those that say why.
 fn ranked(said: &[&str], task: &Task, scores: (u32, u32)) -> Vec<Line> {
     let signs: Vec<Signs> = said.iter().map(|sentence| task.read(sentence)).collect();
-    let found = worth(task, &signs)
-        .into_iter()
-        .enumerate()
-        .map(|(at, worth)| {
-            let first = f64::from(u8::from(at == 0));
-            let why = f64::from(u8::from(says_why(said[at])));
-            (at, short(said[at]), worth + first + why)
-        });
+    let found = worth(task, &signs).into_iter().enumerate().map(|(at, worth)| {
+        let first = f64::from(u8::from(at == 0));
+        let why = f64::from(u8::from(says_why(said[at])));
+        (at, short(said[at]), worth + first + why)
+    });
     best(found.collect(), scores)
 }
 
@@ -352,9 +343,7 @@ fn says_why(sentence: &str) -> bool {
 /// Returns whether a sentence is of a licence, which every file has.
 fn is_notice(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    ["copyright", "licen", "warrant"]
-        .iter()
-        .any(|word| lower.contains(word))
+    ["copyright", "licen", "warrant"].iter().any(|word| lower.contains(word))
 }
 
 /// Returns the text of a line that is a comment.
@@ -364,12 +353,7 @@ fn comment(line: &str) -> Option<&str> {
         "//!", "///", "//", "/**", "/*", "* ", "# ", "-- ", ";; ", "<!--",
     ];
     let rest = marks.iter().find_map(|mark| text.strip_prefix(mark))?;
-    Some(
-        rest.trim()
-            .trim_end_matches("*/")
-            .trim_end_matches("-->")
-            .trim(),
-    )
+    Some(rest.trim().trim_end_matches("*/").trim_end_matches("-->").trim())
 }
 
 /// The comments and doc strings of a source text, each as one text.
@@ -380,9 +364,7 @@ fn comments(text: &str) -> Vec<String> {
     let mut closes: Option<&str> = None;
     for line in text.lines() {
         let trimmed = line.trim();
-        let quotes = ["\"\"\"", "'''"]
-            .into_iter()
-            .find(|mark| trimmed.contains(mark));
+        let quotes = ["\"\"\"", "'''"].into_iter().find(|mark| trimmed.contains(mark));
         let said = match (closes, quotes) {
             (Some(mark), _) => {
                 if trimmed.contains(mark) {
@@ -494,10 +476,7 @@ fn longest(value: &Value, depth: u32) -> &[Value] {
         Value::Object(fields) if depth > 0 => {
             let inner = fields.values().map(|value| longest(value, depth - 1));
             // The first of those that are as long.
-            inner
-                .rev()
-                .max_by_key(|list| list.len())
-                .unwrap_or_default()
+            inner.rev().max_by_key(|list| list.len()).unwrap_or_default()
         }
         _ => &[],
     }

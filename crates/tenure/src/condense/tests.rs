@@ -87,9 +87,7 @@ fn what_the_task_names_and_what_is_rare_survive() {
     );
     assert_eq!(condensed.method, Method::Selected);
     assert!(
-        condensed
-            .text
-            .starts_with("{\"items\":@1}\n@1: 1000 rows, "),
+        condensed.text.starts_with("{\"items\":@1}\n@1: 1000 rows, "),
         "{}",
         condensed.text
     );
@@ -101,19 +99,12 @@ fn what_the_task_names_and_what_is_rare_survive() {
     ] {
         assert!(condensed.text.contains(line), "{line} {}", condensed.text);
     }
-    let rows = condensed
-        .text
-        .lines()
-        .filter(|line| line.contains(",item "))
-        .count();
+    let rows = condensed.text.lines().filter(|line| line.contains(",item ")).count();
     let gaps: usize = condensed
         .text
         .lines()
         .filter_map(|line| {
-            line.strip_prefix("… ")?
-                .strip_suffix(" left out")?
-                .parse::<usize>()
-                .ok()
+            line.strip_prefix("… ")?.strip_suffix(" left out")?.parse::<usize>().ok()
         })
         .sum();
     assert_eq!(rows + gaps, 1000);
@@ -254,10 +245,7 @@ fn any_text() -> impl Strategy<Value = String> {
         "[a-z ]{10,40}[.] [A-Z][a-z ]{5,30}[.]",
     ];
     prop::collection::vec((line, 1usize..6), 0..20).prop_map(|lines| {
-        lines
-            .iter()
-            .map(|(line, times)| format!("{line}\n").repeat(*times))
-            .collect()
+        lines.iter().map(|(line, times)| format!("{line}\n").repeat(*times)).collect()
     })
 }
 

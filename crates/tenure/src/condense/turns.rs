@@ -76,11 +76,7 @@ pub fn messages(text: &str) -> Option<Vec<(Speaker, String)>> {
         .collect::<Result<_, _>>()
         .ok()?;
     let messages = match &values[..] {
-        [one] => one
-            .as_array()
-            .or(one["messages"].as_array())
-            .cloned()
-            .unwrap_or(values),
+        [one] => one.as_array().or(one["messages"].as_array()).cloned().unwrap_or(values),
         _ => values,
     };
     let turns: Option<Vec<_>> = messages.iter().map(turn).collect();
@@ -134,10 +130,7 @@ pub(super) fn spoken(text: &str) -> String {
     let Some(turns) = messages(text) else {
         return text.to_owned();
     };
-    turns
-        .iter()
-        .map(|(speaker, said)| format!("{speaker}: {said}\n"))
-        .collect()
+    turns.iter().map(|(speaker, said)| format!("{speaker}: {said}\n")).collect()
 }
 
 /// Messages as a text that can be condensed.
@@ -341,9 +334,7 @@ fn demands(text: &str, lower: &str) -> bool {
         return false;
     }
     let bounds = |words: &&str| {
-        let mut after = lower
-            .match_indices(*words)
-            .map(|(at, _)| &lower[at + words.len()..]);
+        let mut after = lower.match_indices(*words).map(|(at, _)| &lower[at + words.len()..]);
         after.any(|after| after.starts_with(|c: char| c.is_ascii_digit()))
     };
     if CONSTRAINS.iter().any(|words| lower.contains(words)) || BOUNDS.iter().any(bounds) {
@@ -358,10 +349,7 @@ fn demands(text: &str, lower: &str) -> bool {
             let before = lower[..at].trim_end_matches(' ');
             let whole = lower[..at].ends_with(|c: char| !c.is_alphanumeric());
             let listed = before.is_empty() || before.ends_with([';', ':', '-', '*', '(', '.', '#']);
-            let asked = before
-                .rsplit(|c: char| !c.is_alphabetic())
-                .next()
-                .unwrap_or_default();
+            let asked = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
             let joined = forbids && !tells && (before.ends_with(',') || JOINS.contains(&asked));
             whole && (listed || joined || ASKS.contains(&asked))
         })
@@ -394,10 +382,10 @@ pub(crate) fn corrects(text: &str) -> bool {
 /// Returns whether the user says that what was just said is wrong.
 pub(crate) fn objects(text: &str) -> bool {
     let text = text.trim_start();
-    OBJECTS.iter().any(|start| {
-        text.get(..start.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(start))
-    }) || has_word(text, &WRONG)
+    OBJECTS
+        .iter()
+        .any(|start| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)))
+        || has_word(text, &WRONG)
 }
 
 /// Returns whether one of these, of more than three letters each, stands at the head of a text.
@@ -409,11 +397,7 @@ fn has_word(text: &str, words: &[&str]) -> bool {
             continue;
         }
         let word = &head[start..at];
-        if word.len() > 3
-            && words
-                .iter()
-                .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
-        {
+        if word.len() > 3 && words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)) {
             return true;
         }
         start = at + 1;
@@ -453,10 +437,8 @@ const ACCEPTS: [&str; 6] = [
 pub fn summarize(turns: &[Turn<'_>], weights: &Weights, goal: &Goal<'_>) -> Summary {
     let last_request = turns.iter().rposition(|turn| turn.speaker == Speaker::User);
     let mut sentences = read(turns, weights, goal.task, last_request);
-    let whole: Vec<String> = turns
-        .iter()
-        .map(|turn| format!("{}: {}", turn.speaker, turn.text))
-        .collect();
+    let whole: Vec<String> =
+        turns.iter().map(|turn| format!("{}: {}", turn.speaker, turn.text)).collect();
     let order = order(&sentences);
     let texts: Vec<String> = (0..sentences.len())
         .map(|at| {
@@ -532,11 +514,7 @@ fn write(turns: &[Turn<'_>], sentences: &[Sentence], texts: &[String], kept: &[b
     let mut at = 0;
     while at < sentences.len() {
         let turn = sentences[at].turn;
-        let end = at
-            + sentences[at..]
-                .iter()
-                .take_while(|found| found.turn == turn)
-                .count();
+        let end = at + sentences[at..].iter().take_while(|found| found.turn == turn).count();
         if kept[at..end].contains(&true) {
             if next < turn {
                 text.push_str(&format!("\n{}", gap(turn - next)));
@@ -814,12 +792,7 @@ mod tests {
             "user: What next?",
         ]
         .iter()
-        .map(|part| {
-            summary
-                .text
-                .find(part)
-                .unwrap_or_else(|| panic!("{part} {}", summary.text))
-        })
+        .map(|part| summary.text.find(part).unwrap_or_else(|| panic!("{part} {}", summary.text)))
         .collect();
         assert!(places.is_sorted());
         assert_eq!(summary.sacrificed(), 0);

@@ -57,10 +57,7 @@ impl Candidates {
     /// out again.
     #[must_use]
     pub fn following(self, others: &Candidates) -> Candidates {
-        let vectors = others
-            .passage_layer
-            .get()
-            .and_then(|layer| layer.vectors().cloned());
+        let vectors = others.passage_layer.get().and_then(|layer| layer.vectors().cloned());
         Candidates {
             known_vectors: vectors.or_else(|| others.known_vectors.clone()),
             ..self
@@ -156,8 +153,7 @@ impl Candidates {
 
     /// Of each of them in order, whether the caller says it in the request itself ([`Candidates::said`]).
     pub fn which_are_said(&self) -> impl Iterator<Item = bool> {
-        self.layers()
-            .flat_map(|layer| std::iter::repeat_n(layer.said, layer.len()))
+        self.layers().flat_map(|layer| std::iter::repeat_n(layer.said, layer.len()))
     }
 
     /// Replaces each of them with what `change` gives for its place: another form of it, or nothing where it leaves.
@@ -249,11 +245,7 @@ impl Candidates {
                     .cloned()
                     .collect()
             } else {
-                self.layers
-                    .iter()
-                    .flat_map(|layer| layer.tools())
-                    .cloned()
-                    .collect()
+                self.layers.iter().flat_map(|layer| layer.tools()).cloned().collect()
             }
         })
     }

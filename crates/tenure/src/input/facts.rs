@@ -344,10 +344,7 @@ fn vector_among<'v>(
     text: &Digest,
     next: &mut Next,
 ) -> Option<Vector<'v>> {
-    while vectors
-        .get(next.set)
-        .is_some_and(|set| next.place >= set.len())
-    {
+    while vectors.get(next.set).is_some_and(|set| next.place >= set.len()) {
         *next = Next {
             set: next.set + 1,
             place: 0,

@@ -534,11 +534,7 @@ impl Policy {
             }
             sections[section.index()] = Some(*settings);
         }
-        if document
-            .half_life_days
-            .values()
-            .any(|days| !(days.is_finite() && *days > 0.0))
-        {
+        if document.half_life_days.values().any(|days| !(days.is_finite() && *days > 0.0)) {
             return bad("`half_life_days` must be above 0".to_owned());
         }
         if !(document.cost_sensitivity.is_finite() && document.cost_sensitivity >= 0.0) {
@@ -560,12 +556,7 @@ impl Policy {
             ..
         } = document.rescue;
         let weights = [task, fit, selected, same, active];
-        if weights
-            .iter()
-            .map(|weight| weight.millionths())
-            .sum::<u32>()
-            > 1_000_000
-        {
+        if weights.iter().map(|weight| weight.millionths()).sum::<u32>() > 1_000_000 {
             return bad("the weights of `rescue` must not sum to more than 1".to_owned());
         }
         let near = document.near_duplicates;
@@ -575,11 +566,7 @@ impl Policy {
         if !(1..=MAX_PAGES).contains(&document.max_pages) {
             return bad(format!("`max_pages` must be from 1 to {MAX_PAGES}"));
         }
-        if document
-            .sections
-            .values()
-            .all(|settings| settings.weight == 0.0)
-        {
+        if document.sections.values().all(|settings| settings.weight == 0.0) {
             return bad("the weights of the sections sum to nothing".to_owned());
         }
         let OverflowByClass {
@@ -750,10 +737,8 @@ mod tests {
 
     #[test]
     fn presets_are_sound_and_differ() {
-        let mut digests: Vec<Digest> = PRESETS
-            .iter()
-            .map(|(name, _)| Policy::preset(name).unwrap().digest())
-            .collect();
+        let mut digests: Vec<Digest> =
+            PRESETS.iter().map(|(name, _)| Policy::preset(name).unwrap().digest()).collect();
         digests.sort();
         digests.dedup();
         assert_eq!(digests.len(), PRESETS.len());
@@ -792,11 +777,7 @@ mod tests {
             written["guidance"],
             serde_json::json!({ "critical": Score::new(0.8) })
         );
-        assert!(
-            written["sections"]["memory"]["factors"]
-                .get("confidence")
-                .is_none()
-        );
+        assert!(written["sections"]["memory"]["factors"].get("confidence").is_none());
         let read: PolicyDocument = serde_json::from_value(written).unwrap();
         assert_eq!(Policy::seal(read).unwrap().digest(), ordered.digest());
         let standard = Policy::preset("standard").unwrap();

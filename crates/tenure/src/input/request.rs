@@ -146,15 +146,12 @@ impl Budget {
             (None, None) if self.tokens.is_none() => model.reserve,
             (None, _) => 0,
         };
-        let room = window
-            .checked_sub(reserve)
-            .filter(|room| *room > 0)
-            .ok_or_else(|| {
-                Error::input(format!(
-                    "the reserve of {reserve} tokens leaves nothing of the window of {window}"
-                ))
-                .expected("a reserve below the window")
-            })?;
+        let room = window.checked_sub(reserve).filter(|room| *room > 0).ok_or_else(|| {
+            Error::input(format!(
+                "the reserve of {reserve} tokens leaves nothing of the window of {window}"
+            ))
+            .expected("a reserve below the window")
+        })?;
         if let Some(tokens) = self.tokens
             && tokens > room
         {
@@ -501,10 +498,7 @@ impl Request {
             let valid = gate.as_ref().map_or(Ok(()), |gate| gate.validate(field));
             valid.map_err(|error| error.or_at(field, None))?;
         }
-        let valid = self
-            .retrieval
-            .as_ref()
-            .map_or(Ok(()), RetrievalPlan::validate);
+        let valid = self.retrieval.as_ref().map_or(Ok(()), RetrievalPlan::validate);
         valid.map_err(|error| error.or_at("retrieval", None))?;
         Identities::check(&self.identities).map_err(|error| error.or_at("identities", None))
     }

@@ -205,15 +205,8 @@ mod tests {
             "Don't sign.",
             "It shouldn’t be signed.",
         ];
-        assert!(
-            asks.iter()
-                .all(|text| stance(text) == Some(Polarity::Positive))
-        );
-        assert!(
-            forbids
-                .iter()
-                .all(|text| stance(text) == Some(Polarity::Negative))
-        );
+        assert!(asks.iter().all(|text| stance(text) == Some(Polarity::Positive)));
+        assert!(forbids.iter().all(|text| stance(text) == Some(Polarity::Negative)));
         assert_eq!(stance("The lamp is green."), None);
         assert_eq!(stance(&format!("Never {}", "x".repeat(700))), None);
     }
@@ -255,9 +248,7 @@ mod tests {
             assert_eq!(directive(text), None, "{text}");
         }
         let text = "The gauge is new. Never open it hot. It was bought in May. Always wear gloves.";
-        let found: Vec<&str> = directives(text)
-            .map(|(sentence, _)| sentence.trim())
-            .collect();
+        let found: Vec<&str> = directives(text).map(|(sentence, _)| sentence.trim()).collect();
         assert_eq!(found, ["Never open it hot.", "Always wear gloves."]);
     }
 }

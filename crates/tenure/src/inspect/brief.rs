@@ -67,14 +67,12 @@ impl Trace {
                 verdicts.push(verdict.clone());
                 continue;
             }
-            let left = reasons
-                .entry(verdict.reason.code().to_owned())
-                .or_insert(Left {
-                    verdict: verdict.verdict,
-                    candidates: 0,
-                    tokens: 0,
-                    aged: 0,
-                });
+            let left = reasons.entry(verdict.reason.code().to_owned()).or_insert(Left {
+                verdict: verdict.verdict,
+                candidates: 0,
+                tokens: 0,
+                aged: 0,
+            });
             left.candidates += 1;
             left.aged += u32::from(verdict.reason.is_age());
             left.tokens += u64::from(verdict.tokens);
@@ -92,9 +90,7 @@ impl Trace {
             })
             .cloned()
             .collect();
-        notes
-            .values_mut()
-            .for_each(|count| *count = count.saturating_sub(FINDINGS));
+        notes.values_mut().for_each(|count| *count = count.saturating_sub(FINDINGS));
         notes.retain(|_, count| *count > 0);
         let mut brief = Trace {
             verdicts,

@@ -171,11 +171,7 @@ pub fn diff(before: &Trace, after: &Trace) -> Diff {
         total_token_delta: i64::from(after.total_tokens) - i64::from(before.total_tokens),
         utilization_before: utilization(before),
         utilization_after: utilization(after),
-        inputs: parts
-            .iter()
-            .filter(|(_, same)| !same)
-            .map(|(name, _)| *name)
-            .collect(),
+        inputs: parts.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect(),
         sections: by_section.into_values().collect(),
     }
 }

@@ -95,10 +95,7 @@ pub struct LintReport {
 impl LintReport {
     /// Returns the number of findings that are errors.
     pub fn errors(&self) -> usize {
-        self.findings
-            .iter()
-            .filter(|finding| finding.flaw.is_error())
-            .count()
+        self.findings.iter().filter(|finding| finding.flaw.is_error()).count()
     }
 }
 
@@ -275,11 +272,7 @@ fn of_one(object: &ContextObject, out: &mut Found) {
         let lower = text.to_lowercase();
         EXAMPLES.iter().any(|word| lower.contains(word))
     };
-    let states = || {
-        sentences(text)
-            .into_iter()
-            .any(|sentence| directive(sentence).is_some())
-    };
+    let states = || sentences(text).into_iter().any(|sentence| directive(sentence).is_some());
     if is_declared || (shows() && !states()) {
         out.add(Flaw::ImplicitCritical, object, text, None);
     }
@@ -410,9 +403,7 @@ mod tests {
     }
 
     fn flaws(documents: Vec<ObjectDocument>) -> Vec<(Flaw, String, Option<String>)> {
-        let objects = documents
-            .into_iter()
-            .map(|document| document.seal().unwrap());
+        let objects = documents.into_iter().map(|document| document.seal().unwrap());
         let report = lint(&Candidates::new(objects.collect()));
         report
             .findings
@@ -553,9 +544,8 @@ mod tests {
                 word(2).to_uppercase()
             )
         };
-        let mut all: Vec<ObjectDocument> = (0..10_000)
-            .map(|at| constraint(&format!("c{at}"), &text(at), soft))
-            .collect();
+        let mut all: Vec<ObjectDocument> =
+            (0..10_000).map(|at| constraint(&format!("c{at}"), &text(at), soft)).collect();
         all.push(constraint(
             "last",
             "Never note valvet of valveu and number77.",
@@ -564,10 +554,7 @@ mod tests {
         let objects = all.into_iter().map(|document| document.seal().unwrap());
         let report = lint(&Candidates::new(objects.collect()));
         assert_eq!(report.constraints, 10_001);
-        let last = report
-            .findings
-            .iter()
-            .find(|found| found.flaw == Flaw::Contradictory);
+        let last = report.findings.iter().find(|found| found.flaw == Flaw::Contradictory);
         assert!(last.is_some_and(|found| {
             [&*found.name, found.other.as_deref().unwrap_or_default()].contains(&"last")
         }));

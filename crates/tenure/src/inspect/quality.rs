@@ -54,9 +54,7 @@ impl Quality {
         }
         let standing = standing.iter().map(|(at, said)| Standing {
             verdict: &trace.verdicts[*at],
-            said: said
-                .as_ref()
-                .map(|(object, profile)| (object.revision(), profile)),
+            said: said.as_ref().map(|(object, profile)| (object.revision(), profile)),
         });
         measure(trace, Nearness::Counts, standing)
     }

@@ -21,10 +21,7 @@ impl Trace {
         candidates: &Candidates,
     ) -> Trace {
         let mut view = self.clone();
-        let visible = self
-            .verdicts
-            .iter()
-            .map(|verdict| verdict.verdict != Ruling::Denied);
+        let visible = self.verdicts.iter().map(|verdict| verdict.verdict != Ruling::Denied);
         let objects = candidates
             .objects()
             .iter()
@@ -36,9 +33,7 @@ impl Trace {
         view.inputs.candidates = digest_of(objects.map(|(object, _)| object), &told);
         view.unfetched = [
             told.as_slice(),
-            view.unfetched
-                .get(candidates.unfetched().len()..)
-                .unwrap_or_default(),
+            view.unfetched.get(candidates.unfetched().len()..).unwrap_or_default(),
         ]
         .concat();
         view.input_digest = view.inputs.root();
@@ -63,8 +58,7 @@ impl Trace {
         for one in brought.flat_map(|subquery| &mut subquery.brought) {
             one.candidate -= before(one.candidate);
         }
-        view.verdicts
-            .retain(|verdict| verdict.verdict != Ruling::Denied);
+        view.verdicts.retain(|verdict| verdict.verdict != Ruling::Denied);
         let count = view.verdicts.len() as u32;
         for report in &mut view.stages {
             match report.stage {
@@ -94,12 +88,7 @@ fn told(policy: &Policy, principal: &Principal, unfetched: &[Unfetched]) -> Vec<
         .collect();
     unfetched
         .iter()
-        .filter(|one| {
-            one.labels
-                .as_ref()
-                .map(key)
-                .is_none_or(|labels| open.contains(&labels))
-        })
+        .filter(|one| one.labels.as_ref().map(key).is_none_or(|labels| open.contains(&labels)))
         .cloned()
         .collect()
 }

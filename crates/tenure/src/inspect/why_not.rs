@@ -89,10 +89,7 @@ pub fn why_not(
             .ok()
             .and_then(|outcome| outcome.single().ok())
             .and_then(|compiled| {
-                compiled
-                    .trace
-                    .verdict(name)
-                    .map(|found| found.verdict == Ruling::Included)
+                compiled.trace.verdict(name).map(|found| found.verdict == Ruling::Included)
             })
     };
     let remedy = match &verdict.reason {

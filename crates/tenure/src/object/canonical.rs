@@ -317,9 +317,7 @@ impl ContextObject {
         let mut document: ObjectDocument = serde_json::from_value(json).map_err(unwritable)?;
         let revision = self.revision();
         let is_agents = revision.author() == AuthorKind::Agent;
-        let is_outside = revision
-            .origins()
-            .any(|origin| kind_of_origin(origin).is_some());
+        let is_outside = revision.origins().any(|origin| kind_of_origin(origin).is_some());
         if is_agents || is_outside || revision.states_source_kind() {
             document.authority_level = Some(revision.authority_level());
         }

@@ -212,10 +212,7 @@ impl ObjectDocument {
             if call.id.is_empty() || call.name.is_empty() {
                 return Err(named("a tool call lacks its `id` or `name`".into()));
             }
-            if self.tool_calls[..at]
-                .iter()
-                .any(|other| other.id == call.id)
-            {
+            if self.tool_calls[..at].iter().any(|other| other.id == call.id) {
                 return Err(named(format!(
                     "two tool calls have the id `{}`",
                     clip(&call.id)

@@ -74,9 +74,7 @@ fn is_uri(text: &str) -> bool {
         return false;
     };
     let mut letters = scheme.chars();
-    letters
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic())
+    letters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         && !rest.is_empty()
         && !text.contains(|c: char| c.is_whitespace() || c.is_control())

@@ -154,18 +154,12 @@ impl ConstraintDocument {
         let patterns = built.map_err(|error| {
             if matches!(error, regex::Error::CompiledTooBig(_)) {
                 let what = "`patterns` are too large when they are compiled";
-                return Error::input(what)
-                    .expected(format!("at most {MAX_COMPILED} bytes"))
-                    .hint(
-                        "repeat less; `[0-9]` and `(?-u:\\w)` are far smaller than `\\d` and `\\w`",
-                    );
+                return Error::input(what).expected(format!("at most {MAX_COMPILED} bytes")).hint(
+                    "repeat less; `[0-9]` and `(?-u:\\w)` are far smaller than `\\d` and `\\w`",
+                );
             }
             let said = error.to_string();
-            let why = said
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: ");
+            let why = said.lines().last().unwrap_or_default().trim_start_matches("error: ");
             let all = self.patterns.join("`, `");
             Error::input(format!(
                 "`patterns` cannot be read: {why}: `{}`",

@@ -435,9 +435,7 @@ impl ObjectDocument {
             self.object_type = Some(ObjectType::Artifact);
             self.authority_level = Some(Authority::Data);
             let provenance = self.provenance.get_or_insert_default();
-            provenance
-                .source_id
-                .get_or_insert_with(|| "request".to_owned());
+            provenance.source_id.get_or_insert_with(|| "request".to_owned());
         }
     }
 
@@ -480,9 +478,7 @@ impl ObjectDocument {
             return;
         }
         let mut origins = self.source_origin.iter().chain(&self.origins);
-        let outside = origins
-            .find(|origin| kind_of_origin(origin).is_some())
-            .cloned();
+        let outside = origins.find(|origin| kind_of_origin(origin).is_some()).cloned();
         let kind = self.provenance.as_ref().and_then(|found| found.source_kind);
         let is_data = outside.is_some()
             || matches!(
@@ -644,9 +640,9 @@ pub(crate) fn canonical(mut schema: Value) -> Value {
                 };
             }
         }
-        Value::Array(values) => values
-            .iter_mut()
-            .for_each(|value| *value = canonical(value.take())),
+        Value::Array(values) => {
+            values.iter_mut().for_each(|value| *value = canonical(value.take()))
+        }
         _ => {}
     }
     schema

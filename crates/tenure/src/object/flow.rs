@@ -18,17 +18,11 @@ impl Access {
         ];
         let allows = own.allow_roles.is_empty()
             || (!theirs.allow_roles.is_empty()
-                && theirs
-                    .allow_roles
-                    .iter()
-                    .all(|role| own.allow_roles.contains(role)));
+                && theirs.allow_roles.iter().all(|role| own.allow_roles.contains(role)));
         own.tenant == theirs.tenant
             && ids.iter().all(|(own, to)| own.is_none() || own == to)
             && allows
-            && own
-                .deny_roles
-                .iter()
-                .all(|role| theirs.deny_roles.contains(role))
+            && own.deny_roles.iter().all(|role| theirs.deny_roles.contains(role))
             && self.classification <= to.classification
             && (to.personal || !self.personal)
     }

@@ -64,9 +64,7 @@ impl FromStr for ObjectId {
         {
             return Err(bad());
         }
-        u128::from_str_radix(&groups.concat(), 16)
-            .map(ObjectId)
-            .map_err(|_| bad())
+        u128::from_str_radix(&groups.concat(), 16).map(ObjectId).map_err(|_| bad())
     }
 }
 
@@ -78,9 +76,7 @@ impl Serialize for ObjectId {
 
 impl<'de> Deserialize<'de> for ObjectId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ObjectId, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

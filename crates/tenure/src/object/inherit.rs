@@ -71,9 +71,7 @@ pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Resu
                 }
             }
         }
-        let roles = document
-            .permission_scope
-            .get_or_insert_with(PermissionScope::default);
+        let roles = document.permission_scope.get_or_insert_with(PermissionScope::default);
         if !scope.allow_roles.is_empty() {
             let theirs: BTreeSet<&str> = scope.allow_roles.iter().map(|role| &**role).collect();
             if roles.allow_roles.is_empty() {
@@ -101,9 +99,7 @@ pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Resu
             add(&mut document.tags, [PERSONAL].into_iter());
         }
         let first = document.source_origin.clone();
-        let origins = parent
-            .origins()
-            .filter(|origin| first.as_deref() != Some(*origin));
+        let origins = parent.origins().filter(|origin| first.as_deref() != Some(*origin));
         add(&mut document.origins, origins);
         if !document.derived_from.contains(&parent.object_id()) {
             document.derived_from.push(parent.object_id());
@@ -144,11 +140,7 @@ fn stay_memory(document: &mut ObjectDocument) -> Result<(), Error> {
 /// Returns the provenance of a derived object: what it says itself, and for what it does not say its parents'
 /// sources, all of them, as of the earliest. Its authority is the least of its own and theirs.
 fn traced(own: Option<Provenance>, parents: &[&ContextObject]) -> Option<Provenance> {
-    let found = || {
-        parents
-            .iter()
-            .filter_map(|parent| parent.revision().provenance())
-    };
+    let found = || parents.iter().filter_map(|parent| parent.revision().provenance());
     if found().next().is_none() {
         return own;
     }
@@ -165,13 +157,8 @@ fn traced(own: Option<Provenance>, parents: &[&ContextObject]) -> Option<Provena
         retrieved_at: own
             .retrieved_at
             .or_else(|| found().filter_map(|found| found.retrieved_at).min()),
-        digest: own
-            .digest
-            .or_else(|| digest_of(found().filter_map(|found| found.digest))),
-        authority: found()
-            .filter_map(|found| found.authority)
-            .chain(own.authority)
-            .min(),
+        digest: own.digest.or_else(|| digest_of(found().filter_map(|found| found.digest))),
+        authority: found().filter_map(|found| found.authority).chain(own.authority).min(),
         ..own
     })
 }

@@ -20,9 +20,8 @@ pub fn kind_of_origin(uri: &str) -> Option<SourceKind> {
         ),
         (SourceKind::Tool, &["tool", "mcp"]),
     ];
-    let (kind, _) = SCHEMES
-        .into_iter()
-        .find(|(_, schemes)| scheme_among(uri, schemes).is_some())?;
+    let (kind, _) =
+        SCHEMES.into_iter().find(|(_, schemes)| scheme_among(uri, schemes).is_some())?;
     Some(kind)
 }
 
@@ -30,11 +29,7 @@ pub fn kind_of_origin(uri: &str) -> Option<SourceKind> {
 pub(crate) fn web_origin(uri: &str) -> Option<String> {
     let (scheme, rest) = parts(uri)?;
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
-    let host = authority
-        .rsplit('@')
-        .next()
-        .unwrap_or(authority)
-        .to_ascii_lowercase();
+    let host = authority.rsplit('@').next().unwrap_or(authority).to_ascii_lowercase();
     let default_port = if scheme == "https" { ":443" } else { ":80" };
     Some(format!(
         "{scheme}://{}",

@@ -84,9 +84,7 @@ impl Revision {
         match question {
             Question::Scope => scope(self.scope(), self.classification()),
             Question::Source => {
-                let found = self
-                    .provenance()
-                    .and_then(|found| found.source_id.as_deref());
+                let found = self.provenance().and_then(|found| found.source_id.as_deref());
                 self.origins().next().or(found).map(str::to_owned)
             }
             Question::Authority => {

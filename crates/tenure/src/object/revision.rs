@@ -436,8 +436,7 @@ impl Revision {
 
     /// Returns whether it is a constraint that is never relaxed.
     pub fn is_hard_constraint(&self) -> bool {
-        self.constraint()
-            .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
+        self.constraint().is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
     /// Returns whether a machine can hold answers against it: it is a constraint with a validator.

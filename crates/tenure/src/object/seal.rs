@@ -97,9 +97,7 @@ impl Sealer {
                 from: document.tx_start,
                 until: document.tx_end,
             },
-            contradiction: document
-                .contradiction_status
-                .unwrap_or(ContradictionStatus::Clean),
+            contradiction: document.contradiction_status.unwrap_or(ContradictionStatus::Clean),
             superseded_by: document.supersession_link,
             asked: document.asked,
             ..Status::UNJUDGED
@@ -158,9 +156,7 @@ impl Sealer {
             object_type,
             layer: document.layer.unwrap_or(default_layer(object_type)),
             authority,
-            classification: document
-                .security_classification
-                .unwrap_or(Classification::Restricted),
+            classification: document.security_classification.unwrap_or(Classification::Restricted),
             protection: document.protection.unwrap_or(Protection::None),
             modality: document.modality.unwrap_or(Modality::Text),
             author: document.author.unwrap_or(AuthorKind::Seed),
@@ -205,8 +201,7 @@ impl ObjectDocument {
     pub fn id_when_named(&self, name: &str) -> ObjectId {
         let tenant = self.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
         let origin = self.source_origin.as_deref().unwrap_or_default();
-        self.object_id
-            .unwrap_or_else(|| id_of_source(tenant, origin, name, self))
+        self.object_id.unwrap_or_else(|| id_of_source(tenant, origin, name, self))
     }
 }
 

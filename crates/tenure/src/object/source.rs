@@ -8,8 +8,7 @@ use crate::object::Authority;
 impl Revision {
     /// Returns whether its provenance states the kind of its source.
     pub(super) fn states_source_kind(&self) -> bool {
-        self.provenance()
-            .is_some_and(|found| found.source_kind.is_some())
+        self.provenance().is_some_and(|found| found.source_kind.is_some())
     }
 
     /// Returns the kind of its source. What is known goes before what it says: what has an address on the web is `web`, a
@@ -69,9 +68,7 @@ impl Revision {
             Authority::Memory => SourceKind::Agent,
             Authority::Data => SourceKind::Document,
         };
-        stated
-            .filter(|kind| level <= least(kind))
-            .unwrap_or(by_level)
+        stated.filter(|kind| level <= least(kind)).unwrap_or(by_level)
     }
 }
 

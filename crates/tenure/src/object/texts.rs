@@ -87,9 +87,7 @@ impl ContextObject {
             (TextField::ToolCallId, rare.tool_call_id.as_deref()),
             (
                 TextField::AuthorizationScope,
-                rare.tool
-                    .as_ref()
-                    .and_then(|tool| tool.authorization_scope.as_deref()),
+                rare.tool.as_ref().and_then(|tool| tool.authorization_scope.as_deref()),
             ),
         ];
         let mut texts: Vec<(TextField, Cow<'_, str>)> = plain
@@ -109,15 +107,11 @@ impl ContextObject {
             ),
             (
                 TextField::OutputSchema,
-                rare.tool
-                    .as_ref()
-                    .and_then(|tool| tool.output_schema.as_ref()),
+                rare.tool.as_ref().and_then(|tool| tool.output_schema.as_ref()),
             ),
             (
                 TextField::Constraint,
-                rare.constraint
-                    .as_ref()
-                    .and_then(|constraint| constraint.schema.as_ref()),
+                rare.constraint.as_ref().and_then(|constraint| constraint.schema.as_ref()),
             ),
         ];
         for (field, schema) in schemas {
@@ -198,9 +192,7 @@ mod tests {
         let document: ObjectDocument = serde_json::from_value(object).unwrap();
         let object = document.seal().unwrap();
         let texts = object.texts();
-        texts
-            .map(|(field, text)| (field, text.into_owned()))
-            .collect()
+        texts.map(|(field, text)| (field, text.into_owned())).collect()
     }
 
     #[test]

@@ -97,10 +97,7 @@ pub fn documents(
     target: &MemoryNamespace,
 ) -> Result<Vec<ObjectDocument>, Error> {
     let mut documents = Vec::new();
-    for (at, item) in items
-        .iter()
-        .filter_map(|at| Some((*at, package.items.get(*at)?)))
-    {
+    for (at, item) in items.iter().filter_map(|at| Some((*at, package.items.get(*at)?))) {
         let span = &item.provenance;
         let rules = &item.policy.rules;
         let class = rules.iter().filter_map(|rule| rule.classification).max();
@@ -108,10 +105,7 @@ pub fn documents(
             object_type: Some(ObjectType::RetrievedPassage),
             authority_level: Some(Authority::Data),
             layer: Some(Layer::Corpus),
-            abstract_text: item
-                .summary
-                .clone()
-                .filter(|summary| summary.len() < item.text.len()),
+            abstract_text: item.summary.clone().filter(|summary| summary.len() < item.text.len()),
             tags: Some(super::clip(&package.name))
                 .filter(|name| !name.is_empty())
                 .into_iter()
@@ -174,11 +168,7 @@ fn scope(policy: &ItemPolicy) -> Option<PermissionScope> {
         // No role is in all lists, and nobody has this one.
         allow.push("(none)".to_owned());
     }
-    let deny: Vec<String> = policy
-        .rules
-        .iter()
-        .flat_map(|rule| rule.deny_roles.clone())
-        .collect();
+    let deny: Vec<String> = policy.rules.iter().flat_map(|rule| rule.deny_roles.clone()).collect();
     (is_limited || !deny.is_empty()).then_some(PermissionScope {
         allow_roles: allow,
         deny_roles: deny,

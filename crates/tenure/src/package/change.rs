@@ -108,8 +108,7 @@ pub fn diff(before: &ContextPackage, after: &ContextPackage) -> PackageDiff {
         }
     }
     let gone = old.iter().filter(|(key, _)| !now.contains_key(key));
-    diff.removed
-        .extend(gone.filter_map(|(_, item)| change(Some(item), None)));
+    diff.removed.extend(gone.filter_map(|(_, item)| change(Some(item), None)));
     let fields = [
         ("budget", before.budget != after.budget),
         ("intent", before.intent != after.intent),

@@ -105,9 +105,7 @@ impl MemoryNamespace {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn target(text: &str) -> Result<MemoryNamespace, Error> {
-        let pair = text
-            .split_once(':')
-            .filter(|(word, name)| !word.is_empty() && !name.is_empty());
+        let pair = text.split_once(':').filter(|(word, name)| !word.is_empty() && !name.is_empty());
         let Some((word, name)) = pair else {
             return Err(Error::input(format!("`{text}` is no target"))
                 .expected("`thread:NAME`, `task:NAME`, `project:NAME`, `user:NAME`, `agent:NAME` or `WORD:NAME`"));
@@ -404,9 +402,7 @@ impl ContextPackage {
 
     /// The tokens of all texts.
     pub fn tokens(&self) -> u32 {
-        self.items
-            .iter()
-            .fold(0, |sum, item| item.tokens.saturating_add(sum))
+        self.items.iter().fold(0, |sum, item| item.tokens.saturating_add(sum))
     }
 
     /// Checks the name, as names of objects are checked, and further that nothing in it is hidden and that it is no path and no id: it is typed
@@ -467,12 +463,10 @@ impl ContextPackage {
         }
         for item in &self.items {
             let span = &item.provenance;
-            let is_relative = span
-                .path
-                .split('/')
-                .all(|part| !part.is_empty() && part != "." && part != "..")
-                && !span.path.contains(['\\', '\0'])
-                && !span.path.contains(char::is_control);
+            let is_relative =
+                span.path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+                    && !span.path.contains(['\\', '\0'])
+                    && !span.path.contains(char::is_control);
             if !is_relative {
                 return Err(damaged(format!(
                     "an item names the path `{}`",
@@ -559,9 +553,7 @@ impl PackageEnvelope {
             .expected(id)
             .hint("ask its sender for it again"));
         }
-        self.package
-            .check()
-            .map_err(|error| error.or_at(source, None))?;
+        self.package.check().map_err(|error| error.or_at(source, None))?;
         Ok(self)
     }
 }
@@ -701,11 +693,7 @@ mod tests {
                 r#"{{"id":"x","package":{{"items":[{{"no":"item"}}],"name":"n",{more}"version":1}}}}"#
             )
         };
-        let told = |text: &str| {
-            PackageEnvelope::read(text, "p.json")
-                .unwrap_err()
-                .to_string()
-        };
+        let told = |text: &str| PackageEnvelope::read(text, "p.json").unwrap_err().to_string();
         assert!(
             told(&package("")).contains("items[0]"),
             "{}",
@@ -734,18 +722,13 @@ mod tests {
         };
         let schema = serde_json::to_value(schemars::schema_for!(PackageEnvelope)).unwrap();
         let known = fields(&schema, "/$defs/ContextPackage/properties");
-        let whole: Map<String, Value> = known
-            .iter()
-            .map(|field| (field.clone(), Value::Null))
-            .collect();
+        let whole: Map<String, Value> =
+            known.iter().map(|field| (field.clone(), Value::Null)).collect();
         let read = PackageOutline::deserialize(Value::Object(whole)).map(|_| ());
         assert!(read.is_ok(), "{read:?}");
         assert_eq!(fields(&schema, "/properties"), ["id", "package"]);
         let unknown = serde_json::json!({"none_of_ours": 1});
-        let told = PackageOutline::deserialize(unknown)
-            .map(|_| ())
-            .unwrap_err()
-            .to_string();
+        let told = PackageOutline::deserialize(unknown).map(|_| ()).unwrap_err().to_string();
         assert_eq!(told.matches('`').count() / 2 - 1, known.len(), "{told}");
     }
 }

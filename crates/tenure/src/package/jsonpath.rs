@@ -146,10 +146,7 @@ impl JsonPath {
         if steps > STEPS {
             return Err(too_much());
         }
-        Ok(found
-            .into_iter()
-            .map(|node| (steps_to(&node.trail), node.value))
-            .collect())
+        Ok(found.into_iter().map(|node| (steps_to(&node.trail), node.value)).collect())
     }
 }
 
@@ -429,10 +426,7 @@ impl<'v> Search<'v> {
         if self.patterns.len() >= PATTERNS && !self.patterns.contains_key(&key) {
             self.patterns.clear();
         }
-        let built = self
-            .patterns
-            .entry(key)
-            .or_insert_with(|| built(pattern, is_whole));
+        let built = self.patterns.entry(key).or_insert_with(|| built(pattern, is_whole));
         let holds = built.as_ref().is_some_and(|built| built.is_match(text));
         Ok(Worth::Made(Value::Bool(holds)))
     }
@@ -520,11 +514,9 @@ fn equal(left: Option<&Value>, right: Option<&Value>) -> bool {
 /// Returns about how many nodes a comparison looks at: none of values that are not of one kind and size.
 fn compared(left: &Value, right: &Value) -> usize {
     match (left, right) {
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => left
-            .iter()
-            .zip(right)
-            .map(|(left, right)| 1 + compared(left, right))
-            .sum(),
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            left.iter().zip(right).map(|(left, right)| 1 + compared(left, right)).sum()
+        }
         (Value::Object(left), Value::Object(right)) if left.len() == right.len() => left
             .iter()
             .filter_map(|(name, value)| Some((value, right.get(name)?)))
@@ -543,10 +535,7 @@ fn same(left: &Value, right: &Value) -> bool {
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .zip(right)
-                    .all(|(left, right)| same(left, right))
+                && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()

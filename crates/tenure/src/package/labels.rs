@@ -72,9 +72,7 @@ impl LabelTable {
     pub fn from_toml(text: &str, source: &str) -> Result<LabelTable, Error> {
         let read = toml::from_str(text);
         read.map_err(|error: toml::de::Error| {
-            let line = error
-                .span()
-                .map(|span| 1 + text[..span.start].matches('\n').count());
+            let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
             crate::base::error::parse_error(error.message()).at(source, line)
         })
     }
@@ -117,11 +115,7 @@ pub fn allowed(
     let mut objects = Vec::new();
     for (at, rules) in rules.iter().enumerate() {
         for (turn, rule) in rules.iter().enumerate() {
-            if rule
-                .actions
-                .as_ref()
-                .is_some_and(|actions| !actions.contains(&action))
-            {
+            if rule.actions.as_ref().is_some_and(|actions| !actions.contains(&action)) {
                 allowed[at] = false;
             }
             let asked = ObjectDocument {

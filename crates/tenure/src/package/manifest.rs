@@ -60,9 +60,7 @@ pub fn plan_of(manifest: Value, source: &str) -> Result<Plan, Error> {
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), fields.remove(*key)?)))
         .collect();
-    let recipes = fields
-        .entry("retrieval_recipes")
-        .or_insert_with(|| Value::Array(Vec::new()));
+    let recipes = fields.entry("retrieval_recipes").or_insert_with(|| Value::Array(Vec::new()));
     if recipes.is_null() {
         *recipes = Value::Array(Vec::new());
     }

@@ -85,19 +85,14 @@ pub fn pack(
         let tokens = u32::try_from(tokenizer.count(&draft.text)).unwrap_or(u32::MAX);
         let (start, end) = draft.provenance.bytes;
         let around = held.entry(draft.provenance.path.clone()).or_default();
-        let is_held = around
-            .iter()
-            .any(|(from, until)| *from <= start && end <= *until);
-        let is_full = budget
-            .max_items
-            .is_some_and(|most| items.len() >= most as usize);
+        let is_held = around.iter().any(|(from, until)| *from <= start && end <= *until);
+        let is_full = budget.max_items.is_some_and(|most| items.len() >= most as usize);
         let reason = if is_held {
             Some(CutReason::Contained)
         } else if is_full {
             Some(CutReason::MaxItems)
         } else {
-            left.filter(|left| tokens > *left)
-                .map(|_| CutReason::MaxTokens)
+            left.filter(|left| tokens > *left).map(|_| CutReason::MaxTokens)
         };
         if let Some(reason) = reason {
             cut.push(CutItem {
@@ -152,18 +147,14 @@ pub(super) fn capabilities(
     recipes: &[RetrievalRecipe],
     items: &[ContextPackageItem],
 ) -> Capabilities {
-    let mut engines: Vec<Engine> = recipes
-        .iter()
-        .map(|recipe| recipe.engine.unwrap_or(recipe.kind))
-        .collect();
+    let mut engines: Vec<Engine> =
+        recipes.iter().map(|recipe| recipe.engine.unwrap_or(recipe.kind)).collect();
     engines.sort();
     engines.dedup();
     let mut units: Vec<UnitKind> = items.iter().map(|item| item.provenance.unit_kind).collect();
     units.sort();
     units.dedup();
-    let is_code = units
-        .iter()
-        .any(|kind| matches!(kind, UnitKind::Function | UnitKind::Class));
+    let is_code = units.iter().any(|kind| matches!(kind, UnitKind::Function | UnitKind::Class));
     Capabilities {
         engines,
         features: is_code.then(|| "code".to_owned()).into_iter().collect(),
@@ -177,10 +168,8 @@ pub(super) fn layers(
     intent: &str,
     tokenizer: &dyn Tokenizer,
 ) -> Vec<SummaryLayer> {
-    let texts: Vec<&str> = items
-        .iter()
-        .map(|item| item.summary.as_deref().unwrap_or(&item.text))
-        .collect();
+    let texts: Vec<&str> =
+        items.iter().map(|item| item.summary.as_deref().unwrap_or(&item.text)).collect();
     let whole = texts.join("\n\n");
     let tokens = u32::try_from(tokenizer.count(&whole)).unwrap_or(u32::MAX);
     let from = summary(&whole, tokens, intent, tokenizer);

@@ -124,9 +124,7 @@ impl Selector {
             .iter()
             .map(|chain| Reach {
                 heading: chain.iter().find_map(Step::heading),
-                is_finer: chain
-                    .iter()
-                    .any(|step| step.kind.is_none_or(|kind| !kind.is_indexed())),
+                is_finer: chain.iter().any(|step| step.kind.is_none_or(|kind| !kind.is_indexed())),
             })
             .collect()
     }
@@ -134,11 +132,10 @@ impl Selector {
     /// Returns whether a chain may find something in a file at this path, as far as its tests of the path say.
     pub fn may_be_at(&self, path: &str) -> bool {
         let step = |step: &Step| {
-            step.tests.iter().filter(|any| any.len() == 1).all(|any| {
-                any[0]
-                    .iter()
-                    .all(|test| test.key != "path" || test.passes(Some(path)))
-            })
+            step.tests
+                .iter()
+                .filter(|any| any.len() == 1)
+                .all(|any| any[0].iter().all(|test| test.key != "path" || test.passes(Some(path))))
         };
         self.chains.iter().any(|chain| chain.iter().all(step))
     }
@@ -225,10 +222,7 @@ pub fn nearest_name(wanted: &str, names: &[&str]) -> String {
             known.dedup();
             let many = known.len();
             known.truncate(5);
-            let known: Vec<String> = known
-                .iter()
-                .map(|name| format!("`{}`", clip(name)))
-                .collect();
+            let known: Vec<String> = known.iter().map(|name| format!("`{}`", clip(name))).collect();
             let more = if many > known.len() { ", …" } else { "" };
             format!("there are {}{more}", known.join(", "))
         }
@@ -293,18 +287,13 @@ impl Step {
     fn passes(&self, unit: &Unit, document: &DocumentUnits) -> bool {
         self.kind.is_none_or(|kind| kind == unit.kind)
             && self.tests.iter().all(|any| {
-                any.iter()
-                    .any(|tests| tests.iter().all(|test| test.holds(unit, document)))
+                any.iter().any(|tests| tests.iter().all(|test| test.holds(unit, document)))
             })
     }
 
     /// The condition on a heading that it needs, if it has one.
     fn heading(&self) -> Option<HeadingTest<'_>> {
-        let mut sole = self
-            .tests
-            .iter()
-            .filter(|any| any.len() == 1)
-            .flat_map(|any| &any[0]);
+        let mut sole = self.tests.iter().filter(|any| any.len() == 1).flat_map(|any| &any[0]);
         if self.kind != Some(UnitKind::Section) {
             return None;
         }
@@ -332,10 +321,7 @@ impl Test {
             "kind" => Some(unit.kind.term()),
             "path" => Some(document.path.as_str()),
             "label" | "labels" => {
-                let any = document
-                    .labels
-                    .iter()
-                    .any(|label| self.check.accepts(label));
+                let any = document.labels.iter().any(|label| self.check.accepts(label));
                 let any = match self.check {
                     Check::Has => !document.labels.is_empty(),
                     Check::Differs(ref value) => !document.labels.contains(value),
@@ -559,12 +545,8 @@ impl<'t> Parser<'t> {
             "rows" => "table_rows",
             other => other,
         };
-        let known = UnitKind::ALL
-            .iter()
-            .filter(|kind| **kind != UnitKind::Value);
-        let found = known
-            .clone()
-            .find(|kind| kind.plural() == short || kind.term() == short);
+        let known = UnitKind::ALL.iter().filter(|kind| **kind != UnitKind::Value);
+        let found = known.clone().find(|kind| kind.plural() == short || kind.term() == short);
         if let Some(kind) = found {
             return Ok(*kind);
         }
@@ -592,9 +574,7 @@ impl<'t> Parser<'t> {
                 any.push(vec![self.test()?]);
             } else if self.takes_word("and") {
                 let test = self.test()?;
-                any.last_mut()
-                    .into_iter()
-                    .for_each(|all| all.push(test.clone()));
+                any.last_mut().into_iter().for_each(|all| all.push(test.clone()));
             } else {
                 return Err(self
                     .wrong("`]`, `and` or `or`")

@@ -294,9 +294,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn over(text: &str) -> Result<Catalogue, Error> {
-        Catalogue::builtin()
-            .unwrap()
-            .with_overrides(text, "mine.toml")
+        Catalogue::builtin().unwrap().with_overrides(text, "mine.toml")
     }
 
     #[test]
@@ -377,12 +375,7 @@ mod tests {
     #[test]
     fn every_key_of_an_entry_is_known() {
         let model = serde_json::to_value(Model::new(2, 1, "o200k_base")).unwrap();
-        let keys: Vec<&str> = model
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let keys: Vec<&str> = model.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys.len(), layers::PARTS.len() + layers::PLAIN.len());
         for key in keys {
             assert!(
@@ -483,9 +476,7 @@ mod tests {
             ("mine.toml", Some("z"))
         );
         // A text above this one changes what it finds, and nothing that was laid over that before.
-        let above = catalogue
-            .with_overrides("models.z.window = 30000", "b.toml")
-            .unwrap();
+        let above = catalogue.with_overrides("models.z.window = 30000", "b.toml").unwrap();
         assert_eq!(above.model("z").unwrap().window, 30_000);
         assert_eq!(above.model("a").unwrap().window, 20_000);
     }
@@ -500,9 +491,7 @@ mod tests {
         let builtin = world(&Catalogue::builtin().unwrap());
         assert_eq!(
             builtin,
-            World::for_model("gpt-4o", FrameKey::new("test", [7; 32]))
-                .unwrap()
-                .digest()
+            World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap().digest()
         );
         let dearer =
             "models.gpt-4o = { prices = [{ input = \"9.99\" }], cache = { kind = \"none\" } }";
@@ -752,9 +741,8 @@ mod tests {
         let chain: String = (0..100)
             .map(|at| format!("[models.m{at}]\nextends = \"m{}\"\n", at + 1))
             .collect();
-        let many: String = (0..5_000)
-            .map(|at| format!("models.m{at}.extends = \"o3\"\n"))
-            .collect();
+        let many: String =
+            (0..5_000).map(|at| format!("models.m{at}.extends = \"o3\"\n")).collect();
         let tiers = format!("models.o3.prices = [{}]", "{ input = \"1\" },".repeat(100));
         let long = format!("models.o3.provider = \"{}\"", "a".repeat(900_000));
         for (text, what) in [
@@ -777,12 +765,7 @@ mod tests {
             assert!(error.to_string().len() < 2_000, "{what}");
         }
         assert!(Catalogue::parse("").unwrap_err().what.contains("no models"));
-        assert!(
-            Catalogue::parse("models.o3.window = 5")
-                .unwrap_err()
-                .what
-                .contains("is new")
-        );
+        assert!(Catalogue::parse("models.o3.window = 5").unwrap_err().what.contains("is new"));
         // A file that changes nothing is no mistake.
         for text in ["", "# later", "[models]", "models.o3 = {}"] {
             over(text).unwrap();

@@ -50,8 +50,7 @@ impl Target {
 
     /// The ids of calls that the target takes.
     pub(crate) fn call_ids(self) -> IdRule {
-        self.format()
-            .map_or(IdRule::ANY, |format| dialect(format).call_ids)
+        self.format().map_or(IdRule::ANY, |format| dialect(format).call_ids)
     }
 
     /// Returns whether a schema says by a keyword of its own that a value may be null, as OpenAPI has it.

@@ -242,11 +242,7 @@ impl<'c> Problem<'c> {
         } else if left > 0 {
             self.share(left, &rooms, &mut above);
         }
-        let ceilings = self
-            .claims
-            .iter()
-            .zip(&rooms)
-            .map(|(claim, room)| claim.floor() + room);
+        let ceilings = self.claims.iter().zip(&rooms).map(|(claim, room)| claim.floor() + room);
         Allocation {
             ceilings: ceilings.collect(),
             ..self.proven(&floors, &above)

@@ -398,9 +398,7 @@ impl Reader<'_> {
         let (first, second) = (self.number(at, 4)?, self.number(at + 1, 2)?);
         let join = self.before(at + 1)?;
         let small = |number: i16| i8::try_from(number).ok();
-        let third = (self.before(at + 2) == Some(join))
-            .then(|| self.number(at + 2, 4))
-            .flatten();
+        let third = (self.before(at + 2) == Some(join)).then(|| self.number(at + 2, 4)).flatten();
         match (self.word(at).len(), join, third) {
             (4, '-' | '/' | '.', Some(day)) => {
                 let date = Date::new(first, small(second)?, small(day)?).ok()?;
@@ -465,8 +463,7 @@ impl Reader<'_> {
     }
 
     fn year(&self, at: usize) -> Option<i16> {
-        self.number(at, 4)
-            .filter(|year| self.word(at).len() == 4 && is_year(*year))
+        self.number(at, 4).filter(|year| self.word(at).len() == 4 && is_year(*year))
     }
 
     /// A year by itself, which any number of four digits might be: only behind a word that comes before dates.
@@ -704,9 +701,7 @@ fn number(date: Date) -> i32 {
 }
 
 fn date(day: i32) -> Option<Date> {
-    EPOCH
-        .checked_add(jiff::Span::new().try_days(day).ok()?)
-        .ok()
+    EPOCH.checked_add(jiff::Span::new().try_days(day).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -163,8 +163,7 @@ impl Vectors {
         self.texts.push(text);
         self.components.extend_from_slice(vector);
         self.lengths.push((square as f64).sqrt());
-        self.marks
-            .push(Digest::of_parts([text.bytes().as_slice(), &bytes]).key());
+        self.marks.push(Digest::of_parts([text.bytes().as_slice(), &bytes]).key());
         Ok(())
     }
 
@@ -319,9 +318,7 @@ impl TryFrom<VectorsForm> for Vectors {
                     Error::input(format!("the vector of {text} cannot be read"))
                         .expected("hexadecimal digits, two for each component")
                 })?;
-            let components = halves
-                .chunks_exact(2)
-                .map(|pair| (pair[0] << 4 | pair[1]) as i8);
+            let components = halves.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as i8);
             vectors.add_rounded(text, &components.collect::<Vec<i8>>())?;
         }
         Ok(vectors)
@@ -363,9 +360,7 @@ mod tests {
     fn no_direction_resembles_nothing() {
         let mut vectors = of(2);
         vectors.add(named("zero"), &[0.0, -0.0]).unwrap();
-        vectors
-            .add(named("tiny"), &[f32::MIN_POSITIVE, 0.0])
-            .unwrap();
+        vectors.add(named("tiny"), &[f32::MIN_POSITIVE, 0.0]).unwrap();
         vectors.add(named("huge"), &[f32::MAX, 0.0]).unwrap();
         let alike = |one: &str, other: &str| vectors.similarity(&named(one), &named(other));
         assert_eq!(alike("zero", "tiny"), Some(Score::ZERO));

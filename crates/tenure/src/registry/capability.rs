@@ -105,12 +105,7 @@ const PREFIX: &str = "tenure-capability-1.";
 
 /// The token of a capability, for another process or a later restore.
 pub(super) fn token(secrets: &Secrets, set: u128, label: &str) -> String {
-    let hex = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let signature = hex(&secrets.signature(set, label));
     format!("{PREFIX}{}.{signature}", hex(label.as_bytes()))
 }
@@ -125,13 +120,12 @@ pub(super) fn verified(secrets: &Secrets, set: u128, token: &str) -> Result<Stri
                 .collect()
         })?
     };
-    let parts = token
-        .strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_once('.'))
-        .and_then(|(label, signature)| {
+    let parts = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.')).and_then(
+        |(label, signature)| {
             let label = String::from_utf8(unhex(label)?).ok()?;
             Some((label, unhex(signature)?))
-        });
+        },
+    );
     let Some((label, signature)) = parts else {
         return Err(Error::input(format!(
             "`{}` is not the token of a capability",

@@ -175,8 +175,7 @@ impl Registries {
         }
         let label: Arc<str> = label.into();
         let state = State::empty(Arc::clone(&label));
-        self.registries
-            .insert(Arc::clone(&label), Registry::new(kind, state));
+        self.registries.insert(Arc::clone(&label), Registry::new(kind, state));
         Ok(Capability::new(self.set, label, false))
     }
 

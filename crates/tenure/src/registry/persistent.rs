@@ -97,9 +97,7 @@ impl<K> Default for CowSet<K> {
 impl<K: Ord + Copy> CowSet<K> {
     /// The chunk in which `key` is, or belongs.
     fn chunk_of(&self, key: &K) -> usize {
-        self.chunks
-            .partition_point(|chunk| chunk[0] <= *key)
-            .saturating_sub(1)
+        self.chunks.partition_point(|chunk| chunk[0] <= *key).saturating_sub(1)
     }
 
     pub(super) fn insert(&mut self, key: K) {
@@ -148,13 +146,8 @@ impl<K: Ord + Copy> CowSet<K> {
     pub(super) fn from(&self, first: K) -> impl Iterator<Item = K> + '_ {
         let at = self.chunk_of(&first);
         let chunks = self.chunks.get(at..).unwrap_or_default();
-        let skipped = chunks
-            .first()
-            .map_or(0, |chunk| chunk.partition_point(|key| *key < first));
-        chunks
-            .iter()
-            .flat_map(|chunk| chunk.iter().copied())
-            .skip(skipped)
+        let skipped = chunks.first().map_or(0, |chunk| chunk.partition_point(|key| *key < first));
+        chunks.iter().flat_map(|chunk| chunk.iter().copied()).skip(skipped)
     }
 
     pub(super) fn from_sorted(keys: &[K]) -> CowSet<K> {

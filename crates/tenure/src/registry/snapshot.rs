@@ -118,16 +118,8 @@ impl Registries {
             set: format!("{:032x}", self.set),
             registries: registries.collect(),
         };
-        let bytes: u64 = self
-            .registries
-            .values()
-            .map(|registry| registry.state.bytes())
-            .sum();
-        let blocks: usize = self
-            .registries
-            .values()
-            .map(|registry| registry.state.len())
-            .sum();
+        let bytes: u64 = self.registries.values().map(|registry| registry.state.bytes()).sum();
+        let blocks: usize = self.registries.values().map(|registry| registry.state.len()).sum();
         let mut out = Vec::with_capacity(bytes as usize + blocks * 160 + 512);
         line(&mut out, &header)?;
         for (label, registry) in &self.registries {
@@ -161,11 +153,7 @@ impl Registries {
     /// changed, or of a newer version, with the line.
     pub fn restore(text: &str, secrets: Secrets) -> Result<Registries, Error> {
         let snapshot = Snapshot::open(text)?;
-        let blocks = snapshot
-            .parts(1)
-            .into_iter()
-            .map(Part::read)
-            .collect::<Result<_, Error>>()?;
+        let blocks = snapshot.parts(1).into_iter().map(Part::read).collect::<Result<_, Error>>()?;
         snapshot.restore(blocks, secrets)
     }
 }
@@ -260,11 +248,7 @@ impl<'t> Snapshot<'t> {
                 ));
             }
         }
-        for label in header
-            .registries
-            .iter()
-            .flat_map(|registry| &registry.references)
-        {
+        for label in header.registries.iter().flat_map(|registry| &registry.references) {
             known(&labels, label, 0)?;
         }
         Ok(Snapshot {
@@ -370,10 +354,7 @@ impl Part<'_> {
         for (line, number) in self.lines.lines().zip(self.first..) {
             let block: BlockIn<'_> =
                 serde_json::from_str(line).map_err(|error| bad_json(&error, number))?;
-            let writer = block
-                .writer
-                .as_deref()
-                .map(|label| known(&self.labels, label, number));
+            let writer = block.writer.as_deref().map(|label| known(&self.labels, label, number));
             if let Some(name) = &block.overrides.name {
                 check_name(name).map_err(|error| at(number, error))?;
             }

@@ -130,10 +130,7 @@ impl State {
         guards.sort_unstable();
         guards.dedup();
         let name = |at: u32| slots[at as usize].object.name();
-        for same in names
-            .chunk_by(|a, b| a.0 == b.0)
-            .filter(|same| same.len() > 1)
-        {
+        for same in names.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
             let mut seen = BTreeSet::new();
             if let Some((_, at)) = same.iter().find(|(_, at)| !seen.insert(name(*at))) {
                 let error = Error::input(format!(
@@ -329,10 +326,7 @@ impl State {
     fn unneeded(&self, by: &Actor, slot: &Slot) -> Result<(), Error> {
         let name = slot.object.name();
         let key = key(name);
-        let mut guards = self
-            .guards
-            .from((key, 0))
-            .take_while(|entry| entry.0 == key);
+        let mut guards = self.guards.from((key, 0)).take_while(|entry| entry.0 == key);
         let guard = guards.find_map(|(_, id)| {
             let guard = self.get(BlockId(id))?;
             let needs = guard.object.revision().keep_with();
@@ -409,13 +403,15 @@ impl State {
         self.free_name(object.name())?;
         self.may_need(by, &object)?;
         let index = self.index(&[], at)?;
-        let id = u32::try_from(self.slots.len())
-            .ok()
-            .filter(|id| *id < u32::MAX)
-            .ok_or_else(|| {
-                Error::input(format!("`{}` has had {} blocks", self.label, u32::MAX))
-                    .hint("write a snapshot and restore it: evicted blocks then no longer count")
-            })?;
+        let id =
+            u32::try_from(self.slots.len())
+                .ok()
+                .filter(|id| *id < u32::MAX)
+                .ok_or_else(|| {
+                    Error::input(format!("`{}` has had {} blocks", self.label, u32::MAX)).hint(
+                        "write a snapshot and restore it: evicted blocks then no longer count",
+                    )
+                })?;
         self.names.insert((key(object.name()), id));
         if let Some(run) = object.revision().trajectory() {
             self.runs.insert((key(run), id));
@@ -505,10 +501,7 @@ impl State {
     fn index(&self, moved: &[BlockId], to: Place<BlockId>) -> Result<usize, Error> {
         let rest = self.len() - moved.len();
         let before = |position: usize| {
-            moved
-                .iter()
-                .filter(|block| self.position(**block) < position)
-                .count()
+            moved.iter().filter(|block| self.position(**block) < position).count()
         };
         let beside = |other: BlockId| {
             let slot = self.present(other)?;
@@ -614,9 +607,8 @@ impl State {
                 None => error,
             });
         }
-        let (own, others): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|(_, slot)| permissions::is_author(by, slot));
+        let (own, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, slot)| permissions::is_author(by, slot));
         if own.is_empty() {
             return Err(Error::new(
                 ErrorKind::Policy,

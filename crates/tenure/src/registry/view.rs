@@ -220,9 +220,7 @@ impl RegistryView {
     /// The blocks of a run, in the order of their writing.
     pub fn written_in(&self, trajectory: &str) -> Vec<Block<'_>> {
         let run = self.state.run(trajectory);
-        run.into_iter()
-            .map(|(id, slot)| self.block(id, slot))
-            .collect()
+        run.into_iter().map(|(id, slot)| self.block(id, slot)).collect()
     }
 
     /// Returns the position of a block, counted from 0.
@@ -254,9 +252,7 @@ impl RegistryView {
         let mut authors = BTreeMap::new();
         let mut removable = 0;
         for block in self.blocks() {
-            *authors
-                .entry(block.object().revision().author())
-                .or_insert(0) += 1;
+            *authors.entry(block.object().revision().author()).or_insert(0) += 1;
             removable += usize::from(block.object().is_removable());
         }
         Summary {

@@ -125,10 +125,7 @@ pub fn mended<'s>(
         }
         places.extend(missing);
     }
-    let is_whole = places
-        .iter()
-        .enumerate()
-        .all(|(at, place)| *place == Mended::Step(at));
+    let is_whole = places.iter().enumerate().all(|(at, place)| *place == Mended::Step(at));
     (!is_whole).then_some(places)
 }
 

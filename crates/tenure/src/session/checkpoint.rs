@@ -192,8 +192,7 @@ impl Checkpoint {
     /// than the policy allows.
     fn within(mut self, aim: u32, how: &Summarizing<'_>) -> Checkpoint {
         let cost = |statement: &Statement| (how.count)(&statement.line()) as u64 + 1;
-        self.said
-            .retain(|said| said.pinned || !how.shown.says(&said.text));
+        self.said.retain(|said| said.pinned || !how.shown.says(&said.text));
         once(&mut self.said);
         let chosen = best(&self.said, u64::from(aim), &cost, |statement| {
             (Reverse(statement.score), Reverse(statement.turn))
@@ -256,9 +255,7 @@ impl Checkpoint {
 
     /// Returns the decisions, corrections and demands of the user, in order. The system's words stay as they are.
     pub fn demands(&self) -> impl Iterator<Item = &Statement> {
-        self.kept
-            .iter()
-            .filter(|statement| statement.speaker == Speaker::User)
+        self.kept.iter().filter(|statement| statement.speaker == Speaker::User)
     }
 
     /// The text of what else was said, for the model. The instant is not in it, because the same messages give the same
@@ -381,9 +378,8 @@ fn statements(said: &[Said<'_>], task: &str) -> Vec<Statement> {
             text: if is_result(said) { "" } else { said.text },
         })
         .collect();
-    let mut sentences = turns::read(&spoken, &Weights::default(), task, None)
-        .into_iter()
-        .peekable();
+    let mut sentences =
+        turns::read(&spoken, &Weights::default(), task, None).into_iter().peekable();
     let mut found: Vec<Statement> = Vec::new();
     for (at, said) in said.iter().enumerate() {
         let made = |text: String, standing: Standing, score: u32| Statement {
@@ -454,10 +450,7 @@ fn once(statements: &mut Vec<Statement>) {
 
 fn source_ids(kind: char, numbers: impl Iterator<Item = u64>) -> Vec<String> {
     let numbers: BTreeSet<u64> = numbers.collect();
-    numbers
-        .into_iter()
-        .map(|number| format!("{kind}{number}"))
-        .collect()
+    numbers.into_iter().map(|number| format!("{kind}{number}")).collect()
 }
 
 #[cfg(test)]
@@ -533,11 +526,7 @@ mod tests {
             let demand = format!("Never deploy to region {block}.");
             assert!(merged.kept.iter().any(|kept| kept.text == demand));
         }
-        let spent: usize = merged
-            .said
-            .iter()
-            .map(|said| said.line().len() / 4 + 1)
-            .sum();
+        let spent: usize = merged.said.iter().map(|said| said.line().len() / 4 + 1).sum();
         assert!(spent <= policy.most as usize, "{spent}");
         assert!(
             merged.text(Some(("rehydrate", 9))).starts_with(
@@ -552,9 +541,8 @@ mod tests {
             kept_most: 60,
             ..SessionPolicy::default()
         };
-        let decisions: Vec<String> = (0..20)
-            .map(|at| format!("We decided on variant number {at}."))
-            .collect();
+        let decisions: Vec<String> =
+            (0..20).map(|at| format!("We decided on variant number {at}.")).collect();
         let mut turns: Vec<Said<'_>> = (0..)
             .zip(&decisions)
             .map(|(at, text)| said(at, Speaker::Assistant, text))
@@ -589,17 +577,9 @@ mod tests {
         let correction = said(7, Speaker::User, "No, the public listener uses port 8443.");
         let corrected = checkpoint.corrected(&correction).unwrap();
         assert_eq!(corrected.kept[0].corrected_in, Some(7));
-        assert!(
-            corrected.kept[0]
-                .line()
-                .starts_with("[1 user, decision, corrected in 7] ")
-        );
+        assert!(corrected.kept[0].line().starts_with("[1 user, decision, corrected in 7] "));
         assert_eq!(corrected.kept[1].corrected_in, None);
         assert!(corrected.corrected(&correction).is_none());
-        assert!(
-            checkpoint
-                .corrected(&said(8, Speaker::User, "Thanks."))
-                .is_none()
-        );
+        assert!(checkpoint.corrected(&said(8, Speaker::User, "Thanks.")).is_none());
     }
 }

@@ -94,9 +94,7 @@ pub(super) fn told(text: &str, call: Option<&ToolCall>, task: &str) -> Vec<Told>
                 () if command.is_some() => RAN,
                 () => CALLED,
             };
-            let said = arguments
-                .as_deref()
-                .map(|arguments| of(arguments, command.as_deref()));
+            let said = arguments.as_deref().map(|arguments| of(arguments, command.as_deref()));
             (
                 format!("{} {}", one_line(&call.name), said.unwrap_or_default()),
                 score,
@@ -158,11 +156,7 @@ fn content_type(text: &str, shown: Option<&File>) -> ContentType {
 
 /// Returns whether most lines of a text are no sentences.
 fn is_printed(text: &str) -> bool {
-    let said = || {
-        text.lines()
-            .filter(|line| !line.trim().is_empty())
-            .take(200)
-    };
+    let said = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
     let ends = said().filter(|line| line.trim_end().ends_with(['.', '!', '?', '。']));
     let (count, ends) = (said().count(), ends.count());
     count > 2 && ends * 3 < count
@@ -205,10 +199,7 @@ fn of(arguments: &Value, command: Option<&str>) -> String {
 }
 
 fn place(arguments: &Value) -> Option<&str> {
-    let mut texts = PLACES
-        .iter()
-        .filter_map(|name| arguments.get(name))
-        .filter_map(Value::as_str);
+    let mut texts = PLACES.iter().filter_map(|name| arguments.get(name)).filter_map(Value::as_str);
     texts.find(|path| !path.trim().is_empty() && path.len() <= LONGEST)
 }
 
@@ -240,9 +231,7 @@ fn file(name: &str, arguments: &Value, command: Option<&str>) -> Option<File> {
     let views = arguments.get("command").and_then(Value::as_str) == Some("view");
     let shows = has_word(name, &SHOWS) && !changes(name) && !has_word(name, &SEEKS);
     let range = arguments.get("view_range").and_then(|range| range.get(0));
-    let from = range
-        .and_then(Value::as_u64)
-        .and_then(|from| u32::try_from(from).ok());
+    let from = range.and_then(Value::as_u64).and_then(|from| u32::try_from(from).ok());
     let names = ["start_line", "line_start", "start", "offset", "from"];
     (views || shows).then(|| File {
         path: path.to_owned(),
@@ -261,10 +250,7 @@ fn file(name: &str, arguments: &Value, command: Option<&str>) -> Option<File> {
 fn printed(command: &str) -> Option<File> {
     let mut path = None;
     let mut from = Some(1);
-    for part in command
-        .split(['\n', ';', '|'])
-        .flat_map(|part| part.split("&&"))
-    {
+    for part in command.split(['\n', ';', '|']).flat_map(|part| part.split("&&")) {
         let mut words = part.split_whitespace();
         let first = words.next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or(first);
@@ -284,13 +270,10 @@ fn printed(command: &str) -> Option<File> {
             if word.starts_with(['>', '<']) || word.starts_with("-i") {
                 return None;
             }
-            let is_number = word
-                .chars()
-                .all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | '+'));
+            let is_number =
+                word.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | '+'));
             let range = word.strip_suffix('p').filter(|range| {
-                range
-                    .chars()
-                    .all(|c| c.is_ascii_digit() || matches!(c, ',' | '$'))
+                range.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$'))
                     && !range.is_empty()
             });
             match () {

@@ -250,19 +250,13 @@ mod tests {
     fn words(texts: &[&str]) -> UserWords {
         let stand = (0..).zip(texts);
         UserWords {
-            stand: stand
-                .map(|(turn, text)| Words::whole(turn, *text))
-                .collect(),
+            stand: stand.map(|(turn, text)| Words::whole(turn, *text)).collect(),
             left_out: 0,
         }
     }
 
     fn texts(words: &UserWords) -> Vec<&str> {
-        words
-            .stand
-            .iter()
-            .map(|words| words.text.as_str())
-            .collect()
+        words.stand.iter().map(|words| words.text.as_str()).collect()
     }
 
     #[test]
@@ -296,9 +290,8 @@ mod tests {
 
     #[test]
     fn the_oldest_is_shortened_first_and_then_leaves() {
-        let parts: Vec<String> = (0..8)
-            .map(|at| format!("Part {at}: {}", "so it is. ".repeat(60)))
-            .collect();
+        let parts: Vec<String> =
+            (0..8).map(|at| format!("Part {at}: {}", "so it is. ".repeat(60))).collect();
         let long: Vec<&str> = parts.iter().map(String::as_str).collect();
         let all: u64 = long.iter().map(|text| count(text)).sum();
         let some = words(&long).within(all - 60, &count);

@@ -88,12 +88,12 @@ impl Epochs {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn pays(self, model: &Model, shallow: u32, deep: u32) -> bool {
-        self.cost(model, deep)
-            .zip(self.cost(model, shallow))
-            .is_some_and(|((deep, of_deep), (shallow, of_shallow))| {
+        self.cost(model, deep).zip(self.cost(model, shallow)).is_some_and(
+            |((deep, of_deep), (shallow, of_shallow))| {
                 let deep = deep.saturating_mul(of_shallow).saturating_mul(SAVES);
                 deep <= shallow.saturating_mul(of_deep).saturating_mul(SAVES - 1)
-            })
+            },
+        )
     }
 
     /// The cost of an epoch whose first request has so many tokens, in picodollars, and the number of its requests.

@@ -130,21 +130,17 @@ fn offered(world: &World, object: &ContextObject, tool: &Tool, target: Target) -
         }
         None => {
             let json = chat::tool_json(object, tool, target);
-            let value = marks
-                .filter(|marks| marks.find(&json).is_some())
-                .and_then(|marks| {
-                    let value = serde_json::from_str(&json).ok()?;
-                    Some(marks.escape_value(&value))
-                });
+            let value = marks.filter(|marks| marks.find(&json).is_some()).and_then(|marks| {
+                let value = serde_json::from_str(&json).ok()?;
+                Some(marks.escape_value(&value))
+            });
             match value {
                 Some((value, times)) => (value.to_string(), times, 0),
                 None => (json, 0, 0),
             }
         }
     };
-    let tokens = world
-        .price(&json)
-        .saturating_add(world.model().chat.per_tool);
+    let tokens = world.price(&json).saturating_add(world.model().chat.per_tool);
     Piece {
         escaped,
         passed,
@@ -316,10 +312,7 @@ fn plain(
 /// Content in the block form.
 fn laid_out(world: &World, name: &str, content: &str) -> Piece {
     let body = content.trim_end();
-    let bare = body
-        .chars()
-        .next()
-        .is_some_and(|first| !first.is_whitespace() && first != '/');
+    let bare = body.chars().next().is_some_and(|first| !first.is_whitespace() && first != '/');
     if bare {
         let tokens = world.price(&format!("{body}\n"));
         let seam = if content.strip_suffix('\n').unwrap_or(content).len() > body.len() {

@@ -170,10 +170,7 @@ fn places(text: &str, signs: Signs, look: Look) -> Vec<usize> {
     }
     let lines = text.match_indices('[').map(|(at, _)| at).filter(begins);
     places.extend(lines.filter(|at| is_label(line(&text[*at..]), look)));
-    let lines = text
-        .match_indices(['c', 'C'])
-        .map(|(at, _)| at)
-        .filter(begins);
+    let lines = text.match_indices(['c', 'C']).map(|(at, _)| at).filter(begins);
     places.extend(lines.filter(|at| is_call(line(&text[*at..]))));
     if places.len() > known {
         places.sort_unstable();
@@ -207,9 +204,7 @@ fn is_named(text: &str, name: &str, look: Look) -> bool {
             .find(|c| look == Look::Plain || !c.is_control())
             .is_some_and(|c| c.eq_ignore_ascii_case(&of))
     });
-    same && !chars
-        .next()
-        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    same && !chars.next().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// Returns whether what follows a `<` is a tag of any name with the attribute `boundary`.
@@ -258,9 +253,7 @@ fn is_heading(line: &str, look: Look) -> bool {
         .next()
         .unwrap_or_default()
         .trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | ':' | '*' | '_'));
-    let marks = Authority::ALL
-        .iter()
-        .filter_map(|authority| authority.mark());
+    let marks = Authority::ALL.iter().filter_map(|authority| authority.mark());
     let is_marked = |mark: &str| {
         let mark = mark.split(" (").next().unwrap_or_default();
         is_same(words, mark.trim_matches(['#', ' ']), look)
@@ -286,10 +279,7 @@ fn is_label(line: &str, look: Look) -> bool {
         return false;
     };
     let alone = after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || c == ':');
-    alone
-        && Role::ALL
-            .iter()
-            .any(|role| is_same(who.trim(), role.term(), look))
+    alone && Role::ALL.iter().any(|role| is_same(who.trim(), role.term(), look))
 }
 
 /// Returns whether a line is a call of a tool: `call`, an id, a name, and arguments as JSON.
@@ -401,19 +391,13 @@ mod tests {
 
     #[test]
     fn no_character_that_is_not_seen_hides_a_sign() {
-        let marks = (0x300..=0x36F)
-            .chain(0x483..=0x489)
-            .chain(0x591..=0x5BD)
-            .chain(0x20D0..=0x20F0);
+        let marks =
+            (0x300..=0x36F).chain(0x483..=0x489).chain(0x591..=0x5BD).chain(0x20D0..=0x20F0);
         let controls = (0..0x20).chain(0x7F..0xA0);
         let ignored =
             (0..=0x10_FFFF).filter(|code| char::from_u32(*code).is_some_and(is_invisible));
         let mut looked_at = 0;
-        for c in marks
-            .chain(controls)
-            .chain(ignored)
-            .filter_map(char::from_u32)
-        {
+        for c in marks.chain(controls).chain(ignored).filter_map(char::from_u32) {
             let breaks = is_line_end(c) || c == '\t';
             for (before, after, signs) in [
                 ("a <", "/evidence> b", Signs::Frames),

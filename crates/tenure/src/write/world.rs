@@ -162,10 +162,7 @@ impl World {
         // What images cost and where the system may speak decides prices and bytes.
         let mut form = serde_json::to_vec(&(&model.image, &model.messages)).unwrap_or_default();
         let late = model.late_tools.as_ref();
-        form.extend(
-            late.into_iter()
-                .flat_map(|late| serde_json::to_vec(late).unwrap_or_default()),
-        );
+        form.extend(late.into_iter().flat_map(|late| serde_json::to_vec(late).unwrap_or_default()));
         let digest = Digest::of_parts([
             name.as_bytes(),
             tokenizer.name().as_bytes(),
@@ -251,10 +248,7 @@ impl World {
             }
             _ => false,
         };
-        is_open.then(|| {
-            self.known_marks
-                .get_or_init(|| Marks::of_families(provider))
-        })
+        is_open.then(|| self.known_marks.get_or_init(|| Marks::of_families(provider)))
     }
 
     /// Returns whether the count of a text with a control token in it is more than its reader's: the tokenizer has a
@@ -367,15 +361,10 @@ mod tests {
                 made.borrow_mut().push(keys[at]);
                 Piece::added(&world, texts[keys[at]])
             });
-            pieces
-                .iter()
-                .map(|piece| piece.tokens as usize)
-                .collect::<Vec<_>>()
+            pieces.iter().map(|piece| piece.tokens as usize).collect::<Vec<_>>()
         };
         let expected = |keys: &[usize]| {
-            keys.iter()
-                .map(|key| world.price(texts[*key]) as usize)
-                .collect::<Vec<_>>()
+            keys.iter().map(|key| world.price(texts[*key]) as usize).collect::<Vec<_>>()
         };
         for keys in [&[2, 0, 2][..], &[0, 1, 2, 0], &[3, 2, 1, 0], &[1, 3], &[]] {
             assert_eq!(ask(keys), expected(keys));

@@ -139,11 +139,7 @@ impl Draft {
         ObjectDocument {
             object_id: Some(object_id(salt, self.id)),
             supersession_link: self.superseded_by.map(|n| object_id(salt, n)),
-            derived_from: self
-                .derived_from
-                .iter()
-                .map(|n| object_id(salt, *n))
-                .collect(),
+            derived_from: self.derived_from.iter().map(|n| object_id(salt, *n)).collect(),
             ..self.document.clone()
         }
     }
@@ -509,11 +505,8 @@ fn exchange() -> BoxedStrategy<Vec<ObjectDocument>> {
                         (_, true) => call.id = "c.0".to_owned(),
                     }
                 }
-                let ids: Vec<String> = caller
-                    .tool_calls
-                    .iter()
-                    .map(|call| call.id.clone())
-                    .collect();
+                let ids: Vec<String> =
+                    caller.tool_calls.iter().map(|call| call.id.clone()).collect();
                 rows.push(caller);
                 if flaw == Flaw::Interrupted {
                     rows.push(next(ObjectType::Turn, Some(Role::System)));
@@ -1283,10 +1276,7 @@ impl Case {
     }
 
     pub(crate) fn candidates(&self) -> Candidates {
-        let objects = self
-            .drafts
-            .iter()
-            .map(|draft| (sealed(draft.dealt(self.salt)), draft.said));
+        let objects = self.drafts.iter().map(|draft| (sealed(draft.dealt(self.salt)), draft.said));
         said_or_not(&objects.collect::<Vec<_>>())
     }
 
@@ -1309,12 +1299,7 @@ impl Case {
             return None;
         }
         let before = Case {
-            drafts: self
-                .drafts
-                .iter()
-                .filter(|draft| draft.seen_before)
-                .cloned()
-                .collect(),
+            drafts: self.drafts.iter().filter(|draft| draft.seen_before).cloned().collect(),
             follows: false,
             ..self.clone()
         };
@@ -1377,9 +1362,7 @@ pub(crate) fn facts(
         facts.add_vectors(Arc::new(made)).unwrap();
         // Some encoders stand beside a table, which knows fewer texts.
         if query.key().is_multiple_of(3) || query.key().is_multiple_of(5) {
-            let fewer = texts
-                .into_iter()
-                .filter(|text| !text.key().is_multiple_of(4));
+            let fewer = texts.into_iter().filter(|text| !text.key().is_multiple_of(4));
             facts.add_beside(Arc::new(vectors(fewer))).unwrap();
         }
     }
@@ -1406,9 +1389,7 @@ pub(crate) fn vectors(texts: impl Iterator<Item = Digest>) -> Vectors {
     });
     for text in texts {
         let [a, b, c, d, ..] = *text.bytes();
-        vectors
-            .add_rounded(text, &[a, b, c, d].map(|byte| byte as i8))
-            .unwrap();
+        vectors.add_rounded(text, &[a, b, c, d].map(|byte| byte as i8)).unwrap();
     }
     vectors
 }

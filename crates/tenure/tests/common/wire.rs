@@ -136,9 +136,7 @@ fn responses(compiled: &Compiled) -> Wire<'_> {
             texts.insert((Some(at as u32), None), text(said));
         }
     }
-    let tools = body
-        .get("tools")
-        .map(|tools| serde_json::from_str(tools.get()).unwrap());
+    let tools = body.get("tools").map(|tools| serde_json::from_str(tools.get()).unwrap());
     Wire {
         texts,
         calls,
@@ -154,8 +152,7 @@ fn gemini(compiled: &Compiled) -> Wire<'_> {
         let parts: Vec<Object<'_>> = serde_json::from_str(content["parts"].get()).unwrap();
         for (at, part) in parts.iter().enumerate() {
             let inner = |key: &str| -> Option<Value> {
-                part.get(key)
-                    .map(|value| serde_json::from_str(value.get()).unwrap())
+                part.get(key).map(|value| serde_json::from_str(value.get()).unwrap())
             };
             if let Some(call) = part.get("functionCall") {
                 let call: BTreeMap<String, Box<RawValue>> =
@@ -235,8 +232,7 @@ fn ordered(real: &Compiled) -> Result<(), TestCaseError> {
 /// Whether a provider takes this for an id, and, when it is short, for a tool's name.
 fn is_id(text: &Value) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    text.as_str()
-        .is_some_and(|text| !text.is_empty() && text.chars().all(legal))
+    text.as_str().is_some_and(|text| !text.is_empty() && text.chars().all(legal))
 }
 
 fn is_tool_name(name: &Value) -> bool {
@@ -288,15 +284,10 @@ fn anthropic(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         None => none.clone(),
     };
     let is_text = |block: &Value| {
-        let blank = block["text"]
-            .as_str()
-            .is_none_or(|text| text.trim().is_empty());
+        let blank = block["text"].as_str().is_none_or(|text| text.trim().is_empty());
         block["type"] == "text" && has_keys(block, &["text", "type"]) && !blank
     };
-    prop_assert!(
-        body.get("system")
-            .is_none_or(|system| system != &Value::from(none.clone()))
-    );
+    prop_assert!(body.get("system").is_none_or(|system| system != &Value::from(none.clone())));
     prop_assert!(list(body.get("system")).iter().all(is_text));
     if floor_opens(run, real) {
         prop_assert!(body.get("system").is_some());
@@ -381,16 +372,8 @@ fn anthropic(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
 /// The rules of the OpenAI chat API, over the body as JSON.
 fn openai(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let whole: Value = serde_json::from_str(payload(real)).unwrap();
-    let keys: Vec<&str> = whole
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    prop_assert!(
-        keys.iter()
-            .all(|key| ["messages", "model", "tools"].contains(key))
-    );
+    let keys: Vec<&str> = whole.as_object().unwrap().keys().map(String::as_str).collect();
+    prop_assert!(keys.iter().all(|key| ["messages", "model", "tools"].contains(key)));
     prop_assert_eq!(whole["model"].as_str(), Some(run.world.model_name()));
     let body = body(real);
     prop_assert!(!body.messages.is_empty());
@@ -410,22 +393,14 @@ fn openai(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
             prop_assert!(message.tool_call_id.is_none());
         }
         prop_assert!(message.role == "assistant" || message.tool_calls.is_empty());
-        let empty = message
-            .content
-            .as_ref()
-            .is_none_or(|content| content.trim().is_empty());
+        let empty = message.content.as_ref().is_none_or(|content| content.trim().is_empty());
         prop_assert!(!empty || (!message.tool_calls.is_empty() && message.content.is_none()));
         for call in &message.tool_calls {
             prop_assert_eq!(call["type"].as_str(), Some("function"));
             prop_assert!(call["function"]["arguments"].is_string());
             prop_assert!(is_tool_name(&call["function"]["name"]));
         }
-        open.extend(
-            message
-                .tool_calls
-                .iter()
-                .map(|call| call["id"].as_str().unwrap()),
-        );
+        open.extend(message.tool_calls.iter().map(|call| call["id"].as_str().unwrap()));
         prop_assert!(open.len() >= message.tool_calls.len());
     }
     prop_assert!(open.is_empty(), "unanswered: {:?}", open);

@@ -55,10 +55,8 @@ impl Imports {
         sources(src, &mut files);
         for file in files {
             let relative = file.strip_prefix(src).unwrap().with_extension("");
-            let mut module: Module = relative
-                .iter()
-                .map(|part| part.to_string_lossy().into_owned())
-                .collect();
+            let mut module: Module =
+                relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
             match module.last().map(String::as_str) {
                 Some("mod") => drop(module.pop()),
                 Some("lib" | "main") if module.len() == 1 => module.clear(),
@@ -77,9 +75,7 @@ impl Imports {
 
     /// The imports, each from a module to another.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (&Module, &Module)> {
-        self.edges
-            .iter()
-            .flat_map(|(from, to)| to.iter().map(move |to| (from, to)))
+        self.edges.iter().flat_map(|(from, to)| to.iter().map(move |to| (from, to)))
     }
 
     /// The same, each with the name that is imported.
@@ -95,19 +91,13 @@ impl Imports {
     /// The sets of files that import each other, near or far. A file that imports from the module it stands in is
     /// left out of account.
     pub(crate) fn circles(&self) -> Vec<BTreeSet<String>> {
-        let reach: BTreeMap<&Module, BTreeSet<&Module>> = self
-            .edges
-            .keys()
-            .map(|from| (from, self.reach(from)))
-            .collect();
+        let reach: BTreeMap<&Module, BTreeSet<&Module>> =
+            self.edges.keys().map(|from| (from, self.reach(from))).collect();
         let mut circles = BTreeSet::new();
         for (from, found) in &reach {
             let back = |to: &&&Module| reach.get(*to).is_some_and(|back| back.contains(*from));
-            let circle: BTreeSet<String> = found
-                .iter()
-                .filter(back)
-                .map(|module| module.join("::"))
-                .collect();
+            let circle: BTreeSet<String> =
+                found.iter().filter(back).map(|module| module.join("::")).collect();
             if circle.len() > 1 {
                 circles.insert(circle);
             }
@@ -134,10 +124,7 @@ impl Imports {
 
     fn note_what_is_passed_on(&mut self) {
         for (module, text) in &self.texts {
-            for found in USE
-                .captures_iter(text)
-                .filter(|found| found.get(1).is_some())
-            {
+            for found in USE.captures_iter(text).filter(|found| found.get(1).is_some()) {
                 for path in expanded(&found[2]) {
                     let Some(mut full) = self.absolute(module, &path) else {
                         continue;
@@ -233,11 +220,7 @@ fn expanded(tree: &str) -> Vec<Module> {
     let tree = tree.trim();
     let Some((before, inside)) = tree.split_once('{') else {
         let name = tree.split(" as ").next().unwrap_or(tree);
-        return vec![
-            name.split("::")
-                .map(|part| part.trim().to_owned())
-                .collect(),
-        ];
+        return vec![name.split("::").map(|part| part.trim().to_owned()).collect()];
     };
     let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
     let (mut depth, mut from, mut parts) = (0_usize, 0, Vec::new());
@@ -254,9 +237,7 @@ fn expanded(tree: &str) -> Vec<Module> {
     }
     parts.push(&inside[from..]);
     let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
-    parts
-        .flat_map(|part| expanded(&format!("{before}{}", part.trim())))
-        .collect()
+    parts.flat_map(|part| expanded(&format!("{before}{}", part.trim()))).collect()
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

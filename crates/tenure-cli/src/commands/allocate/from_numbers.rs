@@ -25,9 +25,7 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
         Some(path) => from_file(path)?,
         None => from_demands(&args.demands, &args.compile.policy)?,
     };
-    claims
-        .with_sensitivity(args.sensitivity)
-        .study(budget, &args.what_if)
+    claims.with_sensitivity(args.sensitivity).study(budget, &args.what_if)
 }
 
 /// The demands of the arguments, with the rest as the policy says.

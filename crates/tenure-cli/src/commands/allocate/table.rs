@@ -154,11 +154,8 @@ impl Table<'_> {
 
     /// The other budgets in order, with this one among them.
     fn answers(&self) -> Vec<Answer<'_>> {
-        let mut answers: Vec<Answer<'_>> = self
-            .what_if
-            .iter()
-            .map(|row| (row.budget, row.shares.as_ref()))
-            .collect();
+        let mut answers: Vec<Answer<'_>> =
+            self.what_if.iter().map(|row| (row.budget, row.shares.as_ref())).collect();
         let own = self.shares.budget;
         if let Err(at) = answers.binary_search_by_key(&own, |answer| answer.0) {
             answers.insert(at, (own, Ok(&self.shares)));
@@ -255,12 +252,7 @@ impl Table<'_> {
             fill,
         };
         let mut series = vec![named("must go in", '/')];
-        series.extend(
-            sections
-                .iter()
-                .zip(FILLS)
-                .map(|(one, fill)| named(one, fill)),
-        );
+        series.extend(sections.iter().zip(FILLS).map(|(one, fill)| named(one, fill)));
         series.push(named(&format!("{more} more"), '+'));
         series.push(named("unspent", '·'));
         let parts = |shares: &Shares| {
@@ -277,9 +269,7 @@ impl Table<'_> {
                 Err(_) => Err("does not fit".to_owned()),
             },
         };
-        let own = answers
-            .iter()
-            .position(|(budget, _)| *budget == self.shares.budget);
+        let own = answers.iter().position(|(budget, _)| *budget == self.shares.budget);
         let picked = spread(answers.len(), own.unwrap_or(0));
         let rows: Vec<plot::Row> = picked.into_iter().map(|at| row(&answers[at])).collect();
         let _ = writeln!(out, "{BOLD}SHARES OF EACH BUDGET{BOLD:#}");
@@ -312,10 +302,7 @@ fn spread(places: usize, own: usize) -> BTreeSet<usize> {
         return (0..places).collect();
     }
     let steps = ROWS - 2;
-    (0..=steps)
-        .map(|step| step * (places - 1) / steps)
-        .chain([own])
-        .collect()
+    (0..=steps).map(|step| step * (places - 1) / steps).chain([own]).collect()
 }
 
 /// Cells in columns as wide as the widest of them, the first from the left or all from the right. A
@@ -330,17 +317,13 @@ fn lay_out(header: &[&str], rows: &[Vec<String>], names: bool, gap: usize) -> Ve
     }
     let gap = " ".repeat(gap);
     let line = |cells: &[&str]| {
-        let aligned = cells
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(at, (cell, width))| {
-                if names && at == 0 {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            });
+        let aligned = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
+            if names && at == 0 {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
+        });
         aligned.collect::<Vec<_>>().join(&gap)
     };
     let body = rows.iter().map(|row| {
@@ -392,10 +375,7 @@ fn plain(number: f64) -> String {
         return format!("{number:.1e}");
     }
     let digits = format!("{number:.4}");
-    digits
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -94,9 +94,7 @@ fn notes(line: &Lineage) -> Vec<String> {
 
 /// Returns the lines without white space at their ends.
 fn trimmed(text: &str) -> String {
-    text.lines()
-        .flat_map(|line| [line.trim_end(), "\n"])
-        .collect()
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 #[derive(Serialize)]
@@ -109,10 +107,7 @@ struct Report {
 /// Prints where every block comes from.
 pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
     let (registries, view) = view(args)?;
-    let references = registries
-        .references(view.label())?
-        .map(str::to_owned)
-        .collect();
+    let references = registries.references(view.label())?.map(str::to_owned).collect();
     let report = Report {
         summary: view.summary(),
         references,
@@ -134,9 +129,7 @@ pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
         count(summary.operations as usize, "operation")
     );
     if let Some(limit) = summary.limit {
-        let over = summary
-            .over_limit
-            .map_or(String::new(), |over| format!(", {over} above it"));
+        let over = summary.over_limit.map_or(String::new(), |over| format!(", {over} above it"));
         let _ = writeln!(out, "soft limit {limit} bytes{over}");
     }
     for (name, text) in [("prefix", &summary.prefix), ("suffix", &summary.suffix)] {
@@ -159,10 +152,7 @@ pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
     for (source, lines) in by_source {
         let _ = writeln!(out, "\n{}", cell(&source));
         for line in lines {
-            let was = line
-                .written_as
-                .as_ref()
-                .map_or(String::new(), |was| format!(" (was {was})"));
+            let was = line.written_as.as_ref().map_or(String::new(), |was| format!(" (was {was})"));
             let revision = line.revision.to_string();
             let _ = writeln!(
                 out,

@@ -67,9 +67,7 @@ impl Session {
     fn open(args: &TargetArgs) -> Result<Session, Error> {
         let file = workspace(&args.output)?.snapshot(&args.snapshot)?;
         let label = only_label(&file.registries, args.registry.as_deref())?;
-        let by = file
-            .registries
-            .issue(args.actor.as_deref().unwrap_or(&label))?;
+        let by = file.registries.issue(args.actor.as_deref().unwrap_or(&label))?;
         Ok(Session { file, label, by })
     }
 
@@ -306,10 +304,7 @@ fn set(args: &SetArgs) -> Result<(), Failure> {
     } else {
         object.overrides().clone()
     };
-    let protection = args
-        .protection
-        .as_ref()
-        .map(|term| term.parse().map_err(usage));
+    let protection = args.protection.as_ref().map(|term| term.parse().map_err(usage));
     let overrides = Overrides {
         name: args.rename.as_deref().map(Into::into).or(now.name),
         priority: score("--priority", args.priority.as_ref())?.or(now.priority),

@@ -46,10 +46,9 @@ fn in_store(waiting: Vec<Waiting>, url: &StoreUrl) -> Vec<Waiting> {
         .as_ref()
         .filter(|url| std::env::var("TENURE_STORE").as_ref() != Ok(*url));
     match named {
-        Some(url) if url.starts_with("sqlite:") => waiting
-            .into_iter()
-            .map(|one| one.with_option("--store", url))
-            .collect(),
+        Some(url) if url.starts_with("sqlite:") => {
+            waiting.into_iter().map(|one| one.with_option("--store", url)).collect()
+        }
         Some(_) if !waiting.is_empty() => {
             anstream::eprintln!("note: add the --store of this command to those that it shows");
             waiting
@@ -72,10 +71,7 @@ pub(crate) fn text_of(one: &Waiting) -> String {
     };
     let since = one.since.map(|since| format!("  since {since}"));
     let why = one.why.map(|why| format!("  {why}"));
-    let stated = one
-        .other_name
-        .as_ref()
-        .map(|name| format!("  in the place of {}", cell(name)));
+    let stated = one.other_name.as_ref().map(|name| format!("  in the place of {}", cell(name)));
     // One that is alone needs no name.
     let revision = |at: usize| match &one.revisions[..] {
         several @ [_, _, ..] => several.get(at).map(|own| format!("--revision {own}  ")),

@@ -73,9 +73,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     let mut found: Vec<Audited> = all.iter().map(|object| Audited::of(object)).collect();
     if !asked.is_empty() {
         for audited in &mut found {
-            audited
-                .by_type
-                .retain(|answer| asked.contains(&answer.question));
+            audited.by_type.retain(|answer| asked.contains(&answer.question));
         }
     }
     found.retain(|audited| !audited.by_type.is_empty());

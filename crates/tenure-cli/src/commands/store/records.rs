@@ -15,14 +15,11 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
     let Some(id) = &args.record else {
         let records = tenant.records(args.most)?;
         if args.tenant.format == Format::Json {
-            let shown = records
-                .iter()
-                .map(|(id, at)| json!({ "record_id": id, "compiled_at": at }));
+            let shown =
+                records.iter().map(|(id, at)| json!({ "record_id": id, "compiled_at": at }));
             return print_json(&shown.collect::<Vec<_>>());
         }
-        let lines = records
-            .iter()
-            .map(|(id, at)| format!("{at:<27}  {}\n", cell(id)));
+        let lines = records.iter().map(|(id, at)| format!("{at:<27}  {}\n", cell(id)));
         return print(&lines.collect::<String>());
     };
     let workspace = Workspace::without_key()?;

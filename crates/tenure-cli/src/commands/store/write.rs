@@ -75,10 +75,7 @@ fn noted(written: &Written) -> String {
         .objects
         .iter()
         .filter_map(|object| {
-            let name = object
-                .name
-                .clone()
-                .unwrap_or_else(|| object.object_id.to_string());
+            let name = object.name.clone().unwrap_or_else(|| object.object_id.to_string());
             Some(format!(
                 "{}: {}\n",
                 cell(&name),
@@ -175,11 +172,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
     let status = flagged("--status", args.status.parse())?;
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let by = args
-        .superseded_by
-        .as_deref()
-        .map(|by| object_id(&tenant, by))
-        .transpose()?;
+    let by = args.superseded_by.as_deref().map(|by| object_id(&tenant, by)).transpose()?;
     let written = tenant.judge(id, status, by, &writing(&args.writing))?;
     print_written(&written, args.object.tenant.format)
 }
@@ -263,10 +256,7 @@ pub(super) fn refresh(args: &RefreshArgs) -> Result<(), Failure> {
         return print("no object has an update path\n");
     }
     let text = done.objects.iter().map(|one| {
-        let why = one
-            .why
-            .as_deref()
-            .map_or(String::new(), |why| format!("  {}", cell(why)));
+        let why = one.why.as_deref().map_or(String::new(), |why| format!("  {}", cell(why)));
         format!(
             "{:<19}  {}  {}{why}\n",
             one.outcome.term(),
@@ -285,9 +275,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     };
     let before = args.records_before.as_deref();
     let retention = Retention {
-        before: before
-            .map(|text| instant(text, "--records-before"))
-            .transpose()?,
+        before: before.map(|text| instant(text, "--records-before")).transpose()?,
         most: args.records_keep,
     };
     let hard_delete = if args.hard_delete {

@@ -93,12 +93,7 @@ impl Postgres {
             .expected("`sslmode=verify-full`, once and unencoded"));
         }
         let tls = Tls::asked(own.sslmode, own.sslrootcert)?;
-        if tls.is_some()
-            && !config
-                .get_hosts()
-                .iter()
-                .all(|host| matches!(host, Host::Tcp(_)))
-        {
+        if tls.is_some() && !config.get_hosts().iter().all(|host| matches!(host, Host::Tcp(_))) {
             return Err(
                 Error::new(ErrorKind::Usage, "TLS is not possible over a Unix socket")
                     .expected("a host, or `sslmode=disable`"),
@@ -549,9 +544,7 @@ impl Engine for Postgres {
             None => Ok(0),
             // It has no row of its own, and has written.
             Some("-1") => Err(self.lost(tenant)),
-            Some(version) => version
-                .parse()
-                .map_err(|error| self::rows::unreadable(&error)),
+            Some(version) => version.parse().map_err(|error| self::rows::unreadable(&error)),
         }
     }
 
@@ -562,9 +555,7 @@ impl Engine for Postgres {
         let (lease, found) =
             self.begin(|client| client.query_typed(sql, &[(&schema, Type::TEXT)]))?;
         lease.keep();
-        let mark = found
-            .first()
-            .and_then(|row| row.try_get::<_, Option<String>>(0).ok().flatten());
+        let mark = found.first().and_then(|row| row.try_get::<_, Option<String>>(0).ok().flatten());
         match mark {
             Some(mark) if mark == format!("{MARK}{}", MIGRATIONS.len()) => Ok(()),
             _ => Err(Error::damaged(format!(
@@ -591,9 +582,7 @@ impl Engine for Postgres {
     fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
         let mut client = self.login()?;
         let listen = format!("LISTEN \"{}\"", self.schema);
-        client
-            .batch_execute(&listen)
-            .map_err(|error| self.failed(error))?;
+        client.batch_execute(&listen).map_err(|error| self.failed(error))?;
         Ok(Some(Box::new(Listening {
             client,
             shown: self.shown.clone(),
@@ -637,9 +626,7 @@ fn is_lost(error: &postgres::Error) -> bool {
         .source()
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .is_some_and(|source| source.kind() != std::io::ErrorKind::InvalidInput);
-    let severity = error
-        .as_db_error()
-        .and_then(|error| error.parsed_severity());
+    let severity = error.as_db_error().and_then(|error| error.parsed_severity());
     error.is_closed() || broken || matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
@@ -740,9 +727,7 @@ fn shown(config: &Config, schema: &str) -> String {
         match host {
             // A password with an `@` in it may have gone astray.
             Host::Tcp(name) => {
-                let name = name
-                    .rsplit_once('@')
-                    .map_or(name.as_str(), |(_, name)| name);
+                let name = name.rsplit_once('@').map_or(name.as_str(), |(_, name)| name);
                 hosts.push(format!("{name}:{port}"));
             }
             #[cfg(unix)]
@@ -753,9 +738,6 @@ fn shown(config: &Config, schema: &str) -> String {
         let sign = if at.is_empty() { '?' } else { '&' };
         at.push_str(&format!("{sign}schema={schema}"));
     }
-    let database = config
-        .get_dbname()
-        .or(config.get_user())
-        .unwrap_or_default();
+    let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     format!("postgresql://{}/{database}{at}", hosts.join(","))
 }

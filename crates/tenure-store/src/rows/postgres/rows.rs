@@ -74,9 +74,7 @@ pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 fn with_tenant<'v>(tenant: &'v &str, values: Values<'v>) -> Vec<&'v (dyn ToSql + Sync)> {
     let tenant: &(dyn ToSql + Sync) = tenant;
-    std::iter::once(tenant)
-        .chain(values.iter().copied())
-        .collect()
+    std::iter::once(tenant).chain(values.iter().copied()).collect()
 }
 
 pub(super) struct Rows<'c> {

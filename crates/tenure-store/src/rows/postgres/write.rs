@@ -63,10 +63,8 @@ impl Write for Rows<'_> {
             let of: Vec<Id> = objects.values().map(|(id, _, _)| *id).collect();
             let names: Vec<&str> = objects.values().map(|(_, name, _)| *name).collect();
             let heads: Vec<&[u8]> = objects.values().map(|(_, _, head)| *head).collect();
-            let held = change
-                .open
-                .iter()
-                .map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
+            let held =
+                change.open.iter().map(|row| ((row.object, bytes(&row.revision)), &*row.labels));
             let new = change
                 .revisions
                 .iter()
@@ -103,11 +101,7 @@ impl Write for Rows<'_> {
         }
         if !change.close.is_empty() {
             let of: Vec<Id> = change.close.iter().map(|(id, ..)| Id(*id)).collect();
-            let starts: Vec<i64> = change
-                .close
-                .iter()
-                .map(|(_, at, _)| at.at.micros())
-                .collect();
+            let starts: Vec<i64> = change.close.iter().map(|(_, at, _)| at.at.micros()).collect();
             let parts: Vec<i32> = change.close.iter().map(|(.., part)| *part as i32).collect();
             // By their places in the table, which no other writer changes meanwhile: see `for_each`.
             let sql = "UPDATE beliefs SET tx_end = $2, closed = $3 \
@@ -271,10 +265,8 @@ impl Write for Rows<'_> {
         let of: Vec<Id> = sums.keys().copied().map(Id).collect();
         let counts: Vec<i64> = sums.values().map(|sum| sum.access_count as i64).collect();
         let used: Vec<Option<i64>> = sums.values().map(|sum| micros(sum.last_used)).collect();
-        let confirmed: Vec<Option<i64>> = sums
-            .values()
-            .map(|sum| micros(sum.last_confirmed))
-            .collect();
+        let confirmed: Vec<Option<i64>> =
+            sums.values().map(|sum| micros(sum.last_confirmed)).collect();
         let sql = "INSERT INTO usage AS u (tenant, object, access_count, last_used, last_confirmed) \
                    SELECT $1, n.* FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                    AS n (object, access_count, last_used, last_confirmed) \
@@ -367,22 +359,17 @@ impl Write for Rows<'_> {
             .collect();
         for records in messages(&records, |record| record.body.len()) {
             let names: Vec<&str> = records.iter().map(|record| record.id.as_str()).collect();
-            let times: Vec<i64> = records
-                .iter()
-                .map(|record| record.compiled_at.micros())
-                .collect();
+            let times: Vec<i64> =
+                records.iter().map(|record| record.compiled_at.micros()).collect();
             let bodies: Vec<&str> = records.iter().map(|record| record.body.as_str()).collect();
             let sql = "INSERT INTO records (tenant, record, compiled_at, body) SELECT $1, n.* \
                        FROM unnest($2::text[], $3::bigint[], $4::text[]) AS n \
                        ON CONFLICT (tenant, record) DO UPDATE SET body = excluded.body";
             self.execute(sql, &[&names, &times, &bodies])?;
             self.execute(asked::UNLINK, &[&names])?;
-            let of = records.iter().flat_map(|record| {
-                record
-                    .objects
-                    .iter()
-                    .map(|id| (record.id.as_str(), Id(*id)))
-            });
+            let of = records
+                .iter()
+                .flat_map(|record| record.objects.iter().map(|id| (record.id.as_str(), Id(*id))));
             let (names, of): (Vec<&str>, Vec<Id>) = of.unzip();
             let sql = "INSERT INTO record_objects (tenant, record, object) SELECT $1, n.* \
                        FROM unnest($2::text[], $3::uuid[]) AS n ON CONFLICT DO NOTHING";
@@ -528,16 +515,10 @@ impl Rows<'_> {
         let superseded: Vec<Option<Id>> =
             rows.iter().map(|row| row.superseded_by.map(Id)).collect();
         let lifecycles: Vec<&str> = rows.iter().map(|row| row.lifecycle.term()).collect();
-        let ends: Vec<Option<i64>> = rows
-            .iter()
-            .map(|row| row.closed)
-            .map(|end| Some(end?.at.micros()))
-            .collect();
-        let closed: Vec<Option<i64>> = rows
-            .iter()
-            .map(|row| row.closed)
-            .map(|end| Some(end?.version as i64))
-            .collect();
+        let ends: Vec<Option<i64>> =
+            rows.iter().map(|row| row.closed).map(|end| Some(end?.at.micros())).collect();
+        let closed: Vec<Option<i64>> =
+            rows.iter().map(|row| row.closed).map(|end| Some(end?.version as i64)).collect();
         let sql = "INSERT INTO beliefs (tenant, object, tx_start, part, opened, revision, valid_from, \
                    valid_until, contradiction, superseded_by, lifecycle, tx_end, closed, labels) SELECT $1, n.* \
                    FROM unnest($2::uuid[], $3::bigint[], $4::integer[], $5::bigint[], $6::bytea[], \

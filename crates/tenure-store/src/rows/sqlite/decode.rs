@@ -165,12 +165,7 @@ pub(super) fn whole(row: &Row<'_>, at: usize) -> rusqlite::Result<()> {
 
 /// A body as it can be read; what is no text is found out by its digest.
 pub(super) fn lossy(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
-    let body = row
-        .get_ref(at)?
-        .as_bytes_or_null()
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let body = row.get_ref(at)?.as_bytes_or_null().ok().flatten().unwrap_or_default();
     Ok(String::from_utf8_lossy(body).into_owned())
 }
 

@@ -118,10 +118,7 @@ impl Sqlite {
             let what = format!("the store `{}` is not a file", shown());
             return Err(Error::input(what).expected("a store of tenure, or a path without a file"));
         }
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
                 Error::input(format!(
                     "cannot create the folder of the store `{}`: {error}",
@@ -264,8 +261,7 @@ impl Sqlite {
 
     /// Checks that a connection has opened the file that has this store's mark.
     fn is_marked(&self, connection: &Connection) -> Result<(), Error> {
-        self.mark
-            .map_or(Ok(()), |mark| mark.check(connection, &self.path))
+        self.mark.map_or(Ok(()), |mark| mark.check(connection, &self.path))
     }
 
     /// Returns whether opening it brought its schema up to date.
@@ -367,12 +363,10 @@ impl Sqlite {
 
     fn run_alone(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
         let mut rows = Rows::new(connection, &self.path, &queued.tenant, &*self.outside);
-        let result = (queued.job)(&mut rows)
-            .and_then(|()| rows.finish())
-            .and_then(|()| {
-                let committed = connection.execute_batch("COMMIT");
-                committed.map_err(|error| self.failed(error))
-            });
+        let result = (queued.job)(&mut rows).and_then(|()| rows.finish()).and_then(|()| {
+            let committed = connection.execute_batch("COMMIT");
+            committed.map_err(|error| self.failed(error))
+        });
         if !connection.is_autocommit() {
             // Nothing more can be done if this fails; the next writer tries it again.
             connection.execute_batch("ROLLBACK").ok();

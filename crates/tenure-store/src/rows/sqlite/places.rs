@@ -42,10 +42,7 @@ pub(super) fn ranges(places: &BTreeSet<u64>) -> String {
             _ => ranges.push((*place, *place)),
         }
     }
-    let shown: Vec<String> = ranges
-        .iter()
-        .map(|(first, last)| format!("{first}-{last}"))
-        .collect();
+    let shown: Vec<String> = ranges.iter().map(|(first, last)| format!("{first}-{last}")).collect();
     shown.join(",")
 }
 

@@ -98,10 +98,7 @@ impl<'c> Rows<'c> {
     /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     fn unless_lost<T>(&self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() && self.stamp.is_none() {
-            let there = |sql| {
-                self.one(sql, [self.tenant], |_| Ok(()))
-                    .map(|row| row.is_some())
-            };
+            let there = |sql| self.one(sql, [self.tenant], |_| Ok(())).map(|row| row.is_some());
             // Outside of a transaction its first write may have come between the two looks.
             if there("SELECT 1 FROM writes WHERE tenant = ?1 LIMIT 1")?
                 && !there("SELECT 1 FROM tenants WHERE tenant = ?1")?
@@ -134,10 +131,7 @@ impl<'c> Rows<'c> {
     }
 
     pub(super) fn execute(&self, sql: &str, values: impl Params) -> Result<usize, Error> {
-        self.check(
-            self.statement(sql)
-                .and_then(|mut statement| statement.execute(values)),
-        )
+        self.check(self.statement(sql).and_then(|mut statement| statement.execute(values)))
     }
 
     /// Compares the last entry of a log with what was written. One that is missing in the index of names has a damaged name.
@@ -519,9 +513,7 @@ impl Read for Rows<'_> {
                 rusqlite::Error::FromSqlConversionFailure(0, kind, "these are no places".into())
             })
         };
-        let mut places = self
-            .all(&sql, params![tenant, version as i64], read)?
-            .concat();
+        let mut places = self.all(&sql, params![tenant, version as i64], read)?.concat();
         places.sort_unstable();
         // From place to place, past all beliefs of each; what was erased meanwhile has none.
         let sql = "SELECT place, object FROM beliefs \
@@ -576,17 +568,8 @@ impl Read for Rows<'_> {
         let most = i64::try_from(run.most.saturating_add(fresh.len())).unwrap_or(i64::MAX);
         let values = params![words(terms), first, last, most];
         let mut found: Vec<i64> = self.all(&sql, values, |row| row.get(0))?;
-        found.retain(|row| {
-            fresh
-                .binary_search_by_key(row, |(fresh, _)| *fresh)
-                .is_err()
-        });
-        found.extend(
-            fresh
-                .iter()
-                .filter(|(_, has_all)| *has_all)
-                .map(|(row, _)| row),
-        );
+        found.retain(|row| fresh.binary_search_by_key(row, |(fresh, _)| *fresh).is_err());
+        found.extend(fresh.iter().filter(|(_, has_all)| *has_all).map(|(row, _)| row));
         match run.order {
             Order::Oldest => found.sort_unstable(),
             Order::Newest => found.sort_unstable_by_key(|row| std::cmp::Reverse(*row)),
@@ -818,10 +801,7 @@ impl Read for Rows<'_> {
         let sql = "SELECT 1 FROM claims WHERE tenant = ?1 AND object = ?2 LIMIT 1";
         let mut found = BTreeSet::new();
         for id in ids {
-            if self
-                .one(sql, params![tenant, blob(*id)], |_| Ok(()))?
-                .is_some()
-            {
+            if self.one(sql, params![tenant, blob(*id)], |_| Ok(()))?.is_some() {
                 found.insert(*id);
             }
         }

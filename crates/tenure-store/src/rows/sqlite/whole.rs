@@ -25,11 +25,7 @@ pub(super) fn probe(connection: &Connection, known: u32) -> Result<Option<String
     if version != known {
         return Ok(Some(format!("its schema has version {version}")));
     }
-    for table in SUMMED
-        .map(|(table, _)| table)
-        .into_iter()
-        .chain(["revisions", "blobs"])
-    {
+    for table in SUMMED.map(|(table, _)| table).into_iter().chain(["revisions", "blobs"]) {
         let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         let found = connection.query_row(sql, [table], |_| Ok(())).optional()?;
         if found.is_none() {

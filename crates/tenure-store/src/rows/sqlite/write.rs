@@ -666,10 +666,8 @@ impl Write for Rows<'_> {
         lossy: Option<&[ObjectId]>,
     ) -> Result<(), Error> {
         if let Some(lossy) = lossy {
-            let kept: Vec<String> = lossy
-                .iter()
-                .map(|id| format!("\"{:032X}\"", id.bits()))
-                .collect();
+            let kept: Vec<String> =
+                lossy.iter().map(|id| format!("\"{:032X}\"", id.bits())).collect();
             let kept = format!("[{}]", kept.join(","));
             for (table, of) in [("links", "child"), ("subjects", "object")] {
                 let sql = format!(

@@ -95,12 +95,10 @@ pub(super) fn addressed(text: &str, mails: &[Range<usize>]) -> Vec<Addressed> {
         let all = &text[start..mail.start];
         let before = all.strip_suffix("mailto:").unwrap_or(all);
         from = mail.end;
-        let mut opened = [('<', '>'), ('(', ')')]
-            .into_iter()
-            .filter_map(|(opens, closes)| {
-                let before = before.strip_suffix(opens)?;
-                text[mail.end..].starts_with(closes).then_some(before)
-            });
+        let mut opened = [('<', '>'), ('(', ')')].into_iter().filter_map(|(opens, closes)| {
+            let before = before.strip_suffix(opens)?;
+            text[mail.end..].starts_with(closes).then_some(before)
+        });
         if let Some(before) = opened.next() {
             let name = name_at_end(before);
             let name = start + name.start..start + name.end;
@@ -224,10 +222,8 @@ mod tests {
 
     /// The names of `a@b.c` in brackets in a text, in its order; an empty one for those without.
     fn names(text: &str) -> Vec<&str> {
-        let mails: Vec<Range<usize>> = text
-            .match_indices("a@b.c")
-            .map(|(at, found)| at..at + found.len())
-            .collect();
+        let mails: Vec<Range<usize>> =
+            text.match_indices("a@b.c").map(|(at, found)| at..at + found.len()).collect();
         let found = addressed(text, &mails);
         found.into_iter().map(|one| &text[one.name]).collect()
     }

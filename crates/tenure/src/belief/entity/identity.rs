@@ -138,11 +138,7 @@ impl Identities {
             return Ok(());
         }
         let names: usize = identities.iter().map(|one| one.named.len()).sum();
-        let longest = identities
-            .iter()
-            .flat_map(|one| &one.named)
-            .map(String::len)
-            .max();
+        let longest = identities.iter().flat_map(|one| &one.named).map(String::len).max();
         if names > MOST_NAMED || longest.is_some_and(|length| length > 4 * MAX_ALIAS) {
             return Err(Error::input(
                 "the entities of the request have too many or too long names in `named`",

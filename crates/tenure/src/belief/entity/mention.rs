@@ -303,9 +303,7 @@ impl MentionFinder {
                 names.len()
             ))
         };
-        let built = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&names);
+        let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&names);
         let aliases = if names.is_empty() {
             None
         } else {
@@ -551,13 +549,7 @@ mod tests {
         let long = "a".repeat(100_000);
         let finder = MentionFinder::new(["a", &long, "ab"]).unwrap();
         assert_eq!(names(&finder, "a ab aa"), ["ab"]);
-        assert!(
-            MentionFinder::new([""; 0])
-                .unwrap()
-                .find("nova")
-                .mentions
-                .is_empty()
-        );
+        assert!(MentionFinder::new([""; 0]).unwrap().find("nova").mentions.is_empty());
     }
 
     #[test]

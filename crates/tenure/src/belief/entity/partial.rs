@@ -74,9 +74,7 @@ const PLAIN: [&str; 38] = [
 
 /// The words that give the names of an entity away. A name of one word is found whole, and marks are no names.
 pub(super) fn telling_words<'n>(names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
-    let names = names
-        .into_iter()
-        .filter(|name| !name.contains(['@', '/', '\\']));
+    let names = names.into_iter().filter(|name| !name.contains(['@', '/', '\\']));
     let mut telling = BTreeSet::new();
     for name in names {
         let name = folded(name);

@@ -423,10 +423,7 @@ impl Entities {
 
     /// The entity that this one was merged into, for somebody who may see these objects.
     fn next(&self, entity: &Entity, sees: &SeesObject<'_>) -> Option<(&str, &Entity)> {
-        let means = entity
-            .means
-            .as_ref()
-            .filter(|means| means.source.is_none_or(sees))?;
+        let means = entity.means.as_ref().filter(|means| means.source.is_none_or(sees))?;
         let (id, other) = self.all.get_key_value(&means.value)?;
         other.source.is_none_or(sees).then_some((id, other))
     }
@@ -453,10 +450,7 @@ impl Entities {
 
     /// The ids of the entities that mean this one by all that is known, itself among them.
     pub fn members(&self, id: &str) -> BTreeSet<String> {
-        self.meaning(id, &|_| true)
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        self.meaning(id, &|_| true).into_iter().map(str::to_owned).collect()
     }
 
     /// Adds the objects that anything came from that is known of these ids, and what they are related to, whoever may see
@@ -727,9 +721,7 @@ mod tests {
             entities.apply(&entry(None, create("a"))).unwrap_err().kind,
             ErrorKind::Conflict
         );
-        let missing = entities
-            .apply(&entry(None, merge("a", "nobody")))
-            .unwrap_err();
+        let missing = entities.apply(&entry(None, merge("a", "nobody"))).unwrap_err();
         assert_eq!(missing.kind, ErrorKind::NotFound);
     }
 
@@ -751,9 +743,7 @@ mod tests {
         };
         entities.apply(&entry(None, waiting)).unwrap();
         let before = entities.clone();
-        entities
-            .apply(&entry(Some(7), merge("lovelace", "ada")))
-            .unwrap();
+        entities.apply(&entry(Some(7), merge("lovelace", "ada"))).unwrap();
         assert_eq!(
             entities.seen("acme", &|_| false),
             before.seen("acme", &|_| false)

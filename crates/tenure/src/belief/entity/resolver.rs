@@ -121,10 +121,7 @@ fn one_bearer(resolved: &mut [ResolvedMention]) {
     };
     let mut bearers: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
     for one in resolved.iter().filter(|one| one.sign == Sign::DisplayName) {
-        bearers
-            .entry(one.name.clone())
-            .or_default()
-            .insert(bearer(one));
+        bearers.entry(one.name.clone()).or_default().insert(bearer(one));
     }
     for one in resolved {
         if bearers.get(&one.name).is_some_and(|all| all.len() > 1) {
@@ -147,8 +144,7 @@ struct Layer {
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
+    name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 impl Layer {
@@ -202,9 +198,7 @@ impl Layer {
     }
 
     fn place(&self, id: &str) -> Option<u32> {
-        let at = self
-            .entities
-            .binary_search_by(|one| one.id.as_str().cmp(id));
+        let at = self.entities.binary_search_by(|one| one.id.as_str().cmp(id));
         at.ok().and_then(|at| u32::try_from(at).ok())
     }
 }
@@ -268,10 +262,7 @@ impl Resolver {
             .place(id)
             .and_then(|place| self.changed.entities.get(place as usize))
             .or_else(|| {
-                let place = self
-                    .base
-                    .place(id)
-                    .filter(|_| !self.replaced.contains(id))?;
+                let place = self.base.place(id).filter(|_| !self.replaced.contains(id))?;
                 self.base.entities.get(place as usize)
             })
     }
@@ -376,9 +367,7 @@ impl Resolver {
         for word in words(&folded(&mention.name)) {
             // Many names of a text have a word in common, which many that the view does not know may share.
             if !looked.sharing.contains_key(word) {
-                looked
-                    .sharing
-                    .insert(word.to_owned(), self.sharing(word, view));
+                looked.sharing.insert(word.to_owned(), self.sharing(word, view));
             }
             match looked.sharing.get(word) {
                 Some(Some(all)) => candidates.extend(all.iter().cloned()),
@@ -464,9 +453,7 @@ impl Resolver {
         let finders = [&self.base.finder, &self.changed.finder];
         let mut marks = MentionFinder::scan(&finders, text, &mut |name| match names.get(name) {
             Some(known) => *known,
-            None => *names
-                .entry(name.to_owned())
-                .or_insert_with(|| self.knows_name(name, view)),
+            None => *names.entry(name.to_owned()).or_insert_with(|| self.knows_name(name, view)),
         });
         self.base.finder.add_patterns(text, &mut marks);
         let Marks {
@@ -530,10 +517,7 @@ impl Resolver {
     fn is_part_of_name(&self, word: &str, view: &mut dyn EntityView) -> bool {
         let all = self.sharing(word, view).unwrap_or_default();
         let tells = |layer: &Layer, place: u32| {
-            layer
-                .parts
-                .get(word)
-                .is_some_and(|places| places.binary_search(&place).is_ok())
+            layer.parts.get(word).is_some_and(|places| places.binary_search(&place).is_ok())
         };
         all.iter().any(|entity| match entity {
             Cow::Borrowed(whole) => match self.changed.place(&whole.id) {
@@ -543,9 +527,7 @@ impl Resolver {
                     place.is_some_and(|place| tells(&self.base, place))
                 }
             },
-            Cow::Owned(part) => telling_words(part.profile.names())
-                .iter()
-                .any(|one| one == word),
+            Cow::Owned(part) => telling_words(part.profile.names()).iter().any(|one| one == word),
         })
     }
 }
@@ -692,11 +674,7 @@ mod tests {
         let weights = PartWeights::default();
         let mut view = |one: &SeenEntity| -> Option<Arc<[SeenEntity]>> {
             let members = entities.members(&one.id);
-            Some(
-                entities
-                    .seen_of(&members, "acme", &|id| id != hidden)
-                    .into(),
-            )
+            Some(entities.seen_of(&members, "acme", &|id| id != hidden).into())
         };
         let text = "Yesterday Sam called.";
         let looked = &mut Looked::default();

@@ -262,11 +262,7 @@ impl Names {
                 ..Names::alike(Score::ONE)
             };
         }
-        let mut roles = entity
-            .roles
-            .iter()
-            .filter(|(role, _)| *role == said.name)
-            .peekable();
+        let mut roles = entity.roles.iter().filter(|(role, _)| *role == said.name).peekable();
         if roles.peek().is_some() {
             let holds = roles.any(|(_, bound)| {
                 let interval = Interval {
@@ -323,9 +319,7 @@ fn compare(said: &Form, name: &Form) -> Names {
             })
         })
     };
-    let whole_word = ours
-        .iter()
-        .any(|word| word.chars().count() > 1 && theirs.contains(word));
+    let whole_word = ours.iter().any(|word| word.chars().count() > 1 && theirs.contains(word));
     if whole_word && (fits(ours, theirs) || fits(theirs, ours)) {
         return Names {
             partial: true,
@@ -334,10 +328,7 @@ fn compare(said: &Form, name: &Form) -> Names {
         };
     }
     let initials = |words: &[String]| -> String {
-        words
-            .iter()
-            .filter_map(|word| word.chars().next())
-            .collect()
+        words.iter().filter_map(|word| word.chars().next()).collect()
     };
     let short = |one: &[String], other: &[String]| {
         one.len() == 1 && other.len() > 1 && one.concat() == initials(other)
@@ -381,10 +372,7 @@ fn marks((mention, said): (&Metadata, &Form), (entity, known): (&Metadata, &Know
     let record = compared(&mention.record_id, &entity.record_id);
     let document = compared(&mention.document_id, &entity.document_id);
     let path = compared(&mention.path, &entity.path);
-    let said_mail = mention
-        .mail
-        .clone()
-        .or_else(|| said.own.is_some().then(|| said.name.clone()));
+    let said_mail = mention.mail.clone().or_else(|| said.own.is_some().then(|| said.name.clone()));
     let mail = match &said_mail {
         Some(mail) if known.whole.contains(&folded(mail)) => Some(true),
         mail => compared(mail, &entity.mail),
@@ -540,10 +528,7 @@ fn similarity_of(
         limits.push("a name that many have");
     }
     Similarity {
-        parts: known
-            .into_iter()
-            .map(|(part, score, _)| (part, score))
-            .collect(),
+        parts: known.into_iter().map(|(part, score, _)| (part, score)).collect(),
         limits,
         score,
         likeness,

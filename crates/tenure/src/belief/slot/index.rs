@@ -121,9 +121,7 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
         }
         let mut kinds: BTreeMap<&Claim, usize> = BTreeMap::new();
         for place in order {
-            kinds
-                .entry(&claims[*place].borrow().claim)
-                .or_insert(*place);
+            kinds.entry(&claims[*place].borrow().claim).or_insert(*place);
         }
         let kind = |rank: usize| {
             let claim: &SlotClaim = claims[order[rank]].borrow();
@@ -229,16 +227,12 @@ impl<'c, C: Borrow<SlotClaim>> Index<'c, C> {
     }
 
     fn joined(&self, one: &Summary, other: &Summary) -> Summary {
-        let few = one
-            .few
-            .as_ref()
-            .zip(other.few.as_ref())
-            .map(|(one, other)| {
-                let mut all: Vec<usize> = one.iter().chain(other).copied().collect();
-                all.sort_unstable();
-                all.dedup();
-                all
-            });
+        let few = one.few.as_ref().zip(other.few.as_ref()).map(|(one, other)| {
+            let mut all: Vec<usize> = one.iter().chain(other).copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        });
         let value = |place: usize| {
             let claim: &SlotClaim = self.claims[place].borrow();
             (claim.claim.values().first(), claim.claim.op())

@@ -16,11 +16,8 @@ pub(crate) struct Admitted<'a>(pub(crate) Live<'a>);
 pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request) -> Admitted<'a> {
     let principal = &request.principal;
     // Few scopes are shared by many objects, so each is judged once.
-    let by_scope: Vec<Option<Reason>> = set
-        .scopes
-        .iter()
-        .map(|scope| outside(scope, principal))
-        .collect();
+    let by_scope: Vec<Option<Reason>> =
+        set.scopes.iter().map(|scope| outside(scope, principal)).collect();
     let tagged = policy.document().pii == PiiRule::Tagged && !principal.pii_authorized;
     let mut live = Live::new(set, request.target);
     live.judge(Stage::Admit, |at| {
@@ -103,9 +100,7 @@ fn label_against(set: &Normalized, at: u32, principal: &Principal, tagged: bool)
 /// Returns the reason why this scope excludes the caller, if it does.
 fn outside(scope: &Scope, principal: &Principal) -> Option<Reason> {
     let differs = |label: &Option<Box<str>>, own: &Option<String>| {
-        label
-            .as_deref()
-            .is_some_and(|label| own.as_deref() != Some(label))
+        label.as_deref().is_some_and(|label| own.as_deref() != Some(label))
     };
     let has = |role: &str| principal.roles.iter().any(|own| own == role);
     if *scope.tenant != *principal.tenant {

@@ -45,9 +45,7 @@ impl Contained<'_> {
         self.epoch.offers_archive = false;
         self.epoch.archive_may_go = false;
         self.epoch.report.tools.retain(|name| &**name != ARCHIVE);
-        self.pieces
-            .added
-            .retain(|added| added.name != ARCHIVE_PIECE);
+        self.pieces.added.retain(|added| added.name != ARCHIVE_PIECE);
     }
 }
 
@@ -116,11 +114,8 @@ pub(crate) fn contain<'a>(
         target: request.target,
         task_type: request.task.task_type,
     };
-    let placed: Vec<(u32, Section)> = live
-        .rows
-        .iter()
-        .map(|row| (*row, epoch.section(*row)))
-        .collect();
+    let placed: Vec<(u32, Section)> =
+        live.rows.iter().map(|row| (*row, epoch.section(*row))).collect();
     let undecided = &live.meanings.undecided;
     let climbs = pricing.climbs(set, &placed, undecided);
     let framed = pricing.converted(set, &placed, &climbs);
@@ -161,13 +156,9 @@ pub(crate) fn contain<'a>(
     let mut shown = BTreeMap::new();
     for ((row, _), piece) in placed.into_iter().zip(framed) {
         // What is longer than one item may be has its longest form that is not.
-        let forms = forms
-            .get_mut(row as usize)
-            .filter(|_| piece.tokens > limit(row));
+        let forms = forms.get_mut(row as usize).filter(|_| piece.tokens > limit(row));
         let within = forms.and_then(|forms| {
-            let at = forms
-                .iter()
-                .rposition(|(_, piece)| piece.tokens <= limit(row))?;
+            let at = forms.iter().rposition(|(_, piece)| piece.tokens <= limit(row))?;
             forms.truncate(at + 1);
             forms.pop()
         });
@@ -186,11 +177,7 @@ pub(crate) fn contain<'a>(
         let Some(form) = epoch.frozen_form(row) else {
             continue;
         };
-        let mut shorter = forms
-            .get_mut(row as usize)
-            .map(std::mem::take)
-            .into_iter()
-            .flatten();
+        let mut shorter = forms.get_mut(row as usize).map(std::mem::take).into_iter().flatten();
         if let Some((_, short)) = shorter.find(|(known, _)| *known == form)
             && let Some(full) = pieces[row as usize].replace(short)
         {
@@ -200,9 +187,7 @@ pub(crate) fn contain<'a>(
     }
     let entered = live.rows.len();
     live.judge(Stage::Contain, |row| {
-        let tokens = pieces[row as usize]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens);
+        let tokens = pieces[row as usize].as_ref().map_or(0, |piece| piece.tokens);
         let limit = limit(row);
         (tokens > limit).then_some(Reason::OverLimit { limit })
     });
@@ -303,11 +288,7 @@ fn may_be_cut(
     most: impl Fn(Section) -> u32,
 ) -> Result<bool, Error> {
     let Pricing { world, policy, .. } = pricing;
-    if request
-        .served
-        .as_ref()
-        .is_some_and(|ledger| !ledger.forms.is_empty())
-    {
+    if request.served.as_ref().is_some_and(|ledger| !ledger.forms.is_empty()) {
         return Ok(true);
     }
     if policy.overflow(request.task.class()) != Overflow::CascadeCompress {
@@ -344,10 +325,7 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     legal::check_objects(
         target,
         objects.map(|row| {
-            let raw = contained
-                .pieces
-                .row(row)
-                .and_then(|piece| piece.raw.as_deref());
+            let raw = contained.pieces.row(row).and_then(|piece| piece.raw.as_deref());
             legal::Stands {
                 object: set.object(row),
                 must: obligations[row as usize].is_some(),

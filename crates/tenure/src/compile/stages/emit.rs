@@ -85,10 +85,7 @@ pub(crate) fn emit(
     if request.dry_run {
         written.payload = None;
     }
-    let payload_digest = written
-        .payload
-        .as_ref()
-        .map(|payload| Digest::of(payload.bytes()));
+    let payload_digest = written.payload.as_ref().map(|payload| Digest::of(payload.bytes()));
     let overhead = written.overhead(total);
     let seal = Seal {
         total,
@@ -232,10 +229,8 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Mark(section, voice) => {
-            let piece = pieces
-                .marks
-                .of(voice)
-                .ok_or_else(|| Error::assertion("a mark has its piece"))?;
+            let piece =
+                pieces.marks.of(voice).ok_or_else(|| Error::assertion("a mark has its piece"))?;
             Ok(Part {
                 section,
                 piece,
@@ -298,11 +293,7 @@ fn write(
     for entry in &ordered.entries {
         let part = part(ordered, *entry)?;
         counts[part.section.index()] += 1;
-        bytes += part
-            .piece
-            .text
-            .as_ref()
-            .map_or(part.content.len() + 1, |text| text.len());
+        bytes += part.piece.text.as_ref().map_or(part.content.len() + 1, |text| text.len());
     }
     let mut items: [Vec<Item>; Section::COUNT] = Default::default();
     for (items, count) in items.iter_mut().zip(counts) {
@@ -339,9 +330,7 @@ fn write(
         };
         let shown = &ordered.pieces.shown;
         let shown = part.row.and_then(|row| shown.get(&row));
-        let late = part
-            .row
-            .is_some_and(|row| ordered.epoch.late.rows.contains(&row));
+        let late = part.row.is_some_and(|row| ordered.epoch.late.rows.contains(&row));
         if let Some(id) = revision
             && policy.freezes(part.section)
             && !late
@@ -457,9 +446,7 @@ fn untouched<'o>(ordered: &'o Ordered<'_>, at: usize) -> Option<(&'o Outgoing, V
         let is_full = !pieces.shown.contains_key(&row);
         let is_next = wire.digest == digest && wire.part as usize == part;
         let is_same = revision.content_digest() == *text
-            && answers
-                .as_deref()
-                .is_none_or(|id| revision.tool_call_id() == Some(id));
+            && answers.as_deref().is_none_or(|id| revision.tool_call_id() == Some(id));
         if !is_full || !is_next || !is_same {
             return None;
         }
@@ -807,30 +794,15 @@ fn trace(
         condensed: condensed.collect(),
         evicted,
         allocations: room.shares.reports.clone(),
-        lambda: ordered
-            .room
-            .shares
-            .certificate
-            .map(|proof| proof.lambda.unwrap_or(0.0)),
+        lambda: ordered.room.shares.certificate.map(|proof| proof.lambda.unwrap_or(0.0)),
         certificate: room.shares.certificate,
-        verdicts: verdicts
-            .into_iter()
-            .zip(set.names())
-            .enumerate()
-            .filter_map(verdict)
-            .collect(),
+        verdicts: verdicts.into_iter().zip(set.names()).enumerate().filter_map(verdict).collect(),
         retrieval: ranking.retrieval.as_ref().map(|(report, _)| report.clone()),
         unfetched: match &ranking.retrieval {
             Some((_, unfetched)) => [&set.unfetched[..], unfetched].concat(),
             None => set.unfetched.clone(),
         },
-        notes: live
-            .notes
-            .iter()
-            .cloned()
-            .chain(applied)
-            .chain(beta)
-            .collect(),
+        notes: live.notes.iter().cloned().chain(applied).chain(beta).collect(),
         injection_surface: seal.injection_surface,
         quality: Vec::new(),
         forecast: None,
@@ -874,10 +846,7 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
         envelope.total_tokens <= envelope.budget,
         "the payload keeps the budget",
     )?;
-    let sections = envelope
-        .sections
-        .iter()
-        .map(|section| u64::from(section.tokens));
+    let sections = envelope.sections.iter().map(|section| u64::from(section.tokens));
     let sum = sections.sum::<u64>() + u64::from(envelope.overhead_tokens);
     check(
         u64::from(envelope.total_tokens) <= sum,
@@ -892,19 +861,13 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
         .iter()
         .filter(|verdict| verdict.verdict == Ruling::Included)
         .count();
-    let rows = ordered
-        .entries
-        .iter()
-        .filter(|entry| matches!(entry, Entry::Row(_)))
-        .count();
+    let rows = ordered.entries.iter().filter(|entry| matches!(entry, Entry::Row(_))).count();
     check(
         standing == rows && rows == live.rows.len(),
         "what is included stands in the payload, once",
     )?;
     check(
-        trace
-            .certificate
-            .is_none_or(|certificate| certificate.holds()),
+        trace.certificate.is_none_or(|certificate| certificate.holds()),
         "no exchange of a token between sections is worth more",
     )?;
     for report in &trace.allocations {
@@ -942,11 +905,8 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
     let frozen = epoch.frozen.len();
     let kept = frozen == 0 || {
         let ledger: Vec<_> = envelope.served.floor.iter().take(frozen).collect();
-        let mut places: Vec<(u32, u32)> = epoch
-            .frozen
-            .iter()
-            .map(|(row, place)| (*place, *row))
-            .collect();
+        let mut places: Vec<(u32, u32)> =
+            epoch.frozen.iter().map(|(row, place)| (*place, *row)).collect();
         places.sort_unstable();
         let ids = places.iter().map(|(_, row)| set.row(*row).revision);
         ledger.len() == frozen && ids.eq(ledger.into_iter().copied())

@@ -222,10 +222,7 @@ fn choices(
         Overflow::DeferRetrieval if elastic.is_cut() => {
             let (elastic, waits) = elastic.without(&account, Section::Evidence)?;
             let (account, shares) = elastic.choose(account, false, &mut verdicts);
-            for row in waits
-                .into_iter()
-                .filter(|row| !account.chosen[*row as usize])
-            {
+            for row in waits.into_iter().filter(|row| !account.chosen[*row as usize]) {
                 let needed = account.cost(row);
                 verdicts.push((row, Reason::Deferred { needed }));
             }
@@ -282,10 +279,8 @@ impl<'a> Fitted<'a> {
             part
         });
         let stands = |row: u32| choice.chosen[row as usize];
-        let opposed = ranking
-            .opposed
-            .iter()
-            .filter(|pair| stands(pair.asks) && stands(pair.forbids));
+        let opposed =
+            ranking.opposed.iter().filter(|pair| stands(pair.asks) && stands(pair.forbids));
         // There may be thousands: their room is made once.
         live.notes.reserve(opposed.clone().count());
         live.notes.extend(opposed.map(|pair| Note::OpposedGuidance {
@@ -384,9 +379,7 @@ fn mandatory<'c, 'a>(
     let mut headings = Vec::new();
     let mut charge = |opened: &mut Opened, section: Section, voice: Option<Authority>| {
         let pieces = &contained.pieces;
-        let heading = pieces.headings[section.index()]
-            .as_ref()
-            .filter(|_| opened.heading(section));
+        let heading = pieces.headings[section.index()].as_ref().filter(|_| opened.heading(section));
         let mark = voice
             .filter(|voice| opened.mark(section, *voice))
             .and_then(|voice| pieces.marks.of(voice));
@@ -414,11 +407,7 @@ fn mandatory<'c, 'a>(
             tokens: closing.tokens,
         });
     }
-    for &row in live
-        .rows
-        .iter()
-        .filter(|row| ranking.obligations[**row as usize].is_some())
-    {
+    for &row in live.rows.iter().filter(|row| ranking.obligations[**row as usize].is_some()) {
         let arrivals: Vec<u32> = account.arrivals(row).collect();
         for arrival in arrivals {
             let section = account.section(arrival);

@@ -185,10 +185,7 @@ fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
         entries.extend(&task);
     }
     let opens = fitted.pieces.headings[Section::History.index()].is_some()
-        && blocks
-            .iter()
-            .chain(&turns)
-            .any(|row| epoch.section(*row) == Section::History);
+        && blocks.iter().chain(&turns).any(|row| epoch.section(*row) == Section::History);
     entries.extend(blocks.into_iter().map(Entry::Row));
     if opens {
         entries.push(Entry::Heading(Section::History));

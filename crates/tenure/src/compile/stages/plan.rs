@@ -195,10 +195,7 @@ pub(crate) fn plan<'a>(
     let mut holds = vec![false; set.rows.len()];
     frozen.keys().for_each(|row| holds[*row as usize] = true);
     let is_fresh = |row: u32| cause == EpochCause::Kept && !holds[row as usize];
-    let kept = request
-        .served
-        .as_ref()
-        .filter(|_| cause == EpochCause::Kept);
+    let kept = request.served.as_ref().filter(|_| cause == EpochCause::Kept);
     let mut late = Late::default();
     let mut sent = Vec::new();
     match kept {
@@ -361,10 +358,7 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
     if !waits {
         return Vec::new();
     }
-    let start = history
-        .iter()
-        .rposition(|row| set.is_user_turn(*row))
-        .unwrap_or(0);
+    let start = history.iter().rposition(|row| set.is_user_turn(*row)).unwrap_or(0);
     history[start..].to_vec()
 }
 
@@ -440,11 +434,8 @@ fn keep(
     let set = live.set;
     if ledger.settings.is_some_and(|served| served != settings) {
         // Some facts count among the settings. What was served and is gone is gone, whatever else changed.
-        let there: BTreeSet<u128> = live
-            .rows
-            .iter()
-            .map(|row| set.row(*row).revision.key())
-            .collect();
+        let there: BTreeSet<u128> =
+            live.rows.iter().map(|row| set.row(*row).revision.key()).collect();
         let is_gone = |served: &RevisionId| !there.contains(&served.key());
         return Err(if ledger.floor.iter().any(is_gone) {
             EpochCause::FrozenGone
@@ -499,12 +490,7 @@ fn keep(
         let is_new = section == Section::Tools && !stands(row);
         is_new && policy.freezes(section) && !channels.take(set, *row)
     };
-    let standing: Vec<u32> = live
-        .rows
-        .iter()
-        .copied()
-        .filter(|row| !waits(row))
-        .collect();
+    let standing: Vec<u32> = live.rows.iter().copied().filter(|row| !waits(row)).collect();
     let broken = live.links(&standing).break_off(set);
     if frozen.keys().any(|row| broken.contains_key(row)) {
         return Err(EpochCause::FrozenGone);

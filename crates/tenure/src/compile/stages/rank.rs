@@ -165,11 +165,7 @@ pub(crate) fn rank<'a>(
         facts: used,
     } = nearness;
     let used = idle.used(used);
-    let left = |row: u32| {
-        retrieved
-            .as_ref()
-            .and_then(|retrieved| retrieved.left.get(&row))
-    };
+    let left = |row: u32| retrieved.as_ref().and_then(|retrieved| retrieved.left.get(&row));
     let absent = |row: u32| idle.has(row) || left(row).is_some();
     let mut marks = Vec::new();
     let gated = gated(&planned, policy, request, facts, &raw, absent, &mut marks);
@@ -273,9 +269,7 @@ pub(crate) fn rank<'a>(
                 set.row(at).unasked,
             ),
         ];
-        let below = floors
-            .into_iter()
-            .find(|(_, value, floor, applies)| *applies && value < floor);
+        let below = floors.into_iter().find(|(_, value, floor, applies)| *applies && value < floor);
         if let Some((factor, _, floor, _)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }
@@ -369,11 +363,8 @@ fn retrieved(
         .collect();
     let mut retrieved = retrieve::retrieve(plan, request, live, &eligible, policy, facts);
     // What is brought comes with what it cannot stand without, which is as near as it is itself.
-    let mut brought: Vec<(u32, f64)> = retrieved
-        .nearness
-        .iter()
-        .map(|(row, near)| (*row, *near))
-        .collect();
+    let mut brought: Vec<(u32, f64)> =
+        retrieved.nearness.iter().map(|(row, near)| (*row, *near)).collect();
     brought.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
     let mut reached = BTreeSet::new();
     for (row, near) in brought {
@@ -410,23 +401,14 @@ fn gated(
     let rows = gate::removable(planned, &links, policy, absent);
     // Tools have their own gate, or that of all.
     let (tools, rows) = match request.tools {
-        Some(_) => rows
-            .into_iter()
-            .partition(|row| planned.epoch.section(*row) == Section::Tools),
+        Some(_) => rows.into_iter().partition(|row| planned.epoch.section(*row) == Section::Tools),
         None => (Vec::new(), rows),
     };
     let supplied = policy.document().scorer == Scorer::Supplied;
     let query = Digest::of(request.query_text().as_bytes());
     let before = |gate: Gate, rows: Vec<u32>, raw: &[f64]| {
-        let best = rows
-            .iter()
-            .map(|row| raw[*row as usize])
-            .fold(0.0, f64::max);
-        let said = |row: u32| {
-            supplied
-                .then(|| facts.get(&need(set, row, query)))
-                .flatten()
-        };
+        let best = rows.iter().map(|row| raw[*row as usize]).fold(0.0, f64::max);
+        let said = |row: u32| supplied.then(|| facts.get(&need(set, row, query))).flatten();
         let rows = rows
             .into_iter()
             .map(|row| match said(row) {

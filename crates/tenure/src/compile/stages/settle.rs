@@ -190,10 +190,7 @@ impl Falls {
             falls.cycles = cycles(set, &replacements);
             for row in live.rows.iter().filter(|row| set.row(**row).superseded) {
                 let object = set.object(*row);
-                let by = object
-                    .status()
-                    .superseded_by
-                    .and_then(|by| replacements.get(&by));
+                let by = object.status().superseded_by.and_then(|by| replacements.get(&by));
                 let authority = set.row(*row).authority;
                 // What commands is not replaced by what has less to say.
                 let may = |by: &&u32| {
@@ -266,8 +263,6 @@ fn note_cycles(live: &mut Live<'_>, cycles: &BTreeMap<ObjectId, usize>) {
             names.entry(*cycle).or_default().push(set.name(*row));
         }
     }
-    let notes = names
-        .into_values()
-        .map(|names| Note::SupersessionCycle { names });
+    let notes = names.into_values().map(|names| Note::SupersessionCycle { names });
     live.notes.extend(notes);
 }

@@ -51,9 +51,7 @@ impl<'t> Columns<'t> {
         }
         settle(&mut tree);
         let leaves = count(&tree);
-        (1..=MOST)
-            .contains(&leaves)
-            .then_some(Columns { tree, leaves })
+        (1..=MOST).contains(&leaves).then_some(Columns { tree, leaves })
     }
 
     /// Appends the cells of the object at `at`, or nothing when it does not fit.
@@ -129,10 +127,7 @@ fn settle(columns: &mut [Column<'_>]) {
 }
 
 fn count(columns: &[Column<'_>]) -> usize {
-    columns
-        .iter()
-        .map(|column| count(&column.inner).max(1))
-        .sum()
+    columns.iter().map(|column| count(&column.inner).max(1)).sum()
 }
 
 fn walk<'t>(columns: &[Column<'t>], path: &mut Vec<&'t str>, paths: &mut Vec<Vec<&'t str>>) {

@@ -27,9 +27,7 @@ pub fn expand(text: &str) -> Result<String, Malformed> {
     while let Some(line) = lines.peek().filter(|line| !line.is_empty()) {
         if let Some(closed) = line.strip_prefix("@rest ") {
             lines.next("")?;
-            let closed: usize = closed
-                .parse()
-                .map_err(|_| lines.wrong("how much is open"))?;
+            let closed: usize = closed.parse().map_err(|_| lines.wrong("how much is open"))?;
             rest = Some((closed, &text[lines.at.min(text.len())..]));
             break;
         }
@@ -347,13 +345,10 @@ fn substitute(
             b'"' => at += value_length(&json[at..]).ok_or("a string does not end")?,
             b'@' => {
                 out.push_str(&json[written..at]);
-                let digits = bytes[at + 1..]
-                    .iter()
-                    .take_while(|byte| byte.is_ascii_digit())
-                    .count();
-                let number: usize = json[at + 1..at + 1 + digits]
-                    .parse()
-                    .map_err(|_| "a table has no number")?;
+                let digits =
+                    bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let number: usize =
+                    json[at + 1..at + 1 + digits].parse().map_err(|_| "a table has no number")?;
                 let table = number
                     .checked_sub(1)
                     .filter(|at| *at >= least)

@@ -69,10 +69,7 @@ impl Reading for Json<'_> {
     }
 
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
-        let rest = self
-            .tape
-            .torn
-            .map_or(0, |torn| self.source.len() - torn.rest);
+        let rest = self.tape.torn.map_or(0, |torn| self.source.len() - torn.rest);
         if rest == 0 {
             return sample::sample(&self.tape, goal);
         }
@@ -152,9 +149,7 @@ mod tests {
 
     #[test]
     fn lines_of_records_become_a_table() {
-        let source: String = (0..5)
-            .map(|n| format!("{{\"n\": {n}, \"on\": true}}\n"))
-            .collect();
+        let source: String = (0..5).map(|n| format!("{{\"n\": {n}, \"on\": true}}\n")).collect();
         let text = tabulated(&source);
         assert_eq!(text, "@1 one a line\n@1: 5 rows\nn,on=true\n0\n1\n2\n3\n4");
         check(&source);
@@ -182,9 +177,8 @@ mod tests {
 
     #[test]
     fn a_source_that_breaks_off_comes_back_as_it_was() {
-        let records: Vec<String> = (0..9)
-            .map(|n| format!(r#"{{"name": "r{n}", "size": {n}}}"#))
-            .collect();
+        let records: Vec<String> =
+            (0..9).map(|n| format!(r#"{{"name": "r{n}", "size": {n}}}"#)).collect();
         let whole = format!(r#"{{"items": [{}]}}"#, records.join(", "));
         for cut in 50..whole.len() {
             check(&whole[..cut]);

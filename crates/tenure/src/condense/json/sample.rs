@@ -75,9 +75,7 @@ impl<'s, 't> Sample<'s, 't> {
         let mut fixed = price(&frame, goal) + 1;
         for head in &heads {
             let line = "@100: 1000000 rows, an empty cell is an absent key, 1000000 left out\n";
-            fixed = fixed
-                .saturating_add(price(head, goal))
-                .saturating_add(goal.count(line));
+            fixed = fixed.saturating_add(price(head, goal)).saturating_add(goal.count(line));
         }
         if fixed > goal.tokens / 2 {
             return None;
@@ -144,11 +142,7 @@ impl<'s, 't> Sample<'s, 't> {
             start = *end;
         }
         let left = kept.iter().filter(|kept| !**kept).count();
-        let bytes = short
-            .iter()
-            .filter(|(row, _)| kept[**row])
-            .map(|(_, (_, gone))| gone)
-            .sum();
+        let bytes = short.iter().filter(|(row, _)| kept[**row]).map(|(_, (_, gone))| gone).sum();
         Some(Draft {
             text: text.trim_end().to_owned(),
             method: Method::Selected,
@@ -292,10 +286,8 @@ impl Marks {
             .filter(|at| !matches!(tape.kind(*at), b'[' | b'{'))
             .map(|at| at as u32)
             .collect();
-        let signs: Vec<Signs> = leaves
-            .iter()
-            .map(|at| task.read(tape.slice(*at as usize)))
-            .collect();
+        let signs: Vec<Signs> =
+            leaves.iter().map(|at| task.read(tape.slice(*at as usize))).collect();
         let worth = worth(task, &signs);
         Marks(
             leaves

@@ -153,10 +153,8 @@ impl<'t> Table<'t> {
         let Some(first) = rows.next() else {
             return vec![None; self.columns.leaves];
         };
-        let mut shared: Vec<Option<u32>> = first
-            .iter()
-            .map(|cell| (*cell != MISSING).then_some(*cell))
-            .collect();
+        let mut shared: Vec<Option<u32>> =
+            first.iter().map(|cell| (*cell != MISSING).then_some(*cell)).collect();
         for row in rows {
             for (shared, cell) in shared.iter_mut().zip(row) {
                 let same = |value: &u32| {
@@ -210,10 +208,7 @@ impl<'t> Table<'t> {
         let start = out.len();
         if let Some(cells) = self.row(row) {
             let mut filled = start;
-            let visible = cells
-                .iter()
-                .zip(&self.shared)
-                .filter(|(_, shared)| shared.is_none());
+            let visible = cells.iter().zip(&self.shared).filter(|(_, shared)| shared.is_none());
             for (at, (cell, _)) in visible.enumerate() {
                 if at > 0 {
                     out.push(',');
@@ -282,11 +277,7 @@ impl<'t> Writer<'t> {
 
     /// The document, with references in the place of tables.
     pub(super) fn frame(&self) -> String {
-        if self
-            .tables
-            .first()
-            .is_some_and(|table| table.array.is_none())
-        {
+        if self.tables.first().is_some_and(|table| table.array.is_none()) {
             return LINES.to_owned();
         }
         let mut out = String::new();
@@ -362,10 +353,7 @@ impl<'t> Writer<'t> {
         let mut counts: Map<&str, usize> = Map::default();
         let mut found: Vec<(&str, usize)> = Vec::new();
         for row in table.cells.chunks_exact(table.columns.leaves) {
-            let visible = row
-                .iter()
-                .zip(&table.shared)
-                .filter(|(_, shared)| shared.is_none());
+            let visible = row.iter().zip(&table.shared).filter(|(_, shared)| shared.is_none());
             for (&cell, _) in visible.filter(|(cell, _)| **cell != MISSING) {
                 let slice = self.tape.slice(cell as usize);
                 if slice.len() >= LONG && slice.starts_with('"') {
@@ -393,10 +381,7 @@ const ABSENT: &str = ", an empty cell is an absent key";
 
 /// A scalar as a cell: a string without its quotes where it can stand so.
 pub(super) fn as_cell(slice: &str, first: bool) -> &str {
-    match slice
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    {
+    match slice.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inner) if is_bare(inner, first) => inner,
         _ => slice,
     }
@@ -414,17 +399,11 @@ pub(super) fn is_bare(inner: &str, first: bool) -> bool {
         b'/' => !first,
         b'0'..=b'9' | b'-' => !is_number(inner),
         b'n' | b't' | b'f' => !matches!(inner, "null" | "true" | "false"),
-        0x80.. => inner
-            .chars()
-            .next()
-            .is_some_and(|c| !c.is_whitespace() && c != GAP),
+        0x80.. => inner.chars().next().is_some_and(|c| !c.is_whitespace() && c != GAP),
         _ => start > b' ',
     };
     let tail = match end {
-        0x80.. => inner
-            .chars()
-            .next_back()
-            .is_some_and(|c| !c.is_whitespace()),
+        0x80.. => inner.chars().next_back().is_some_and(|c| !c.is_whitespace()),
         _ => end > b' ',
     };
     lead && tail && !bytes.iter().any(|byte| matches!(byte, b',' | b'\\'))
@@ -432,8 +411,5 @@ pub(super) fn is_bare(inner: &str, first: bool) -> bool {
 
 /// Returns whether a key can stand in the line of columns without quotes.
 fn is_bare_key(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
 }

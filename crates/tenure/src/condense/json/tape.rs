@@ -398,12 +398,7 @@ fn word(rest: &[u8], word: &[u8]) -> Result<usize, Stop> {
 
 /// The length of the number that `rest` starts with.
 fn number(rest: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        rest[from..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count()
-    };
+    let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut at = usize::from(rest.first() == Some(&b'-'));
     let whole = digits(at);
     if whole == 0 || (whole > 1 && rest[at] == b'0') {

@@ -48,9 +48,8 @@ pub(crate) fn digest_of<'a>(
     objects: impl Iterator<Item = (&'a ContextObject, bool)>,
     unfetched: &[Unfetched],
 ) -> Digest {
-    let leaves: Vec<Vec<u8>> = objects
-        .map(|(object, said)| leaves_of(std::iter::once(object), said))
-        .collect();
+    let leaves: Vec<Vec<u8>> =
+        objects.map(|(object, said)| leaves_of(std::iter::once(object), said)).collect();
     digest_of_leaves(leaves.iter().map(Vec::as_slice), unfetched)
 }
 

@@ -137,9 +137,7 @@ impl PassageLayer {
 
     /// The texts with their digests, in their order.
     pub fn texts(&self) -> impl ExactSizeIterator<Item = (Digest, &str)> {
-        self.places
-            .iter()
-            .map(|place| (place.text, self.text(place)))
+        self.places.iter().map(|place| (place.text, self.text(place)))
     }
 
     /// The digests of the texts, in their order.
@@ -220,10 +218,7 @@ impl Passages {
         let mut chosen = vec![false; self.count];
         let mut layers = self.layers.iter().peekable();
         for at in wanted {
-            while layers
-                .peek()
-                .is_some_and(|(_, from, layer)| from + layer.objects.len() <= at)
-            {
+            while layers.peek().is_some_and(|(_, from, layer)| from + layer.objects.len() <= at) {
                 layers.next();
             }
             let Some((first, from, layer)) = layers.peek() else {
@@ -339,9 +334,7 @@ mod tests {
         let passages = candidates.passages();
         let seen = passages.of_candidates(seen.iter().copied());
         let ranked = passages.rank(&Question::of(query), &Weights::default(), &seen, None);
-        ranked
-            .map(|(at, score)| (passages.get(at).text.to_owned(), score))
-            .collect()
+        ranked.map(|(at, score)| (passages.get(at).text.to_owned(), score)).collect()
     }
 
     fn text() -> impl Strategy<Value = Said> {

@@ -173,16 +173,9 @@ impl Layer {
             let mut materials = Materials::default();
             let tags: Vec<String> = self.objects.iter().map(|object| tags_of(object)).collect();
             let dates: Vec<String> = self.objects.iter().map(|object| date_of(object)).collect();
-            let purposes: Vec<Cow<'_, str>> = self
-                .objects
-                .iter()
-                .map(|object| purpose_of(object))
-                .collect();
-            let texts = self
-                .objects
-                .iter()
-                .zip(tags.iter().zip(&dates))
-                .zip(&purposes);
+            let purposes: Vec<Cow<'_, str>> =
+                self.objects.iter().map(|object| purpose_of(object)).collect();
+            let texts = self.objects.iter().zip(tags.iter().zip(&dates)).zip(&purposes);
             let units = texts.map(|((object, (tags, date)), purpose)| {
                 let unit = Unit {
                     name: object.name(),
@@ -312,10 +305,7 @@ impl Normalized {
     /// Guidance that asks or forbids, found when something is first ranked, in order.
     pub(crate) fn stances(&self) -> impl Iterator<Item = (u32, Polarity)> {
         self.layers.iter().flat_map(|(first, layer)| {
-            layer
-                .stances()
-                .iter()
-                .map(move |stance| (first + stance.at, stance.polarity))
+            layer.stances().iter().map(move |stance| (first + stance.at, stance.polarity))
         })
     }
 
@@ -341,11 +331,7 @@ impl Normalized {
     pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
         let (layer, at) = self.layer(row);
         let stance = layer.stance(at)?;
-        Some(
-            stance
-                .topic
-                .get_or_init(|| Topic::of(layer.objects[at].revision().content())),
-        )
+        Some(stance.topic.get_or_init(|| Topic::of(layer.objects[at].revision().content())))
     }
 
     /// Returns the index of near-duplicates at this threshold, made when something is first ranked.
@@ -498,10 +484,7 @@ fn purpose_of(object: &ContextObject) -> Cow<'_, str> {
 
 /// The day from which on it is true, where it is known.
 pub(super) fn date_of(object: &ContextObject) -> String {
-    let mut date = object
-        .valid()
-        .from
-        .map_or(String::new(), |from| from.to_string());
+    let mut date = object.valid().from.map_or(String::new(), |from| from.to_string());
     date.truncate(date.find('T').unwrap_or(date.len()));
     date
 }
@@ -557,9 +540,7 @@ impl Normalized {
                 ..*row
             }));
             let lowered = layer.lowered.iter();
-            joined
-                .lowered
-                .extend(lowered.map(|(row, asked)| (first + row, *asked)));
+            joined.lowered.extend(lowered.map(|(row, asked)| (first + row, *asked)));
             let outranked = layer.outranked.iter();
             joined.outranked.extend(outranked.map(|row| first + row));
             let hygiene = layer.hygiene.iter();
@@ -567,9 +548,7 @@ impl Normalized {
                 hygiene.map(|((row, field), found)| ((first + row, *field), found.clone())),
             );
             let layers = layer.layers.iter();
-            joined
-                .layers
-                .extend(layers.map(|(at, layer)| (first + at, Arc::clone(layer))));
+            joined.layers.extend(layers.map(|(at, layer)| (first + at, Arc::clone(layer))));
         }
         joined
     }
@@ -584,9 +563,7 @@ impl Normalized {
         let mut rows = Vec::with_capacity(objects.len());
         for object in &*objects {
             let next = scopes.len() as u32;
-            let scope = *scopes
-                .entry(Arc::clone(object.revision().scope()))
-                .or_insert(next);
+            let scope = *scopes.entry(Arc::clone(object.revision().scope())).or_insert(next);
             rows.push(Row {
                 said,
                 ..row(object, scope)
@@ -648,10 +625,7 @@ fn hidden(objects: &[Arc<ContextObject>]) -> BTreeMap<(u32, TextField), Hygiene>
             if field != TextField::Wire {
                 said.extend(digest(at));
             }
-            found
-                .entry((at, field))
-                .and_modify(|known| known.add(&more))
-                .or_insert(more);
+            found.entry((at, field)).and_modify(|known| known.add(&more)).or_insert(more);
         }
     }
     found.retain(|(at, field), _| {
@@ -683,9 +657,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
     let digest = revision.content_digest();
     let provenance = revision.provenance();
     let valid = object.valid();
-    let since = valid
-        .from
-        .or(provenance.and_then(|found| found.retrieved_at));
+    let since = valid.from.or(provenance.and_then(|found| found.retrieved_at));
     let rules = matches!(
         revision.object_type(),
         ObjectType::PolicyRule | ObjectType::ActionableConstraint
@@ -715,9 +687,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         past: status.access.is_some(),
         anonymous,
         unasked: is_unasked(revision),
-        packed: revision
-            .provenance()
-            .is_some_and(|found| found.package.is_some()),
+        packed: revision.provenance().is_some_and(|found| found.package.is_some()),
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
         personal: revision.is_personal(),
         hard: revision.is_hard_constraint() && (rules || revision.constraint().is_some()),

@@ -169,10 +169,8 @@ impl Templates {
         task_type: TaskType,
         told: Told<'_>,
     ) -> Result<Option<String>, String> {
-        let Some(template) = self
-            .0
-            .as_ref()
-            .and_then(|known| known.get_template(task_type.term()).ok())
+        let Some(template) =
+            self.0.as_ref().and_then(|known| known.get_template(task_type.term()).ok())
         else {
             return Ok(None);
         };
@@ -280,9 +278,7 @@ fn bounded(task_type: TaskType, text: &str) -> Result<(), Error> {
 }
 
 fn why(error: &minijinja::Error) -> String {
-    let detail = error
-        .detail()
-        .map_or(String::new(), |detail| format!(": {detail}"));
+    let detail = error.detail().map_or(String::new(), |detail| format!(": {detail}"));
     format!("{}{detail}", error.kind())
 }
 

@@ -140,10 +140,7 @@ impl HygienePolicy {
     /// Returns the first fault of its decays, with its place.
     pub(super) fn fault(&self) -> Option<String> {
         let own = self.correction.iter().map(|decay| ("correction", decay));
-        let by_type = self
-            .decay
-            .iter()
-            .map(|(object_type, decay)| (object_type.term(), decay));
+        let by_type = self.decay.iter().map(|(object_type, decay)| (object_type.term(), decay));
         own.chain(by_type)
             .find_map(|(place, decay)| Some(format!("`hygiene`, {place}: {}", decay.fault()?)))
     }

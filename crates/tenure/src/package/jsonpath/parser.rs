@@ -125,9 +125,7 @@ impl<'t> Parser<'t> {
         if !rest.starts_with(begins) {
             return Err(self.wrong("a name or `*`"));
         }
-        let end = rest
-            .find(|c: char| !(begins(c) || c.is_ascii_digit()))
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !(begins(c) || c.is_ascii_digit())).unwrap_or(rest.len());
         self.at += end;
         Ok(rest[..end].to_owned())
     }
@@ -194,10 +192,7 @@ impl<'t> Parser<'t> {
             };
         }
         let text = &rest[..sign + count];
-        let number = text
-            .parse::<i64>()
-            .ok()
-            .filter(|number| (-MOST..=MOST).contains(number));
+        let number = text.parse::<i64>().ok().filter(|number| (-MOST..=MOST).contains(number));
         let is_plain = text == "0" || !digits.starts_with('0');
         match number.filter(|_| is_plain) {
             Some(number) => {

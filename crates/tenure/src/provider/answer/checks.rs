@@ -54,9 +54,7 @@ impl AnswerConstraint {
 
     /// Returns whether it asks answers to name sources.
     pub fn must_cite(&self) -> bool {
-        self.check
-            .as_ref()
-            .is_some_and(|check| check.must_cite() > 0)
+        self.check.as_ref().is_some_and(|check| check.must_cite() > 0)
     }
 
     /// Returns the schema that it asks answers to be of.
@@ -332,11 +330,7 @@ fn uncited<'t>(
     }
     let named = sources
         .iter()
-        .filter(|source| {
-            source
-                .iter()
-                .any(|name| texts.clone().any(|text| names(text, name)))
-        })
+        .filter(|source| source.iter().any(|name| texts.clone().any(|text| names(text, name))))
         .take(least)
         .count();
     (named < least).then(|| format!("it names {named} of its sources, and must name {least}"))

@@ -143,9 +143,7 @@ fn may_be_null(field: &Value) -> bool {
     };
     let kinds = &field["type"];
     is_null(kinds)
-        || kinds
-            .as_array()
-            .is_some_and(|kinds| kinds.iter().any(is_null))
+        || kinds.as_array().is_some_and(|kinds| kinds.iter().any(is_null))
         || field["nullable"] == true
         || listed("anyOf")
         || listed("oneOf")
@@ -288,10 +286,8 @@ mod tests {
         }
         assert_eq!(relaxed(&deep).fields, Vec::<String>::new());
         let names: Vec<String> = (0..5_000).map(|at| format!("f{at}")).collect();
-        let fields: Map<String, Value> = names
-            .iter()
-            .map(|name| (name.clone(), json!({ "type": "string" })))
-            .collect();
+        let fields: Map<String, Value> =
+            names.iter().map(|name| (name.clone(), json!({ "type": "string" }))).collect();
         let wide = json!({ "required": names, "properties": fields });
         assert_eq!(relaxed(&wide).fields.len(), MAX_FIELDS);
         assert_eq!(

@@ -78,9 +78,7 @@ impl RequestBody {
         let mut found: BTreeMap<&str, Option<&Value>> = BTreeMap::new();
         let items = |list: &str| self.0[list].as_array().into_iter().flatten();
         let late = items("input").chain(items("messages"));
-        let all = items("tools")
-            .chain(items("functions"))
-            .chain(late.flat_map(late_tools));
+        let all = items("tools").chain(items("functions")).chain(late.flat_map(late_tools));
         for tool in all.flat_map(|tool| in_namespace(tool).chain(itself(tool))) {
             // Of a chat completion, in a field of their own.
             let inner = tool.get("function").or(tool.get("custom")).unwrap_or(tool);
@@ -102,18 +100,14 @@ impl RequestBody {
     /// names none, a stored prompt may bring others, and tools without a name are the provider's, which may call them
     /// as it likes.
     pub(super) fn names_all_tools(&self, offered: &BTreeMap<&str, Option<&Value>>) -> bool {
-        let unnamed = self.0["tools"]
-            .as_array()
-            .is_some_and(|tools| !tools.is_empty());
+        let unnamed = self.0["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         self.0.is_object() && self.0["prompt"].is_null() && (!offered.is_empty() || !unnamed)
     }
 
     /// Returns the tool that it forces the model to call; inside, none where any will do.
     pub(super) fn forced_tool(&self) -> Option<Option<&str>> {
         let choice = &self.0["tool_choice"];
-        let name = choice["name"]
-            .as_str()
-            .or(choice["function"]["name"].as_str());
+        let name = choice["name"].as_str().or(choice["function"]["name"].as_str());
         match choice.as_str().or(choice["type"].as_str())? {
             "required" | "any" => Some(None),
             "function" | "tool" => name.map(Some),

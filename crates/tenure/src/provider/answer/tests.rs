@@ -596,10 +596,7 @@ fn constraints_say_what_an_answer_breaks() {
             left_out: &BTreeMap::new(),
         };
         let found = demands.check(&message.to_string()).broken;
-        found
-            .into_iter()
-            .map(|broken| broken.what)
-            .collect::<Vec<_>>()
+        found.into_iter().map(|broken| broken.what).collect::<Vec<_>>()
     };
     let said = |text: &str| json!({ "role": "assistant", "content": text });
     assert_eq!(

@@ -69,11 +69,7 @@ fn is_signed(place: &JsonPath, fields: &Fields<'_>) -> bool {
         let Ok(fields) = place.fields(block) else {
             return true;
         };
-        let kind = place
-            .maybe(&fields, "type")
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let kind = place.maybe(&fields, "type").ok().flatten().unwrap_or_default();
         let signs = ["signature", "encrypted_content", "thoughtSignature"];
         ["thinking", "redacted_thinking", "compaction"].contains(&kind.as_str())
             || fields.any(&signs).is_some()

@@ -45,10 +45,7 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
                         if text.trim().is_empty() {
                             parsed.fault("empty_content");
                         }
-                        if fields
-                            .get("citations")
-                            .is_some_and(|cited| cited.get() != "[]")
-                        {
+                        if fields.get("citations").is_some_and(|cited| cited.get() != "[]") {
                             parsed.keep("citations", block);
                         }
                         turn.add(&text);
@@ -101,9 +98,7 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
         for call in calls.drain(..) {
             parsed.opaque.push("tool_use".to_owned());
             parsed.unread.push_str(&call.name);
-            parsed
-                .unread
-                .push_str(call.arguments.as_str().unwrap_or_default());
+            parsed.unread.push_str(call.arguments.as_str().unwrap_or_default());
         }
     }
     let text = turn.end(&mut parsed);
@@ -138,11 +133,7 @@ fn result_content(
             }
         }
     }
-    if fields
-        .get("is_error")
-        .is_some_and(|error| error.get() == "true")
-        && lines.text.is_empty()
-    {
+    if fields.get("is_error").is_some_and(|error| error.get() == "true") && lines.text.is_empty() {
         lines.add("[the tool failed]");
     }
     Ok(())

@@ -105,10 +105,8 @@ impl Block {
                 .strip_prefix('[')
                 .and_then(|json| json.strip_suffix(']'))
                 .filter(|json| !json.trim().is_empty());
-            let all: Vec<&str> = start
-                .into_iter()
-                .chain(self.citations.iter().map(String::as_str))
-                .collect();
+            let all: Vec<&str> =
+                start.into_iter().chain(self.citations.iter().map(String::as_str)).collect();
             let all = format!("[{}]", all.join(","));
             self.set("citations", all);
         }

@@ -112,13 +112,11 @@ impl Catalogue {
             }
             let shadows = origin.changed.iter();
             found.extend(
-                shadows
-                    .filter(|_| origin.file == BUILTIN_FILE)
-                    .map(|change| Finding::Shadowed {
-                        name: name.clone(),
-                        file: change.file.clone(),
-                        keys: change.keys.clone(),
-                    }),
+                shadows.filter(|_| origin.file == BUILTIN_FILE).map(|change| Finding::Shadowed {
+                    name: name.clone(),
+                    file: change.file.clone(),
+                    keys: change.keys.clone(),
+                }),
             );
         }
         found

@@ -311,10 +311,8 @@ impl<'t> Stack<'t> {
                 ));
             return Err((Some(at), error));
         }
-        let missing: Vec<&str> = REQUIRED
-            .into_iter()
-            .filter(|key| !whole.contains_key(*key))
-            .collect();
+        let missing: Vec<&str> =
+            REQUIRED.into_iter().filter(|key| !whole.contains_key(*key)).collect();
         if !missing.is_empty() {
             return Err((Some(span), self.incomplete(&name, &missing)));
         }

@@ -366,10 +366,7 @@ impl Model {
             cache.check()?;
         }
         self.check_media()?;
-        if self
-            .messages
-            .is_some_and(|rules| rules.max_messages == Some(0))
-        {
+        if self.messages.is_some_and(|rules| rules.max_messages == Some(0)) {
             return Err(fault(
                 &["messages.max_messages", "messages"],
                 "no message is taken",

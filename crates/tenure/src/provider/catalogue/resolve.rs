@@ -110,9 +110,8 @@ impl Stems {
     /// A name without what platforms put before it: `us.anthropic.`, `openrouter/anthropic/`, an ARN.
     fn behind_routes<'n>(&self, name: &'n str) -> &'n str {
         let parts = name.match_indices(['/', '.', ':']);
-        let mut behind = std::iter::once(0)
-            .chain(parts.map(|(at, _)| at + 1))
-            .filter_map(|start| {
+        let mut behind =
+            std::iter::once(0).chain(parts.map(|(at, _)| at + 1)).filter_map(|start| {
                 let rest = &name[start..];
                 self.routes.iter().find_map(|route| {
                     let head = rest.get(..route.len())?;
@@ -140,11 +139,7 @@ fn plain(name: &str) -> String {
 fn ends(stem: &str, name: &str) -> Vec<usize> {
     let mut parts = stem.split('*');
     let first = parts.next().unwrap_or_default();
-    let mut ends: Vec<usize> = name
-        .starts_with(first)
-        .then_some(first.len())
-        .into_iter()
-        .collect();
+    let mut ends: Vec<usize> = name.starts_with(first).then_some(first.len()).into_iter().collect();
     for part in parts {
         let Some(from) = ends.first().copied() else {
             break;
@@ -342,10 +337,8 @@ mod tests {
             let found = catalogue.resolve(name).unwrap();
             assert_eq!(found.rule, Rule::Family, "{name}");
             let own = catalogue.model(found.name).unwrap();
-            let others: Vec<&str> = catalogue
-                .names()
-                .filter(|other| other.starts_with(others))
-                .collect();
+            let others: Vec<&str> =
+                catalogue.names().filter(|other| other.starts_with(others)).collect();
             assert!(!others.is_empty(), "{name}");
             for other in others {
                 let other_model = catalogue.model(other).unwrap();
@@ -364,10 +357,7 @@ mod tests {
         let mine = "routes = [\"acme\"]\n\
             [models.mine]\nextends = \"gpt-5\"\nwindow = 9000\nreserve = 900\nfamily = [\"house\", \"gpt-5\"]\n\
             [models.exact]\nextends = \"mine\"\n";
-        let catalogue = Catalogue::builtin()
-            .unwrap()
-            .with_overrides(mine, "mine.toml")
-            .unwrap();
+        let catalogue = Catalogue::builtin().unwrap().with_overrides(mine, "mine.toml").unwrap();
         for (name, expected) in [
             ("house-7b", Some(("mine", Rule::Family))),
             ("acme/house-7b", Some(("mine", Rule::Family))),

@@ -178,18 +178,14 @@ impl Body {
             self.mark(|| format!("tools[{place}]"), tool);
             let Some(tool) = object(tool) else { continue };
             let declared = either(&tool, ["functionDeclarations", "function_declarations"]);
-            let declared = list(declared)
-                .unwrap_or_default()
-                .into_iter()
-                .filter_map(object);
+            let declared = list(declared).unwrap_or_default().into_iter().filter_map(object);
             let function = tool.get("function").and_then(|function| object(function));
             let tools: Vec<Object<'_>> = match format {
                 Format::Gemini => declared.collect(),
                 Format::OpenAiChat => function.into_iter().collect(),
                 _ => vec![tool],
             };
-            self.tools
-                .extend(tools.iter().filter_map(|tool| text(tool.get("name"))));
+            self.tools.extend(tools.iter().filter_map(|tool| text(tool.get("name"))));
         }
     }
 
@@ -275,14 +271,9 @@ impl Body {
 
 /// A tool that a block adds or takes away. A definition or reference without a name is of a whole set of them.
 fn changed(block: &Object<'_>, adds: bool) -> Block {
-    let tool = block
-        .get("tool")
-        .and_then(|tool| object(tool))
-        .unwrap_or_default();
+    let tool = block.get("tool").and_then(|tool| object(tool)).unwrap_or_default();
     let kind = text(tool.get("type"));
-    let definition = tool
-        .get("definition")
-        .and_then(|definition| object(definition));
+    let definition = tool.get("definition").and_then(|definition| object(definition));
     let name = match (kind.as_deref(), &definition) {
         (Some("tool_definition"), Some(definition)) => text(definition.get("name")),
         (Some("tool_reference"), _) => text(tool.get("name")),
@@ -323,9 +314,7 @@ fn chat(at: String, fields: &Object<'_>) -> Message {
         let inner = either(&call, ["function", "custom"]).and_then(|inner| object(inner));
         blocks.push(Block::Call {
             id: text(call.get("id")),
-            name: inner
-                .and_then(|inner| text(inner.get("name")))
-                .unwrap_or_default(),
+            name: inner.and_then(|inner| text(inner.get("name"))).unwrap_or_default(),
             is_object: true,
             signed: false,
         });

@@ -156,10 +156,9 @@ impl Found {
                 );
             }
             let is_empty = match self.format {
-                Format::Anthropic => message
-                    .blocks
-                    .iter()
-                    .any(|block| matches!(block, Block::Text { blank: true })),
+                Format::Anthropic => {
+                    message.blocks.iter().any(|block| matches!(block, Block::Text { blank: true }))
+                }
                 Format::Gemini => false,
                 Format::OpenAiChat | Format::OpenAiResponses => false,
             };
@@ -208,8 +207,7 @@ impl Found {
         let id = id.unwrap_or_default();
         let (is_legal, what) = match self.format {
             Format::Anthropic => (
-                id.chars()
-                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+                id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
                 "a call without an id of letters, digits, `_` or `-`",
             ),
             Format::OpenAiChat => (
@@ -392,10 +390,7 @@ impl Found {
 
     fn anthropic(&mut self, body: &Body, whole: bool) {
         let messages = &body.messages;
-        if messages
-            .first()
-            .is_some_and(|first| first.speaker != Speaker::User)
-        {
+        if messages.first().is_some_and(|first| first.speaker != Speaker::User) {
             self.add(
                 "first_message_is_users",
                 &messages[0].at,
@@ -504,11 +499,7 @@ impl Found {
             let answers = results(message).next().is_some();
             if message.speaker == Speaker::User && !open.is_empty() && !begins && answers {
                 let before = &messages[at - 1];
-                if before
-                    .blocks
-                    .iter()
-                    .any(|block| !matches!(block, Block::Result { .. }))
-                {
+                if before.blocks.iter().any(|block| !matches!(block, Block::Result { .. })) {
                     self.add(
                         "result_not_first",
                         &message.at,
@@ -531,9 +522,7 @@ impl Found {
                     }
                 }
             }
-            let ends = messages
-                .get(at + 1)
-                .is_none_or(|next| next.speaker != message.speaker);
+            let ends = messages.get(at + 1).is_none_or(|next| next.speaker != message.speaker);
             if message.speaker != Speaker::Model && ends {
                 for (id, asked) in std::mem::take(&mut open) {
                     self.unanswered(&[id], asked);
@@ -594,11 +583,8 @@ impl Found {
                 }
                 self.unanswered(&waits, &message.at);
             }
-            let mut asked: Vec<&str> = before
-                .into_iter()
-                .flat_map(calls)
-                .map(|(_, name)| name)
-                .collect();
+            let mut asked: Vec<&str> =
+                before.into_iter().flat_map(calls).map(|(_, name)| name).collect();
             for (_, name) in results(message) {
                 match asked.iter().position(|asked| Some(*asked) == name) {
                     Some(at) => {
@@ -646,10 +632,7 @@ impl Found {
 }
 
 fn is_reasoning(message: &Message) -> bool {
-    message
-        .blocks
-        .iter()
-        .any(|block| matches!(block, Block::Reasoning))
+    message.blocks.iter().any(|block| matches!(block, Block::Reasoning))
 }
 
 #[cfg(test)]

@@ -239,10 +239,7 @@ fn each_broken_rule_is_named() {
     .unwrap();
     met.extend(["roles_alternate", "system_refused"]);
     assert_eq!(
-        found
-            .iter()
-            .map(|found| found.rule.as_str())
-            .collect::<Vec<_>>(),
+        found.iter().map(|found| found.rule.as_str()).collect::<Vec<_>>(),
         ["roles_alternate", "system_refused"]
     );
     let late = r#"{"input":[{"role":"user","content":"x"},{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"f"}]}]}"#;
@@ -254,11 +251,7 @@ fn each_broken_rule_is_named() {
     let rules = rules().unwrap();
     let named: BTreeSet<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
     assert_eq!(named, met);
-    assert!(
-        rules
-            .iter()
-            .all(|rule| !rule.source.is_empty() && rule.dated == "2026-11-20")
-    );
+    assert!(rules.iter().all(|rule| !rule.source.is_empty() && rule.dated == "2026-11-20"));
 }
 
 #[test]

@@ -30,14 +30,9 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
     for (at, part) in parts.into_iter().enumerate() {
         let place = place.at(at);
         let fields = place.fields(part)?;
-        let is_signed = fields
-            .any(&["thoughtSignature", "thought_signature"])
-            .is_some();
+        let is_signed = fields.any(&["thoughtSignature", "thought_signature"]).is_some();
         parsed.signed |= is_signed;
-        if fields
-            .get("thought")
-            .is_some_and(|thought| thought.get() == "true")
-        {
+        if fields.get("thought").is_some_and(|thought| thought.get() == "true") {
             parsed.keep("thought", part);
             texts += 1;
             continue;
@@ -85,10 +80,7 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
         } else {
             let media = media(&place, &fields)?;
             let mut kinds = fields.iter().map(|(key, _)| key);
-            let kind = kinds
-                .find(|key| !key.starts_with("thought"))
-                .unwrap_or("part")
-                .to_owned();
+            let kind = kinds.find(|key| !key.starts_with("thought")).unwrap_or("part").to_owned();
             parsed.keep_media(&kind, media.as_ref(), part);
             if let Some(media) = media {
                 turn.add_media(media);

@@ -62,12 +62,8 @@ pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Er
     }
     if role != Role::Assistant && !calls.is_empty() {
         parsed.fault("call_by_another");
-        parsed
-            .opaque
-            .extend(calls.drain(..).map(|_| "tool_calls".to_owned()));
-        parsed
-            .unread
-            .push_str(fields.get("tool_calls").map_or("", RawValue::get));
+        parsed.opaque.extend(calls.drain(..).map(|_| "tool_calls".to_owned()));
+        parsed.unread.push_str(fields.get("tool_calls").map_or("", RawValue::get));
     }
     let text = lines.end(&mut parsed);
     parsed.parts.push(Part::Turn { role, text, calls });

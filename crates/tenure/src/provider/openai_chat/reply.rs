@@ -209,11 +209,7 @@ impl Growing {
     fn json(&self) -> String {
         let fields = |fields: &[(String, Growing)]| {
             let fields = fields.iter().filter(|(key, _)| key != "index");
-            object(
-                &fields
-                    .map(|(key, value)| (key.clone(), value.json()))
-                    .collect::<Vec<_>>(),
-            )
+            object(&fields.map(|(key, value)| (key.clone(), value.json())).collect::<Vec<_>>())
         };
         match self {
             Growing::Text(said) => text(said),

@@ -24,9 +24,7 @@ impl Stream for Items {
     fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error> {
         match place.maybe(event, "type")?.as_deref() {
             Some("response.output_item.done") => {
-                let index = event
-                    .get("output_index")
-                    .and_then(|index| index.get().parse().ok());
+                let index = event.get("output_index").and_then(|index| index.get().parse().ok());
                 if let (Some(index), Some(item)) = (index, event.get("item")) {
                     self.done.insert(index, item.get().to_owned());
                 }

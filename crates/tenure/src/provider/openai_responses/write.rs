@@ -19,9 +19,7 @@ pub(super) fn messages(role: Role, blocks: &[Block]) -> Vec<String> {
         if blocks.iter().any(|block| matches!(block, Block::Media(_))) {
             return Value::Array(blocks.iter().map(part).collect()).to_string();
         }
-        let texts = blocks
-            .iter()
-            .map(|block| text_of(std::slice::from_ref(*block)));
+        let texts = blocks.iter().map(|block| text_of(std::slice::from_ref(*block)));
         quoted(&texts.collect::<Vec<_>>().join("\n"))
     };
     let parsed: Vec<&Block> = blocks

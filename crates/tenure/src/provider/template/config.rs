@@ -59,9 +59,7 @@ pub(super) fn read(text: &str) -> Result<(Option<String>, Config), Error> {
             _ => {}
         }
     }
-    let added = fields
-        .get("added_tokens_decoder")
-        .and_then(Value::as_object);
+    let added = fields.get("added_tokens_decoder").and_then(Value::as_object);
     for entry in added.into_iter().flat_map(Map::values) {
         if let Some(content) = token(entry) {
             // Whatever has the form of a tag is read as one, special or not.

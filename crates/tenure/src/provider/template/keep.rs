@@ -147,9 +147,7 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
         if at + 1 == words.len() || words[at + 1..].iter().any(closes) {
             return Vec::new();
         }
-        let part = words[..at]
-            .iter()
-            .any(|(word, _)| matches!(word, Token::Dot));
+        let part = words[..at].iter().any(|(word, _)| matches!(word, Token::Dot));
         let call = if part { KEEP_IN } else { KEEP };
         let from = words[at].1.end_offset as usize;
         let name: String = words[1..at]

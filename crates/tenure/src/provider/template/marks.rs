@@ -35,11 +35,7 @@ impl Marks {
 
     /// Those that models of this provider are known to read; without one that is known, those of all families.
     pub(crate) fn of_families(provider: Option<&str>) -> Marks {
-        let lines = || {
-            FAMILIES
-                .lines()
-                .filter(|line| !line.is_empty() && !line.starts_with("# "))
-        };
+        let lines = || FAMILIES.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
         let provider = provider.filter(|own| {
             lines()
                 .filter_map(|line| line.strip_prefix('@').map(str::to_owned))
@@ -96,8 +92,7 @@ impl Marks {
 
     /// The control tokens that a text has, wherever one begins.
     pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        self.openings(text)
-            .filter_map(|(at, first)| self.at(&text[at..], first))
+        self.openings(text).filter_map(|(at, first)| self.at(&text[at..], first))
     }
 
     /// Returns the places at which a control token could begin, in order.
@@ -201,9 +196,7 @@ pub(crate) fn map_texts(value: &Value, write: &mut dyn FnMut(&str) -> String) ->
         Value::String(text) => Value::String(write(text)),
         Value::Array(items) => items.iter().map(|item| map_texts(item, write)).collect(),
         Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(key, value)| (write(key), map_texts(value, write)));
+            let fields = fields.iter().map(|(key, value)| (write(key), map_texts(value, write)));
             Value::Object(fields.collect())
         }
         other => other.clone(),

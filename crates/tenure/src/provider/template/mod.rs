@@ -232,25 +232,19 @@ impl ChatTemplate {
                 Err(error.with_source(Refused(what)))
             },
         );
-        environment
-            .add_template_owned(NAME, parsed)
-            .map_err(|error| {
-                Error::input(format!(
-                    "the chat template cannot be read: {}",
-                    said(&error)
-                ))
-                .at(NAME, error.line())
-                .expected("Jinja as Hugging Face writes it")
-            })?;
+        environment.add_template_owned(NAME, parsed).map_err(|error| {
+            Error::input(format!(
+                "the chat template cannot be read: {}",
+                said(&error)
+            ))
+            .at(NAME, error.line())
+            .expected("Jinja as Hugging Face writes it")
+        })?;
         let mut marks = config.marks;
         marks.learn(&source);
         let mut template = ChatTemplate {
             environment,
-            tokens: config
-                .tokens
-                .into_iter()
-                .map(|(name, token)| (name, token.into()))
-                .collect(),
+            tokens: config.tokens.into_iter().map(|(name, token)| (name, token.into())).collect(),
             digest,
             marks,
             manners: Manners::default(),
@@ -314,9 +308,7 @@ impl ChatTemplate {
             tokens: &self.tokens,
         };
         let mut out = Capped(Vec::new());
-        let template = environment
-            .get_template(NAME)
-            .map_err(|error| failure(&error))?;
+        let template = environment.get_template(NAME).map_err(|error| failure(&error))?;
         let context = Value::from(Serde(&context));
         template
             .render_captured_to(context, &mut out)
@@ -456,9 +448,7 @@ impl ChatTemplate {
                 Some(count(&two).saturating_sub(count(&one)))
             })
             .flatten();
-        written
-            .unwrap_or_else(|| count(tool))
-            .saturating_add(2 * JOINT_MARGIN)
+        written.unwrap_or_else(|| count(tool)).saturating_add(2 * JOINT_MARGIN)
     }
 
     /// Returns the tokens of a turn that calls tools as it writes it; none where it takes no such turn alone.
@@ -648,9 +638,7 @@ mod tests {
     fn json_is_as_python_writes_it() {
         let source = "{% for m in messages %}{{ m.content }}{% endfor %}\
             {{ {'b': [1, 2.5, true, none], 'a': '<é>\\'\"'} | tojson }}\n{{ {'k': [1]} | tojson(indent=2) }}";
-        let text = template(source)
-            .render(&[Message::new("user", "-")], &[])
-            .unwrap();
+        let text = template(source).render(&[Message::new("user", "-")], &[]).unwrap();
         assert_eq!(
             text,
             "-{\"b\": [1, 2.5, true, null], \"a\": \"<é>'\\\"\"}\n{\n  \"k\": [\n    1\n  ]\n}"
@@ -664,9 +652,7 @@ mod tests {
         // It shows no more than a word, in capitals: what the user says is not to be seen.
         assert!(refused(source).contains("does not show"));
         let source = source.replace(".upper()", "");
-        let text = template(&source)
-            .render(&[Message::new("user", " one two ")], &[])
-            .unwrap();
+        let text = template(&source).render(&[Message::new("user", " one two ")], &[]).unwrap();
         assert_eq!(text, "one=user");
     }
 
@@ -712,9 +698,7 @@ mod tests {
             "chat_template": [{ "name": "rag", "template": "-" }, { "name": "default", "template": one }],
         });
         let template = ChatTemplate::read(&both.to_string(), None).unwrap();
-        let text = template
-            .render(&[Message::new("user", "Hello.")], &[])
-            .unwrap();
+        let text = template.render(&[Message::new("user", "Hello.")], &[]).unwrap();
         assert_eq!(text, "Hello.</end>");
         let (escaped, times) = template.marks().escape("<a>  <b><c></end><d>");
         assert_eq!((&*escaped, times), ("&lt;a>  &lt;b>&lt;c>&lt;/end><d>", 4));

@@ -80,11 +80,9 @@ impl<'m> Answer<'m> {
     /// Adds a call of another kind.
     pub(crate) fn add_other_call(&mut self, call: &'m Value) {
         self.called.push(call["name"].as_str().unwrap_or_default());
-        self.passed
-            .extend(PASSED.iter().filter_map(|name| call.get(name)));
+        self.passed.extend(PASSED.iter().filter_map(|name| call.get(name)));
         let arguments = call["arguments"].as_str();
-        self.parsed
-            .extend(arguments.and_then(|text| serde_json::from_str(text).ok()));
+        self.parsed.extend(arguments.and_then(|text| serde_json::from_str(text).ok()));
     }
 
     /// Returns whether the client is to do nothing more.

@@ -151,10 +151,8 @@ pub fn client_blocks(text: &str) -> Vec<ClientBlock> {
     }
     let lines = Lines::of(text);
     let tags: BTreeSet<Tags<'_>> = forms.iter().filter_map(|form| form.tags()).collect();
-    let ends: Vec<(Tags<'_>, Vec<Option<usize>>)> = tags
-        .into_iter()
-        .map(|tags| (tags, lines.ends_of(tags)))
-        .collect();
+    let ends: Vec<(Tags<'_>, Vec<Option<usize>>)> =
+        tags.into_iter().map(|tags| (tags, lines.ends_of(tags))).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.0.len() {
@@ -283,10 +281,8 @@ impl<'t> Lines<'t> {
         let open = form.tag.as_ref().map(|tag| format!("<{tag}>"));
         form.says.is_empty()
             || self.first(first, last).any(|line| {
-                let line = open
-                    .as_ref()
-                    .and_then(|open| line.strip_prefix(open.as_str()))
-                    .unwrap_or(line);
+                let line =
+                    open.as_ref().and_then(|open| line.strip_prefix(open.as_str())).unwrap_or(line);
                 form.says.iter().any(|says| line.starts_with(says.as_str()))
             })
     }
@@ -333,12 +329,7 @@ mod tests {
         for form in &file().closings {
             assert!(form.seen.starts_with("20") && !form.version.is_empty());
             // Without messages of its client nothing tells that it is one.
-            assert!(
-                file()
-                    .renewed
-                    .iter()
-                    .any(|renewed| renewed.client == form.client)
-            );
+            assert!(file().renewed.iter().any(|renewed| renewed.client == form.client));
         }
     }
 

@@ -80,11 +80,8 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
             }
         }
     }
-    let messages: Vec<String> = out
-        .messages
-        .iter()
-        .flat_map(|message| message.json(out.dialect))
-        .collect();
+    let messages: Vec<String> =
+        out.messages.iter().flat_map(|message| message.json(out.dialect)).collect();
     Ok(Written {
         messages: format!("[{}]", messages.join(",")),
         left_out: out.left_out,
@@ -242,10 +239,7 @@ fn blocks(text: &str, parsed: Option<(&Parsed, usize)>) -> Vec<Block> {
             blocks.push(Block::Text(before.trim_matches('\n').to_owned()));
             blocks.push(Block::Media(found.media.clone()));
             from = found.line.end;
-            rest = text
-                .get(from..)
-                .unwrap_or_default()
-                .trim_start_matches('\n');
+            rest = text.get(from..).unwrap_or_default().trim_start_matches('\n');
         }
     }
     blocks.push(Block::Text(rest.to_owned()));

@@ -61,11 +61,7 @@ pub fn groups<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<Range<usi
 /// The last group, where a call in it waits for its result.
 pub fn open_chain(entries: &[Entry]) -> Option<Range<usize>> {
     let last = groups(entries).pop()?;
-    let objects = || {
-        entries[last.clone()]
-            .iter()
-            .flat_map(|entry| &entry.objects)
-    };
+    let objects = || entries[last.clone()].iter().flat_map(|entry| &entry.objects);
     let answered: BTreeSet<&str> = objects()
         .filter(|object| is_result(object))
         .filter_map(|object| object.tool_call_id.as_deref())

@@ -156,9 +156,7 @@ impl JsonPath {
     }
 
     pub(crate) fn wrong(&self, what: impl Into<String>, expected: &str) -> Error {
-        Error::input(what)
-            .at(self.0.clone(), None)
-            .expected(expected)
+        Error::input(what).at(self.0.clone(), None).expected(expected)
     }
 
     fn read<'a, T: Deserialize<'a>>(
@@ -196,9 +194,6 @@ impl JsonPath {
 
     /// The text under a key that may be missing.
     pub(crate) fn maybe(&self, fields: &Fields<'_>, key: &str) -> Result<Option<String>, Error> {
-        fields
-            .get(key)
-            .map(|value| self.key(key).text(value))
-            .transpose()
+        fields.get(key).map(|value| self.key(key).text(value)).transpose()
     }
 }

@@ -15,10 +15,7 @@ const DEPTH: u32 = 3;
 pub(super) fn without(json: &str) -> String {
     let list = format!("[{json}]");
     let values: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();
-    let stripped: Vec<String> = values
-        .into_iter()
-        .map(|value| strip(value, DEPTH))
-        .collect();
+    let stripped: Vec<String> = values.into_iter().map(|value| strip(value, DEPTH)).collect();
     stripped.join(",")
 }
 
@@ -40,16 +37,13 @@ fn strip(value: &RawValue, depth: u32) -> String {
     let Ok(fields) = place.fields(value) else {
         return json.to_owned();
     };
-    let kept = fields
-        .iter()
-        .filter(|(key, _)| !MARKS.contains(key))
-        .map(|(key, value)| {
-            let value = match key {
-                "content" | "output" => strip(value, depth - 1),
-                _ => value.get().to_owned(),
-            };
-            format!("{}:{value}", Value::from(key))
-        });
+    let kept = fields.iter().filter(|(key, _)| !MARKS.contains(key)).map(|(key, value)| {
+        let value = match key {
+            "content" | "output" => strip(value, depth - 1),
+            _ => value.get().to_owned(),
+        };
+        format!("{}:{value}", Value::from(key))
+    });
     format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
 }
 

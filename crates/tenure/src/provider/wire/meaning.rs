@@ -146,10 +146,7 @@ impl Writer {
     /// Arguments that are a text of JSON, which some clients write anew.
     fn arguments(&self, value: &RawValue, depth: u32, out: &mut String) {
         let text = JsonPath::new("").text(value);
-        let inner = text
-            .as_deref()
-            .ok()
-            .filter(|text| text.trim_start().starts_with('{'));
+        let inner = text.as_deref().ok().filter(|text| text.trim_start().starts_with('{'));
         match inner.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) {
             Some(inner) => self.write(inner, Within::Data, depth + 1, out),
             None => self.write(value, Within::Data, depth + 1, out),

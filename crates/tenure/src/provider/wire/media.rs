@@ -42,9 +42,7 @@ impl Media {
 
     /// Media under a URL, which may hold them itself.
     pub(crate) fn of_url(kind: &'static str, url: String) -> Media {
-        let held = url
-            .strip_prefix("data:")
-            .and_then(|rest| rest.split_once(";base64,"));
+        let held = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
         match held {
             Some((mime, data)) => Media {
                 kind,

@@ -13,9 +13,7 @@ const AGAIN: char = '~';
 /// Returns whether this id of ours is for what the provider calls so: where it gave none, or one to several calls of a
 /// turn, it is not the same.
 pub(super) fn stands_for(ours: &str, given: &str) -> bool {
-    let number = ours
-        .strip_prefix(given)
-        .and_then(|rest| rest.strip_prefix(AGAIN));
+    let number = ours.strip_prefix(given).and_then(|rest| rest.strip_prefix(AGAIN));
     given.is_empty()
         || ours == given
         || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -55,9 +53,7 @@ impl Namer {
 
     fn called(&mut self, calls: &[ToolCall]) {
         if !calls.is_empty() {
-            let open = calls
-                .iter()
-                .map(|call| (call.id.clone(), call.name.clone()));
+            let open = calls.iter().map(|call| (call.id.clone(), call.name.clone()));
             self.open = open.collect();
         }
     }

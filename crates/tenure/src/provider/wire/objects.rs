@@ -30,10 +30,7 @@ fn says(object: &ObjectDocument, part: &Part) -> bool {
             object_type == ObjectType::ToolResult
                 && object.content == *text
                 && id.as_ref().is_none_or(|id| {
-                    object
-                        .tool_call_id
-                        .as_deref()
-                        .is_some_and(|ours| stands_for(ours, id))
+                    object.tool_call_id.as_deref().is_some_and(|ours| stands_for(ours, id))
                 })
         }
     }

@@ -122,9 +122,7 @@ impl Packed {
     fn walk(&mut self, value: &mut Value, key: &str, mime: Option<&str>) {
         match value {
             Value::String(text) => {
-                let url = text
-                    .strip_prefix("data:")
-                    .and_then(|rest| rest.split_once(";base64,"));
+                let url = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
                 match (url, mime.filter(|mime| !mime.starts_with("text"))) {
                     (Some((mime, data)), _) => self.add_data(data, mime),
                     (None, Some(mime)) if key == "data" && is_packed(text) => {
@@ -139,15 +137,11 @@ impl Packed {
                 }
                 text.clear();
             }
-            Value::Array(values) => values
-                .iter_mut()
-                .for_each(|value| self.walk(value, "", None)),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.walk(value, "", None)),
             Value::Object(fields) => {
                 let named = ["media_type", "mimeType", "mime_type", "format"];
-                let mime = named
-                    .iter()
-                    .find_map(|name| fields.get(*name)?.as_str())
-                    .map(str::to_owned);
+                let mime =
+                    named.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::to_owned);
                 for (key, value) in fields {
                     self.walk(value, key, mime.as_deref());
                 }

@@ -84,10 +84,9 @@ impl Parsed {
     pub(crate) fn must_be_renamed(&self, rule: IdRule) -> bool {
         let mut called = BTreeSet::new();
         let mut ids = self.parts.iter().flat_map(|part| match part {
-            Part::Turn { calls, .. } => calls
-                .iter()
-                .map(|call| (call.id.as_str(), true))
-                .collect::<Vec<_>>(),
+            Part::Turn { calls, .. } => {
+                calls.iter().map(|call| (call.id.as_str(), true)).collect::<Vec<_>>()
+            }
             Part::Result { id, .. } => id.iter().map(|id| (id.as_str(), false)).collect(),
         });
         self.is_plain()
@@ -171,10 +170,7 @@ impl Lines {
     pub(crate) fn end(self, parsed: &mut Parsed) -> String {
         let part = parsed.parts.len();
         parsed.joints += self.count.saturating_sub(1);
-        let found = self
-            .media
-            .into_iter()
-            .map(|(line, media)| Found { part, line, media });
+        let found = self.media.into_iter().map(|(line, media)| Found { part, line, media });
         parsed.media.extend(found);
         self.text
     }

@@ -113,9 +113,7 @@ fn take_messages(
             let entry = namer.instruction(format, message, parsed);
             conversation.instructions.push(entry);
         } else {
-            conversation
-                .entries
-                .push(namer.entry(format, message, parsed));
+            conversation.entries.push(namer.entry(format, message, parsed));
         }
     }
     Ok(())
@@ -256,8 +254,5 @@ pub(crate) fn blocks(message: &str) -> Vec<String> {
         return vec![format!("{{\"text\":{},\"type\":\"text\"}}", list.get())];
     }
     let blocks = place.list(list).unwrap_or_default();
-    blocks
-        .into_iter()
-        .map(|block| block.get().to_owned())
-        .collect()
+    blocks.into_iter().map(|block| block.get().to_owned()).collect()
 }

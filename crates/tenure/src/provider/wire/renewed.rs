@@ -94,9 +94,7 @@ impl Renewed {
         }
         let mut kept: Vec<Entry> = stays.iter().map(|at| all[*at].clone()).collect();
         let closing = kept.last_mut().and_then(|last| Closing::take(client, last));
-        let before = ranges
-            .iter()
-            .map(|range| stays.partition_point(|at| *at < range.end));
+        let before = ranges.iter().map(|range| stays.partition_point(|at| *at < range.end));
         let before = Next::of(format, &kept, &before.collect::<Vec<_>>());
         let runs = ranges
             .into_iter()
@@ -136,10 +134,7 @@ impl Renewed {
         let values: Vec<&RawValue> = serde_json::from_str(messages)
             .map_err(|error| Error::input(format!("not a list of messages: {error}")))?;
         let list: Vec<&str> = values.iter().map(|message| message.get()).collect();
-        let front = list
-            .iter()
-            .take_while(|message| is_systems(message))
-            .count();
+        let front = list.iter().take_while(|message| is_systems(message)).count();
         let mut places: BTreeMap<Digest, Vec<usize>> = BTreeMap::new();
         for (at, message) in list.iter().enumerate() {
             let like_it = places.entry(meaning(self.format, message)).or_default();
@@ -217,9 +212,7 @@ impl Next {
     /// Returns its place among the places of messages, which ascend, if it has one.
     fn place(&self, places: &BTreeMap<Digest, Vec<usize>>) -> Option<usize> {
         let like_it = places.get(&self.meaning)?;
-        like_it
-            .get(like_it.len().checked_sub(self.like_it)?)
-            .copied()
+        like_it.get(like_it.len().checked_sub(self.like_it)?).copied()
     }
 }
 
@@ -454,9 +447,7 @@ mod tests {
         assert!(taken.closes());
         assert_eq!(taken.put_back(&list(&kept)).unwrap(), list(&all));
         // Of two messages that are alike the first one left.
-        let sent = taken
-            .put_back(&list(&[user("In short."), user("Go on.")]))
-            .unwrap();
+        let sent = taken.put_back(&list(&[user("In short."), user("Go on.")])).unwrap();
         let expected = [
             &examples[..],
             &shown,
@@ -474,11 +465,8 @@ mod tests {
         let body = list(&talk).replace('é', "\\u00e9");
         let mut conversation = read(Format::OpenAiChat, &body).unwrap();
         let shown = Renewed::take(&mut conversation).unwrap();
-        let kept: Vec<&str> = conversation
-            .entries
-            .iter()
-            .map(|entry| entry.message.as_str())
-            .collect();
+        let kept: Vec<&str> =
+            conversation.entries.iter().map(|entry| entry.message.as_str()).collect();
         let sent = shown.put_back(&format!("[{}]", kept.join(","))).unwrap();
         assert_eq!(sent, body);
     }
@@ -528,11 +516,8 @@ mod tests {
         let mut conversation = read(Format::OpenAiChat, &body).unwrap();
         let renewed = Renewed::take(&mut conversation).unwrap();
         assert_eq!(renewed.runs.len(), 100_000);
-        let kept: Vec<&str> = conversation
-            .entries
-            .iter()
-            .map(|entry| entry.message.as_str())
-            .collect();
+        let kept: Vec<&str> =
+            conversation.entries.iter().map(|entry| entry.message.as_str()).collect();
         let sent = renewed.put_back(&format!("[{}]", kept.join(",")));
         assert!(sent.unwrap() == body);
         // A debug build takes a few seconds; where each run looks through the list, this does not end.

@@ -143,10 +143,7 @@ mod tests {
     }
 
     fn sse(events: &[&str]) -> String {
-        events
-            .iter()
-            .map(|event| format!("data: {event}\n\n"))
-            .collect()
+        events.iter().map(|event| format!("data: {event}\n\n")).collect()
     }
 
     #[test]

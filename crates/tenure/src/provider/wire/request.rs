@@ -45,11 +45,8 @@ impl WrittenRequest {
         if self.fields.is_empty() {
             return self.messages.clone();
         }
-        let fields: String = self
-            .fields
-            .iter()
-            .map(|(name, json)| format!("\"{name}\":{json},"))
-            .collect();
+        let fields: String =
+            self.fields.iter().map(|(name, json)| format!("\"{name}\":{json},")).collect();
         format!("{{{fields}\"{}\":{}}}", self.key, self.messages)
     }
 }
@@ -105,11 +102,7 @@ pub fn write_request(
 /// The system's text: the field that holds it, and the messages.
 fn system(before: &Before<'_>, format: Format) -> (Vec<(&'static str, String)>, Vec<String>) {
     let dialect = dialect(format);
-    let texts: Vec<&str> = before
-        .instructions
-        .iter()
-        .map(|rule| &*rule.content)
-        .collect();
+    let texts: Vec<&str> = before.instructions.iter().map(|rule| &*rule.content).collect();
     let own = before.format == Some(format);
     let (is_message, is_field): (Vec<&String>, Vec<&String>) = before
         .messages

@@ -26,9 +26,7 @@ pub(crate) fn unfinished(place: &JsonPath) -> Error {
 
 /// An object of these fields, each with its JSON.
 pub(crate) fn object(fields: &[(String, String)]) -> String {
-    let fields = fields
-        .iter()
-        .map(|(key, value)| format!("{}:{value}", text(key)));
+    let fields = fields.iter().map(|(key, value)| format!("{}:{value}", text(key)));
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 

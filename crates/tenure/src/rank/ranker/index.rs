@@ -239,9 +239,7 @@ impl Part {
 
     /// The units that hold a term.
     fn holders(&self, term: &str) -> &[Posting] {
-        self.terms
-            .get(term)
-            .map_or(&[], |id| &self.postings[*id as usize])
+        self.terms.get(term).map_or(&[], |id| &self.postings[*id as usize])
     }
 }
 
@@ -414,10 +412,7 @@ impl Index {
                 if seen.rows.is_none() {
                     return holders.len();
                 }
-                holders
-                    .iter()
-                    .filter(|held| seen.has(first + held.unit))
-                    .count()
+                holders.iter().filter(|held| seen.has(first + held.unit)).count()
             })
             .sum::<usize>();
         let (count, holders) = (seen.count as f64, holders as f64);
@@ -553,11 +548,8 @@ impl Index {
         if weights.section == 0.0 && weights.opener == 0.0 {
             return false;
         }
-        let line: Vec<&Placed> = self
-            .places
-            .iter()
-            .filter(|placed| seen.has(placed.unit))
-            .collect();
+        let line: Vec<&Placed> =
+            self.places.iter().filter(|placed| seen.has(placed.unit)).collect();
         let runs: Vec<&[&Placed]> = line
             .chunk_by(|one, next| are_close(one, next))
             .filter(|run| (2..=MAX_SECTION).contains(&run.len()))

@@ -267,11 +267,7 @@ mod tests {
 
     fn order(units: &[Unit<'_>], query: &str) -> Vec<usize> {
         let ranker = Ranker::new(units, Weights::default());
-        ranker
-            .rank(query, None)
-            .into_iter()
-            .map(|(unit, _)| unit)
-            .collect()
+        ranker.rank(query, None).into_iter().map(|(unit, _)| unit).collect()
     }
 
     #[test]
@@ -304,11 +300,7 @@ mod tests {
             let ranker = Ranker::new(&units, Weights::default());
             assert!(ranker.scores(query, None).iter().all(|score| *score == 0.0));
         }
-        assert!(
-            Ranker::new(&[], Weights::default())
-                .rank("x", None)
-                .is_empty()
-        );
+        assert!(Ranker::new(&[], Weights::default()).rank("x", None).is_empty());
         let long = "word ".repeat(200_000);
         assert_eq!(order(&[text(&long), text("word")], &long).len(), 2);
     }
@@ -353,11 +345,7 @@ mod tests {
         let scores = |asked: &Question| ranker.scores_by(asked, None);
         let plain = scores(&asked);
         assert_eq!(plain[..2], [1.0, 1.0]);
-        let near = scores(
-            &asked
-                .clone()
-                .with_near(["patient", "doctors", "medicine", "the"]),
-        );
+        let near = scores(&asked.clone().with_near(["patient", "doctors", "medicine", "the"]));
         assert!(near[1] > near[0]);
         assert_eq!(near[2], 0.0);
         // The query's own words, and what says nothing, are no near words.

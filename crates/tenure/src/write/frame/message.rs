@@ -46,9 +46,7 @@ pub(super) fn told(
     }
     let said = revision.spoken();
     let (text, escaped) = template.marks().escape(said.unwrap_or_default());
-    let mut tokens = world
-        .price(&text)
-        .saturating_add(world.model().chat.per_message + 1);
+    let mut tokens = world.price(&text).saturating_add(world.model().chat.per_message + 1);
     if calls {
         let turn = render::plain::turns(revision, said, template);
         let cost = template.calls_cost(turn, &|text| world.price(text));
@@ -83,9 +81,7 @@ pub(super) fn looked_at(piece: Piece, revision: &Revision) -> Piece {
 /// Returns a bound on the cost of calls that no template could be asked about.
 fn calls_at_most(world: &World, revision: &Revision) -> u32 {
     let calls = revision.tool_calls().iter().map(|call| {
-        let text = world
-            .price(&call.name)
-            .saturating_add(world.price(&call.arguments_text()));
+        let text = world.price(&call.name).saturating_add(world.price(&call.arguments_text()));
         text.saturating_add(world.model().chat.per_call)
     });
     calls.fold(0, u32::saturating_add)
@@ -120,9 +116,7 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
         } else {
             call.arguments_text()
         };
-        let text = world
-            .price(&call.name)
-            .saturating_add(world.price(&arguments));
+        let text = world.price(&call.name).saturating_add(world.price(&arguments));
         tokens = tokens.saturating_add(text).saturating_add(chat.per_call);
     }
     let mechanism = match revision.object_type() {
@@ -145,11 +139,7 @@ fn with_marks(world: &World, piece: Piece, revision: &Revision, marks: &Marks) -
     let in_calls = revision
         .tool_calls()
         .iter()
-        .map(|call| {
-            marks
-                .count(&call.name)
-                .saturating_add(marks.count(&call.arguments_text()))
-        })
+        .map(|call| marks.count(&call.name).saturating_add(marks.count(&call.arguments_text())))
         .fold(0, u16::saturating_add);
     if revision.object_type() != ObjectType::ToolResult {
         let passed = marks.count(content).saturating_add(in_calls);
@@ -214,8 +204,7 @@ impl World {
         let Some((text, packed)) = wire::besides(wire) else {
             return 0;
         };
-        self.price_unread(&text)
-            .saturating_add(self.price_packed(&packed))
+        self.price_unread(&text).saturating_add(self.price_packed(&packed))
     }
 
     /// Returns at most what a JSON costs, of which a part may be packed.

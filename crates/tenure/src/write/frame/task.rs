@@ -70,18 +70,13 @@ impl TaskLines {
             line("approval", &format!("[{}] {action}", approval.status));
         }
         let results = task.results.iter().map(|result| {
-            let source = result
-                .source
-                .as_deref()
-                .map(|source| format!(" ({})", one_line(source)));
+            let source = result.source.as_deref().map(|source| format!(" ({})", one_line(source)));
             let (name, value) = (one_line(&result.name), one_line(&result.value));
             format!("{name}{}: {value}\n", source.unwrap_or_default())
         });
         let errors = task.errors.iter().map(|error| {
-            let undo = error
-                .rollback
-                .as_deref()
-                .map(|undo| format!("; rollback: {}", one_line(undo)));
+            let undo =
+                error.rollback.as_deref().map(|undo| format!("; rollback: {}", one_line(undo)));
             let (message, retries) = (one_line(&error.message), error.retries);
             format!(
                 "{message} (retries: {retries}{})\n",
@@ -118,12 +113,8 @@ impl TaskLines {
         if !once(now) || !once(before) || both(now, before) != both(before, now) {
             return None;
         }
-        let gone = new(before, now)
-            .into_iter()
-            .map(|line| format!("over: {line}"));
-        let come = new(now, before)
-            .into_iter()
-            .map(|line| format!("new: {line}"));
+        let gone = new(before, now).into_iter().map(|line| format!("over: {line}"));
+        let come = new(now, before).into_iter().map(|line| format!("new: {line}"));
         let changes: Vec<String> = gone.chain(come).collect();
         let rest = if changes.is_empty() {
             "The rest of the task's state stands as it was said before.\n"
@@ -131,10 +122,7 @@ impl TaskLines {
             "The rest of the task's state stands as it was said before, but for this:\n"
         };
         Some(TaskLines {
-            state: [objective.clone(), rest.to_owned()]
-                .into_iter()
-                .chain(changes)
-                .collect(),
+            state: [objective.clone(), rest.to_owned()].into_iter().chain(changes).collect(),
             results: new(&self.results, &said.results),
             errors: new(&self.errors, &said.errors),
         })
@@ -189,10 +177,8 @@ mod tests {
                 )
             })
             .collect();
-        let mut steps: Vec<(&str, &str)> = many
-            .iter()
-            .map(|(title, status)| (title.as_str(), *status))
-            .collect();
+        let mut steps: Vec<(&str, &str)> =
+            many.iter().map(|(title, status)| (title.as_str(), *status)).collect();
         let before = state(&steps, &["p1"]);
         steps[1].1 = "done";
         let now = state(&steps, &["p1", "p2"]);
@@ -224,9 +210,7 @@ mod tests {
         let short = state(&[], &[]);
         let (short_text, _) = task_state(&world, &short, None);
         assert_eq!(
-            task_state(&world, &short, Some(&state(&[("a", "done")], &[])))
-                .0
-                .text,
+            task_state(&world, &short, Some(&state(&[("a", "done")], &[]))).0.text,
             short_text.text
         );
     }

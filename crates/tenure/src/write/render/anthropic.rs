@@ -111,8 +111,7 @@ impl<'a> Messages<'a> {
             let content = said.unwrap_or_default();
             return self.add(
                 role,
-                ids.into_iter()
-                    .map(|id| Block::ToolResult { id, name, content }),
+                ids.into_iter().map(|id| Block::ToolResult { id, name, content }),
             );
         }
         self.called(revision);
@@ -126,8 +125,7 @@ impl<'a> Messages<'a> {
 
     fn called(&mut self, revision: &'a Revision) {
         let calls = revision.tool_calls().iter();
-        self.names
-            .extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
+        self.names.extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
     }
 
     /// Returns whether the system may speak next: behind the user, or in the message that is its own already.
@@ -235,11 +233,7 @@ impl<'a> Messages<'a> {
                 format!("{{\"content\":{content},\"role\":\"{role}\"}}")
             }
         });
-        let system: Vec<String> = self
-            .system
-            .iter()
-            .map(|text| text_json(&texts[*text]))
-            .collect();
+        let system: Vec<String> = self.system.iter().map(|text| text_json(&texts[*text])).collect();
         object(&[
             ("model", Some(quoted(model))),
             ("tools", list(tools)),

@@ -21,16 +21,9 @@ pub(crate) fn body(
     signs: bool,
 ) -> String {
     let tools = list(tools).map(|tools| format!("[{{\"functionDeclarations\":{tools}}}]"));
-    let system: Vec<String> = messages
-        .system
-        .iter()
-        .map(|text| text_json(&texts[*text]))
-        .collect();
+    let system: Vec<String> = messages.system.iter().map(|text| text_json(&texts[*text])).collect();
     let system = list(&system).map(|parts| format!("{{\"parts\":{parts}}}"));
-    let contents = messages
-        .messages
-        .iter()
-        .map(|message| content(message, texts, signs));
+    let contents = messages.messages.iter().map(|message| content(message, texts, signs));
     object(&[
         ("tools", tools),
         ("systemInstruction", system),

@@ -95,10 +95,7 @@ fn is_tool_name(name: &str, target: Target) -> bool {
 }
 
 fn is_id(id: &str) -> bool {
-    !id.is_empty()
-        && id
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 fn check_tool(name: &str, tool: &Tool, target: Target) -> Result<(), Error> {

@@ -102,9 +102,7 @@ impl<'a> Messages<'a> {
     pub(crate) fn turn(&mut self, turn: Turn<'a>) -> BodyPosition {
         let calls = turn.revision.tool_calls().len() as u32;
         let is_result = turn.is_result();
-        let said = turn
-            .said
-            .filter(|said| is_result || !said.trim().is_empty());
+        let said = turn.said.filter(|said| is_result || !said.trim().is_empty());
         let items = match (self.responses, said.is_some()) {
             (true, says) => u32::from(says) + calls,
             (false, says) => u32::from(says || calls > 0),
@@ -135,11 +133,8 @@ impl<'a> Messages<'a> {
 
     /// The body, as bytes: the model, the tools, the messages.
     pub(crate) fn body(&self, model: &str, texts: &[String], tools: &[&str]) -> String {
-        let messages: Vec<String> = self
-            .messages
-            .iter()
-            .filter_map(|message| message.json(texts))
-            .collect();
+        let messages: Vec<String> =
+            self.messages.iter().filter_map(|message| message.json(texts)).collect();
         object(&[
             ("model", Some(quoted(model))),
             ("tools", list(tools)),

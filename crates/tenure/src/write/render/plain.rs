@@ -44,12 +44,10 @@ pub(crate) fn turns(
         return vec![words];
     }
     let role = words.role;
-    let calls = std::mem::take(&mut words.tool_calls)
-        .into_iter()
-        .map(|call| Message {
-            tool_calls: vec![call],
-            ..Message::new(role, "")
-        });
+    let calls = std::mem::take(&mut words.tool_calls).into_iter().map(|call| Message {
+        tool_calls: vec![call],
+        ..Message::new(role, "")
+    });
     let words = (!is_silent).then_some(words);
     words.into_iter().chain(calls).collect()
 }
@@ -67,11 +65,7 @@ fn turn(revision: &Revision, said: Option<&str>, template: &ChatTemplate) -> Mes
     if !manners.calls {
         return message;
     }
-    message.tool_calls = revision
-        .tool_calls()
-        .iter()
-        .map(|made| call(made, marks))
-        .collect();
+    message.tool_calls = revision.tool_calls().iter().map(|made| call(made, marks)).collect();
     if is_result {
         let id = revision.tool_call_id().unwrap_or_default();
         message.tool_call_id = Some(marks.escape(id).0.into_owned());
@@ -116,25 +110,22 @@ pub(crate) fn text(
     template: &ChatTemplate,
 ) -> Result<Plain, Error> {
     let mut as_text = 0;
-    let said = messages
-        .messages
-        .iter()
-        .filter_map(|message| match message {
-            openai_chat::Message::Text(role, text) => {
-                Some(vec![Message::new(name(*role), texts[*text].as_str())])
-            }
-            openai_chat::Message::Instructions(text) => {
-                Some(vec![Message::new("system", texts[*text].as_str())])
-            }
-            openai_chat::Message::Turn(turn) => {
-                let told = turn.is_result() || !turn.ids.is_empty();
-                as_text += u32::from(told && !template.manners().calls);
-                (told || turn.said.is_some()).then(|| turns(turn.revision, turn.said, template))
-            }
-            // Messages of this target come from no provider.
-            // Templates take no tools late: none comes here.
-            openai_chat::Message::Raw(_) | openai_chat::Message::Tools(_) => None,
-        });
+    let said = messages.messages.iter().filter_map(|message| match message {
+        openai_chat::Message::Text(role, text) => {
+            Some(vec![Message::new(name(*role), texts[*text].as_str())])
+        }
+        openai_chat::Message::Instructions(text) => {
+            Some(vec![Message::new("system", texts[*text].as_str())])
+        }
+        openai_chat::Message::Turn(turn) => {
+            let told = turn.is_result() || !turn.ids.is_empty();
+            as_text += u32::from(told && !template.manners().calls);
+            (told || turn.said.is_some()).then(|| turns(turn.revision, turn.said, template))
+        }
+        // Messages of this target come from no provider.
+        // Templates take no tools late: none comes here.
+        openai_chat::Message::Raw(_) | openai_chat::Message::Tools(_) => None,
+    });
     let mut built = Built::default();
     if !tools.is_empty() && !template.manners().tools {
         built.preface(&format!("{TOOLS}{}\n", tools.join("\n")));
@@ -142,19 +133,14 @@ pub(crate) fn text(
     }
     for mut messages in said {
         let more = messages.split_off(1.min(messages.len()));
-        messages
-            .into_iter()
-            .for_each(|message| built.add(message, template));
+        messages.into_iter().for_each(|message| built.add(message, template));
         built.follow(more, template);
     }
     if as_text > 0 {
         built.applied.insert("template_calls", as_text);
     }
     let tools = if template.manners().tools {
-        tools
-            .iter()
-            .filter_map(|tool| serde_json::from_str(tool).ok())
-            .collect()
+        tools.iter().filter_map(|tool| serde_json::from_str(tool).ok()).collect()
     } else {
         Vec::new()
     };
@@ -327,8 +313,7 @@ fn contained(messages: &[Message], tools: &[Value], marks: &Marks) -> Result<(),
                 .or_else(|| marks.find_in(&call.function.arguments))
                 .map(str::to_owned)
         };
-        mark.map(str::to_owned)
-            .or_else(|| message.tool_calls.iter().find_map(of_call))
+        mark.map(str::to_owned).or_else(|| message.tool_calls.iter().find_map(of_call))
     });
     match found.or_else(|| tools.iter().find_map(of_tool)) {
         None => Ok(()),
@@ -439,9 +424,7 @@ fn enclosures(messages: &[Message], text: &str) -> Option<(char, char)> {
         .flat_map(str::chars)
         .filter(|c| ('\u{F_0000}'..='\u{F_FFFD}').contains(c))
         .collect();
-    let mut free = ('\u{F_0000}'..='\u{F_FFFD}')
-        .rev()
-        .filter(|c| !said.contains(c));
+    let mut free = ('\u{F_0000}'..='\u{F_FFFD}').rev().filter(|c| !said.contains(c));
     Some((free.next()?, free.next()?))
 }
 

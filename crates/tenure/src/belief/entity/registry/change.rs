@@ -493,12 +493,7 @@ mod tests {
                 add(&mut entities, takes_back).unwrap();
                 assert_eq!(entities.seen("acme", &|_| true), before);
                 assert!(entities.names_in("old name, the cfo", None).is_empty());
-                assert!(
-                    entities
-                        .seen_by(&|_| true)
-                        .neighbours("a", &|_, _| true)
-                        .is_empty()
-                );
+                assert!(entities.seen_by(&|_| true).neighbours("a", &|_, _| true).is_empty());
             }
             let source = Some(ObjectId::from_bits(7));
             let of_object = EntityEntry {
@@ -522,9 +517,7 @@ mod tests {
             let seen = entities.seen("acme", &|_| true).remove(0);
             seen.profile.metadata.mail
         };
-        entities
-            .apply(&mark(r#", "value": "a@b.example""#))
-            .unwrap();
+        entities.apply(&mark(r#", "value": "a@b.example""#)).unwrap();
         assert_eq!(mail(&entities).as_deref(), Some("a@b.example"));
         entities.apply(&mark("")).unwrap();
         assert_eq!(mail(&entities), None);

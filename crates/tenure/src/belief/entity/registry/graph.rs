@@ -107,9 +107,7 @@ impl Entities {
     /// Adds an edge to the graph of all.
     pub(super) fn link(&mut self, id: &str, relation: RelationType, to: &str) {
         for (one, other) in [(id, to), (to, id)] {
-            let edges = Arc::make_mut(&mut self.edges)
-                .entry(one.to_owned())
-                .or_default();
+            let edges = Arc::make_mut(&mut self.edges).entry(one.to_owned()).or_default();
             edges.insert(other.to_owned());
         }
         if relation != RelationType::CrossReference {
@@ -174,9 +172,7 @@ impl Entities {
             }
             // A name ends here, or goes on, or there is none.
             let said = &behind[..end];
-            let mut next = self
-                .names
-                .range::<str, _>((End::Included(said), End::Unbounded));
+            let mut next = self.names.range::<str, _>((End::Included(said), End::Unbounded));
             let Some((key, _)) = next.next() else { return };
             if &**key == said {
                 found.entry(key).or_insert(at);
@@ -199,10 +195,7 @@ impl Entities {
             return;
         };
         let own = (&entity.name, entity.source);
-        let aliases = entity
-            .aliases
-            .iter()
-            .map(|alias| (&alias.value, alias.source));
+        let aliases = entity.aliases.iter().map(|alias| (&alias.value, alias.source));
         let roles = entity
             .roles
             .iter()
@@ -438,11 +431,7 @@ impl Entities {
             .take(MOST_NAMES)
             .map(|((_, name), ids)| NamedEntities {
                 name: name.to_owned(),
-                ids: ids
-                    .into_iter()
-                    .take(MOST_BEARERS)
-                    .map(str::to_owned)
-                    .collect(),
+                ids: ids.into_iter().take(MOST_BEARERS).map(str::to_owned).collect(),
             })
             .collect()
     }
@@ -500,12 +489,8 @@ impl<'e> KnownEntities<'e> {
     ) -> Vec<Neighbour> {
         let mut near: BTreeMap<&str, RelationType> = BTreeMap::new();
         for member in self.meaning(id) {
-            let relations = self
-                .entities
-                .all
-                .get(member)
-                .into_iter()
-                .flat_map(|entity| &entity.relations);
+            let relations =
+                self.entities.all.get(member).into_iter().flat_map(|entity| &entity.relations);
             for ((relation, to), said_by) in relations {
                 let to = self.meant(to).filter(|to| *to != id);
                 let is_open = || said_by.iter().any(|source| self.is_open(*source));
@@ -717,11 +702,8 @@ mod tests {
         for hidden in [0, 7] {
             let is_seen = |id: ObjectId| id != ObjectId::from_bits(hidden);
             let seen = entities.seen_by(&is_seen);
-            let near: Vec<String> = seen
-                .neighbours("hub", &|_, _| true)
-                .into_iter()
-                .map(|one| one.id)
-                .collect();
+            let near: Vec<String> =
+                seen.neighbours("hub", &|_, _| true).into_iter().map(|one| one.id).collect();
             let (end, middle) = (format!("e{}", count - 1), format!("e{}", count / 2 - 1));
             let last = seen.meant("e0").unwrap().to_owned();
             if hidden == 0 {

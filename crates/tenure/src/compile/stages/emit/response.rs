@@ -58,9 +58,7 @@ pub(super) fn schema(
             relax(schema, nullable, &mut |_, name| {
                 let words = words_of(name);
                 words.is_empty()
-                    || spoken
-                        .iter()
-                        .any(|text| words.iter().all(|word| text.contains(word)))
+                    || spoken.iter().any(|text| words.iter().all(|word| text.contains(word)))
             })?
         }
     };
@@ -73,14 +71,15 @@ pub(super) fn schema(
 /// Returns the schema of the first hard constraint that stands and has one.
 fn constraint<'o>(ordered: &'o Ordered<'_>) -> Option<&'o Value> {
     let set = ordered.live.set;
-    let mut hard = ordered
-        .live
-        .rows
-        .iter()
-        .map(|row| set.object(*row).revision())
-        .filter(|revision| {
-            revision.authority_level() != Authority::Data && revision.is_hard_constraint()
-        });
+    let mut hard =
+        ordered
+            .live
+            .rows
+            .iter()
+            .map(|row| set.object(*row).revision())
+            .filter(|revision| {
+                revision.authority_level() != Authority::Data && revision.is_hard_constraint()
+            });
     hard.find_map(|revision| revision.constraint()?.schema.as_ref())
 }
 

@@ -51,10 +51,7 @@ pub(super) fn forecast(
     request: &Request,
 ) -> Option<Forecast> {
     let Ordered { live, room, .. } = ordered;
-    let turns = live
-        .rows
-        .iter()
-        .filter(|row| live.set.row(**row).is_message());
+    let turns = live.rows.iter().filter(|row| live.set.row(**row).is_message());
     let (turns, tokens) = turns.fold((0u64, 0u64), |(turns, tokens), row| {
         let own = u64::from(trace.verdicts[*row as usize].tokens);
         (turns + 1, tokens + own)
@@ -112,11 +109,7 @@ pub(super) fn evicted(
 
 /// Returns how many rules stay out since they are not near to the task, where any do.
 pub(super) fn rules_left_out(ordered: &Ordered<'_>) -> Option<Note> {
-    let report = ordered
-        .epoch
-        .report
-        .rules
-        .filter(|rules| rules.near_alone)?;
+    let report = ordered.epoch.report.rules.filter(|rules| rules.near_alone)?;
     let set = ordered.live.set;
     let left = (0u32..)
         .zip(&ordered.live.verdicts)

@@ -181,10 +181,7 @@ impl Account<'_, '_> {
 
     /// The shorter forms of a row, the shortest first.
     pub(super) fn forms(&self, row: u32) -> &[(Form, Piece)] {
-        self.contained
-            .forms
-            .get(row as usize)
-            .map_or(&[], Vec::as_slice)
+        self.contained.forms.get(row as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The form after the one that the row has now, and what it costs more; none after the full one.
@@ -206,9 +203,7 @@ impl Account<'_, '_> {
     /// The rows that come in with `row`, itself first, less those that are in already.
     pub(super) fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let closure = self.contained.links.of(row);
-        std::iter::once(row)
-            .chain(closure)
-            .filter(|row| !self.chosen[*row as usize])
+        std::iter::once(row).chain(closure).filter(|row| !self.chosen[*row as usize])
     }
 
     /// Returns the cost of letting `row` in: its closure, the headings of sections that it opens, and what the
@@ -218,9 +213,7 @@ impl Account<'_, '_> {
         let mut present = self.present;
         let mut cost = 0u32;
         for row in self.arrivals(row) {
-            cost = cost
-                .saturating_add(self.tokens(row))
-                .saturating_add(self.open(row, &mut opens));
+            cost = cost.saturating_add(self.tokens(row)).saturating_add(self.open(row, &mut opens));
             self.place(row, &mut present);
         }
         cost.saturating_add(self.around.more(&self.present, &present))

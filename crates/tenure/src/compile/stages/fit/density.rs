@@ -132,9 +132,7 @@ fn total(contained: &Contained<'_>, choice: &Choice) -> u64 {
     let (set, pieces) = (contained.live.set, &contained.pieces);
     let mut opened = Opened::default();
     let mut open = |section: Section, voice: Option<Authority>| {
-        let heading = pieces.headings[section.index()]
-            .as_ref()
-            .filter(|_| opened.heading(section));
+        let heading = pieces.headings[section.index()].as_ref().filter(|_| opened.heading(section));
         let mark = voice.filter(|voice| opened.mark(section, *voice));
         heading.map_or(0, |piece| u64::from(piece.tokens))
             + mark.map_or(0, |voice| u64::from(pieces.marks.tokens(voice)))

@@ -116,10 +116,7 @@ impl<'p> Elastic<'p> {
         }
         let claim = |section: &Section| {
             let at = section.index();
-            let rows: u64 = queues[at]
-                .iter()
-                .map(|row| u64::from(account.full_tokens(*row)))
-                .sum();
+            let rows: u64 = queues[at].iter().map(|row| u64::from(account.full_tokens(*row))).sum();
             let heading = match &account.contained.pieces.headings[at] {
                 Some(piece) if account.opened.is_closed(*section) && rows > 0 => piece.tokens,
                 _ => 0,
@@ -163,13 +160,7 @@ impl<'p> Elastic<'p> {
             used: [0; Section::COUNT],
             own: [0; Section::COUNT],
             over_share: BTreeMap::new(),
-            steps: account
-                .contained
-                .forms
-                .iter()
-                .map(Vec::len)
-                .max()
-                .unwrap_or(0),
+            steps: account.contained.forms.iter().map(Vec::len).max().unwrap_or(0),
             gaps: [None; Section::COUNT],
         })
     }
@@ -234,9 +225,7 @@ impl<'p> Elastic<'p> {
             spent = if counts {
                 spent.saturating_add(account.around.more(&before, &account.present))
             } else {
-                self.used
-                    .iter()
-                    .fold(0u32, |sum, used| sum.saturating_add(*used))
+                self.used.iter().fold(0u32, |sum, used| sum.saturating_add(*used))
             };
             account.left = account.left.saturating_sub(spent);
             self.leave_over(&mut account, verdicts);
@@ -438,9 +427,7 @@ impl<'p> Elastic<'p> {
     /// cost.
     pub(super) fn room(&self, account: &Account<'_, '_>, section: Section) -> u32 {
         let at = section.index();
-        account
-            .left
-            .min(self.limit(section).saturating_sub(self.used[at]))
+        account.left.min(self.limit(section).saturating_sub(self.used[at]))
     }
 
     /// The most that a section may spend, however large the budget.
@@ -481,9 +468,7 @@ impl<'p> Elastic<'p> {
         last: Option<&Arc<str>>,
     ) -> Reason {
         let at = section.index();
-        let left = account
-            .left
-            .min(self.most[at].saturating_sub(self.used[at]));
+        let left = account.left.min(self.most[at].saturating_sub(self.used[at]));
         if needed <= left && self.has_price(section) {
             let worth = self.allocation.ceilings[at];
             Reason::NotWorthItsCost { needed, worth }
@@ -746,9 +731,7 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
     } else {
         queue.sort_unstable_by(|a, b| {
             let key = |entry: &Waiting| (entry.rank, entry.tie);
-            key(a)
-                .cmp(&key(b))
-                .then_with(|| set.tie_break(a.row, b.row))
+            key(a).cmp(&key(b)).then_with(|| set.tie_break(a.row, b.row))
         });
     }
     queue

@@ -22,9 +22,7 @@ pub(super) fn losses(contained: &Contained<'_>, policy: &Policy, request: &Reque
     let set = live.set;
     let mut losses = Losses::new();
     let rows = live.rows.iter().copied();
-    let history: Vec<u32> = rows
-        .filter(|row| set.row(*row).section == Section::History)
-        .collect();
+    let history: Vec<u32> = rows.filter(|row| set.row(*row).section == Section::History).collect();
     let elastic = |row: &u32| contained.ranking.obligations[*row as usize].is_none();
     if !history.iter().any(elastic) {
         return losses;
@@ -57,9 +55,7 @@ pub(super) fn losses(contained: &Contained<'_>, policy: &Policy, request: &Reque
             // The user's "OK, go ahead" decides something.
             revision.role() == Some(Role::Assistant)
                 && !text.contains(|c: char| c.is_ascii_digit())
-                && sentences::sentences(text)
-                    .into_iter()
-                    .all(sentences::acknowledges)
+                && sentences::sentences(text).into_iter().all(sentences::acknowledges)
         };
         let calls = !revision.tool_calls().is_empty();
         let plain = !calls && !text.is_empty();

@@ -45,9 +45,8 @@ pub(super) fn paginate(
         if choices.len() < 2 {
             return Ok(choices);
         }
-        let pieces: Vec<(Part, Piece)> = parts(choices.len() as u32)
-            .map(|part| (part, piece(part)))
-            .collect();
+        let pieces: Vec<(Part, Piece)> =
+            parts(choices.len() as u32).map(|part| (part, piece(part))).collect();
         let widest = pieces.iter().map(|(_, piece)| piece.tokens).max();
         match widest {
             Some(widest) if widest > reserve => reserve = widest,
@@ -116,8 +115,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         };
         base.account.left -= self.room;
         for section in Section::ALL.iter().filter(|at| **at != Section::Evidence) {
-            self.elastic
-                .fill(&mut base.account, *section, &mut base.verdicts);
+            self.elastic.fill(&mut base.account, *section, &mut base.verdicts);
         }
         // What evidence brings along stands on every page, if there is room for it, so that the pages
         // differ in their evidence alone.
@@ -203,9 +201,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                     if full(&self.elastic, pages, *section, row).is_some() {
                         continue;
                     }
-                    let waits = pages
-                        .iter_mut()
-                        .filter(|page| !page.account.chosen[row as usize]);
+                    let waits = pages.iter_mut().filter(|page| !page.account.chosen[row as usize]);
                     let mut spent = 0;
                     for Page {
                         account, verdicts, ..
@@ -219,9 +215,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                     self.elastic.used[at] += spent;
                 }
                 self.elastic.waiting[at].retain(|entry| {
-                    !pages
-                        .iter()
-                        .all(|page| page.account.chosen[entry.row as usize])
+                    !pages.iter().all(|page| page.account.chosen[entry.row as usize])
                 });
             }
         }
@@ -231,9 +225,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                 let account = &pages[page].account;
                 let last = account.last_in(*section);
                 let cost = account.cost(row);
-                let reason = self
-                    .elastic
-                    .why(account, *section, (row, cost), last.as_ref());
+                let reason = self.elastic.why(account, *section, (row, cost), last.as_ref());
                 for page in pages.iter_mut() {
                     if !page.account.chosen[row as usize] {
                         page.verdicts.push((row, reason.clone()));

@@ -147,10 +147,8 @@ impl Scales {
         let set = live.set;
         let (budget, _) = request.budget.resolve(world.model(), request.target)?;
         let priced = |rows: &[u32]| -> Vec<u64> {
-            let placed: Vec<(u32, Section)> = rows
-                .iter()
-                .map(|row| (*row, planned.epoch.section(*row)))
-                .collect();
+            let placed: Vec<(u32, Section)> =
+                rows.iter().map(|row| (*row, planned.epoch.section(*row))).collect();
             pricing
                 .of_rows(set, &placed, &live.meanings.undecided)
                 .into_iter()
@@ -191,10 +189,7 @@ impl Scales {
             Some(Strategy::Full) => 105,
             Some(_) => 95,
         };
-        let placed = live
-            .rows
-            .iter()
-            .map(|row| (*row, planned.epoch.section(*row)));
+        let placed = live.rows.iter().map(|row| (*row, planned.epoch.section(*row)));
         let marks = pricing.most_marks(set, placed);
         let report = ContextReport {
             mode: request.context.unwrap_or(policy.document().context.mode),

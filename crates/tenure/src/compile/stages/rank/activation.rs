@@ -144,8 +144,7 @@ pub(super) fn idle(
     let mut idle = Idle { rows, marks };
     let far = far(planned, policy, request, facts, nearness, &idle);
     if !far.is_empty() {
-        idle.rows
-            .extend(far.into_iter().map(|row| (row, Reason::NotNearTask)));
+        idle.rows.extend(far.into_iter().map(|row| (row, Reason::NotNearTask)));
         idle.rows.sort_unstable_by_key(|(row, _)| *row);
     }
     idle
@@ -169,10 +168,7 @@ fn far(
     let set = live.set;
     // A plan says itself what is near enough.
     let asked = |section: Section| {
-        request
-            .retrieval
-            .as_ref()
-            .is_some_and(|plan| plan.sections.contains(&section))
+        request.retrieval.as_ref().is_some_and(|plan| plan.sections.contains(&section))
     };
     let is_held = |row: &u32| {
         let found = set.row(*row);

@@ -124,9 +124,7 @@ fn raise_days(
     let now = now.map(|now| day_of(now.micros()));
     // A date without a year is looked for in all years that there are, where nobody knows what today is.
     let among = if now.is_none() {
-        rows.iter()
-            .filter_map(|row| days_of(set, *row))
-            .reduce(Days::with)
+        rows.iter().filter_map(|row| days_of(set, *row)).reduce(Days::with)
     } else {
         None
     };

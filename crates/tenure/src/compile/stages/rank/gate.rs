@@ -124,10 +124,7 @@ pub(crate) fn decide(
         }
     }
     // What a passing row cannot stand without comes with it.
-    let passing = standings
-        .by_rank
-        .iter()
-        .filter(|(_, standing)| standing.passes);
+    let passing = standings.by_rank.iter().filter(|(_, standing)| standing.passes);
     for row in links.needed(passing.map(|(row, _)| *row)) {
         let place = standings.places[row as usize].checked_sub(1);
         let needed = place.and_then(|place| standings.by_rank.get_mut(place as usize));

@@ -32,12 +32,7 @@ pub(super) fn find(
     if prints.is_empty() {
         return near;
     }
-    let mut crowded: Vec<u32> = live
-        .rows
-        .iter()
-        .copied()
-        .filter(|row| prints.has(*row))
-        .collect();
+    let mut crowded: Vec<u32> = live.rows.iter().copied().filter(|row| prints.has(*row)).collect();
     if crowded.len() < 2 {
         return near;
     }

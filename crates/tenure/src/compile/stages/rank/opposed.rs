@@ -83,9 +83,7 @@ fn with_topics<'a>(
         rows.truncate(COMPARED);
         rows.sort_unstable();
     }
-    rows.into_iter()
-        .filter_map(|row| Some((row, live.set.topic(row)?)))
-        .collect()
+    rows.into_iter().filter_map(|row| Some((row, live.set.topic(row)?))).collect()
 }
 
 /// The words of at most [`COMPARED`] topics: for each word a number with a bit for each topic that has it.
@@ -125,10 +123,7 @@ impl SharedWords {
             }
         }
         (0..self.count).map(move |at| {
-            counts
-                .iter()
-                .rev()
-                .fold(0, |count, bits| count << 1 | (bits >> at & 1) as u32)
+            counts.iter().rev().fold(0, |count, bits| count << 1 | (bits >> at & 1) as u32)
         })
     }
 }

@@ -27,10 +27,7 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         let row = set.row(at);
         let rare = set.object(at).revision().rare();
         let single = rare.slot_cardinality != Some(SlotCardinality::Multiple);
-        let claim = rare
-            .normalized_claim
-            .as_deref()
-            .and_then(WrittenClaim::read);
+        let claim = rare.normalized_claim.as_deref().and_then(WrittenClaim::read);
         let Some(claim) = claim.filter(|claim| claim.op == Op::Is && single) else {
             continue;
         };
@@ -50,9 +47,7 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         }
         let slot = claim.slot.into_owned();
         let scope = set.scopes[row.scope as usize].as_ref();
-        let rows = slots
-            .entry((slot, entities, row.authority, scope))
-            .or_default();
+        let rows = slots.entry((slot, entities, row.authority, scope)).or_default();
         let standing = Standing::of(set.object(at));
         let begin = standing.begin().map_or(UNKNOWN, Instant::micros);
         rows.push((begin, row.tx_from, at));

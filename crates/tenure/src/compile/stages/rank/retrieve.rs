@@ -73,11 +73,8 @@ pub(super) fn retrieve(
     // By which subquery each row was missed by the least, and its rank there.
     let mut missed: BTreeMap<u32, (u32, usize, u32)> = BTreeMap::new();
     for (at, subquery) in plan.subqueries.iter().enumerate() {
-        let among: Vec<u32> = eligible
-            .iter()
-            .copied()
-            .filter(|row| search.suits(subquery, *row))
-            .collect();
+        let among: Vec<u32> =
+            eligible.iter().copied().filter(|row| search.suits(subquery, *row)).collect();
         let text = subquery.text.as_deref().unwrap_or(&query);
         let (mut found, fell_back) = match subquery.strategy {
             RetrievalStrategy::Memory => (search.latest(&among), None),
@@ -86,11 +83,7 @@ pub(super) fn retrieve(
             }
             strategy => search.near(strategy, text, &among, &mut marks),
         };
-        found.retain(|one| {
-            subquery
-                .threshold
-                .is_none_or(|least| one.score >= Some(least))
-        });
+        found.retain(|one| subquery.threshold.is_none_or(|least| one.score >= Some(least)));
         for (rank, one) in (1u32..).zip(&found) {
             if rank <= subquery.limit {
                 let nearest = nearness.entry(one.row).or_insert(one.near);
@@ -154,9 +147,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn suits(&self, subquery: &Subquery, row: u32) -> bool {
-        subquery
-            .section
-            .is_none_or(|section| self.set.row(row).section == section)
+        subquery.section.is_none_or(|section| self.set.row(row).section == section)
             && subquery.memory_kind.is_none_or(|wanted| {
                 self.set.row(row).rare
                     && self.set.object(row).revision().rare().memory_kind == Some(wanted)
@@ -168,10 +159,8 @@ impl Search<'_> {
         let mut rows = among.to_vec();
         rows.sort_by(|a, b| {
             let (one, other) = (self.set.row(*a), self.set.row(*b));
-            let newer = other
-                .valid_from
-                .cmp(&one.valid_from)
-                .then(other.priority.cmp(&one.priority));
+            let newer =
+                other.valid_from.cmp(&one.valid_from).then(other.priority.cmp(&one.priority));
             newer.then_with(|| self.set.tie_break(*a, *b))
         });
         rows.into_iter()
@@ -218,10 +207,7 @@ impl Search<'_> {
                 affinity::among(set, among, policy, &asked, self.now, cosines.as_ref())
             }
         };
-        let greatest = among
-            .iter()
-            .map(|row| scores[*row as usize])
-            .fold(0.0, f64::max);
+        let greatest = among.iter().map(|row| scores[*row as usize]).fold(0.0, f64::max);
         let mut found: Vec<Found> = among
             .iter()
             .filter_map(|&row| {
@@ -270,11 +256,8 @@ impl Search<'_> {
             reached.extend(seeds.map(|found| (found.row, 0)));
         }
         graph.spread(self.set, &mut reached, subquery.hops);
-        let place: BTreeMap<u32, usize> = nearest
-            .iter()
-            .enumerate()
-            .map(|(at, found)| (found.row, at))
-            .collect();
+        let place: BTreeMap<u32, usize> =
+            nearest.iter().enumerate().map(|(at, found)| (found.row, at)).collect();
         let mut found: Vec<Found> = among
             .iter()
             .filter_map(|row| {
@@ -360,9 +343,8 @@ impl<'s> Graph<'s> {
                 }
                 for entity in &revision.rare().entities {
                     // Everybody who speaks of it is reached the first time.
-                    if let Some((name, speakers)) = self
-                        .speakers
-                        .get_key_value(self.identities.canonical(entity))
+                    if let Some((name, speakers)) =
+                        self.speakers.get_key_value(self.identities.canonical(entity))
                         && spent.insert(name)
                     {
                         linked.extend(speakers);

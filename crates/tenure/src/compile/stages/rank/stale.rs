@@ -62,12 +62,8 @@ pub(super) fn stale(planned: &Planned<'_>, policy: &Policy, request: &Request) -
     }
     let live = &planned.live;
     let set = live.set;
-    let errors: BTreeSet<&str> = request
-        .task
-        .errors
-        .iter()
-        .flat_map(|error| words(&error.message))
-        .collect();
+    let errors: BTreeSet<&str> =
+        request.task.errors.iter().flat_map(|error| words(&error.message)).collect();
     let mut history = Vec::new();
     for &at in &live.rows {
         let row = set.row(at);
@@ -188,11 +184,9 @@ fn conversation(
         if calls.is_empty() || !part.text.trim().is_empty() {
             continue;
         }
-        let left = calls.iter().map(|call| {
-            results
-                .get(call.id.as_str())
-                .map_or(Score::ONE, |row| stale.left(*row))
-        });
+        let left = calls
+            .iter()
+            .map(|call| results.get(call.id.as_str()).map_or(Score::ONE, |row| stale.left(*row)));
         let most = left.max().unwrap_or(Score::ONE);
         stale.lower(part.row, most);
     }
@@ -234,14 +228,8 @@ fn told(text: &str) -> impl Iterator<Item = &str> {
     let marked = |word: &&str| {
         word.len() >= WORD && word.contains(|c: char| c.is_ascii_digit() || "_/.-:".contains(c))
     };
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.len() >= LINE);
-    words(text)
-        .filter(marked)
-        .take(MAX_WORDS)
-        .chain(lines.take(MAX_WORDS))
+    let lines = text.lines().map(str::trim).filter(|line| line.len() >= LINE);
+    words(text).filter(marked).take(MAX_WORDS).chain(lines.take(MAX_WORDS))
 }
 
 /// The words of a text, with the marks that names, paths and numbers have inside.
@@ -291,11 +279,6 @@ fn invalidated(set: &Normalized, parts: &[Part<'_>]) -> BTreeSet<usize> {
 
 /// Returns whether a result begins by reporting a failure.
 fn fails(text: &str) -> bool {
-    let head = text
-        .trim_start()
-        .chars()
-        .take(HEAD)
-        .collect::<String>()
-        .to_lowercase();
+    let head = text.trim_start().chars().take(HEAD).collect::<String>().to_lowercase();
     FAILS.iter().any(|word| head.starts_with(word))
 }

@@ -53,12 +53,8 @@ pub(super) fn attach(
         let relevance = score(*b).relevance.cmp(&score(*a).relevance);
         relevance.then_with(|| set.tie_break(*a, *b))
     });
-    let mut hosts: Vec<u32> = live
-        .rows
-        .iter()
-        .copied()
-        .filter(|row| set.row(*row).is_loose())
-        .collect();
+    let mut hosts: Vec<u32> =
+        live.rows.iter().copied().filter(|row| set.row(*row).is_loose()).collect();
     hosts.sort_by(|a, b| {
         let composite = score(*b).composite.cmp(&score(*a).composite);
         composite.then_with(|| set.tie_break(*a, *b))
@@ -151,10 +147,7 @@ pub(super) fn attach(
     // Of all that is about a neighbour, one.
     let mut neighbours: BTreeSet<String> = BTreeSet::new();
     best.retain(|(_, _, attachment)| {
-        attachment
-            .by
-            .as_ref()
-            .is_none_or(|by| neighbours.insert(by.entity.clone()))
+        attachment.by.as_ref().is_none_or(|by| neighbours.insert(by.entity.clone()))
     });
     best.truncate(settings.most as usize);
     best
@@ -271,9 +264,7 @@ const fn whether(yes: bool) -> Score {
 fn same_source(one: &ContextObject, other: &ContextObject) -> bool {
     let sources = |object: &ContextObject| {
         let revision = object.revision();
-        let found = revision
-            .provenance()
-            .and_then(|found| found.source_id.clone());
+        let found = revision.provenance().and_then(|found| found.source_id.clone());
         (revision.source_origin().map(str::to_owned), found)
     };
     let (one, other) = (sources(one), sources(other));
@@ -310,10 +301,7 @@ fn terms(object: &ContextObject) -> BTreeSet<String> {
 /// The words of what is being done and what waits to be done, K(q).
 fn active_terms(request: &Request) -> BTreeSet<String> {
     let task = &request.task;
-    let doing = task
-        .subtasks
-        .iter()
-        .filter(|part| part.status == Progress::InProgress);
+    let doing = task.subtasks.iter().filter(|part| part.status == Progress::InProgress);
     let waiting = task.pending.iter().map(|pending| pending.action.as_str());
     let texts = doing.map(|part| part.title.as_str()).chain(waiting);
     texts.flat_map(terms_of).collect()

@@ -40,10 +40,8 @@ impl<'a> Slots<'a> {
                 }
             }
         }
-        let claims: Vec<Vec<(u32, &SlotClaim)>> = slots
-            .into_values()
-            .filter(|claims| claims.len() > 1)
-            .collect();
+        let claims: Vec<Vec<(u32, &SlotClaim)>> =
+            slots.into_values().filter(|claims| claims.len() > 1).collect();
         let mut of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (slot, claims) in claims.iter().enumerate() {
             for (row, _) in claims {
@@ -164,8 +162,7 @@ fn judged(live: &Live<'_>, rows: &[u32]) -> BTreeMap<(usize, usize), Judgement> 
         .enumerate()
         .flat_map(|(place, row)| {
             let own = set.object(*row).status().decisions.iter();
-            own.flat_map(|all| all.iter())
-                .map(move |decided| (place, decided))
+            own.flat_map(|all| all.iter()).map(move |decided| (place, decided))
         })
         .filter(|(_, decided)| {
             let merged = decided.merged.as_deref();

@@ -117,23 +117,11 @@ impl<'s, 'a> Answers<'s, 'a> {
         };
         match question {
             Question::Stale(row) => {
-                let parents = self
-                    .parents
-                    .get(&row)
-                    .into_iter()
-                    .flat_map(|parents| parents.rows());
+                let parents = self.parents.get(&row).into_iter().flat_map(|parents| parents.rows());
                 parents
                     .flat_map(|row| {
-                        let slots = self
-                            .claims
-                            .0
-                            .on(row)
-                            .iter()
-                            .map(|slot| Question::Slot(*slot));
-                        is_stale(row)
-                            .into_iter()
-                            .chain(is_superseded(row))
-                            .chain(slots)
+                        let slots = self.claims.0.on(row).iter().map(|slot| Question::Slot(*slot));
+                        is_stale(row).into_iter().chain(is_superseded(row)).chain(slots)
                     })
                     .collect()
             }
@@ -315,9 +303,7 @@ impl<'s, 'a> Answers<'s, 'a> {
             }
             *origins = Some((row, all));
         }
-        origins
-            .as_ref()
-            .is_some_and(|(_, all)| all.contains(&object))
+        origins.as_ref().is_some_and(|(_, all)| all.contains(&object))
     }
 
     /// The last row of an object that is not stale.

@@ -67,9 +67,8 @@ pub(super) fn parents(
             let mut last = parts.iter().filter(|part| !is_expired(live, **part));
             last.next().or(parts.first()).copied()
         };
-        let known: Vec<(u32, i64)> = parents
-            .filter_map(|parent| Some((now(&parent.parts)?, parent.from)))
-            .collect();
+        let known: Vec<(u32, i64)> =
+            parents.filter_map(|parent| Some((now(&parent.parts)?, parent.from))).collect();
         if !known.is_empty() {
             all.insert(*row, Parents { own, known });
         }
@@ -96,10 +95,8 @@ impl Parents {
         let fell = |parent: u32| is_contradicted(live, parent) || fell(parent);
         let is_inferred = set.object(row).revision().object_type() == ObjectType::InferredBelief;
         // What was inferred stands on what is left.
-        let is_held = is_inferred
-            && self
-                .rows()
-                .any(|parent| !fell(parent) && !is_expired(live, parent));
+        let is_held =
+            is_inferred && self.rows().any(|parent| !fell(parent) && !is_expired(live, parent));
         let mut each = self.known.iter().copied();
         let changed = each.find(|(parent, from)| {
             if fell(*parent) {
