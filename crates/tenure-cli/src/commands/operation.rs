@@ -22,7 +22,7 @@ pub(crate) fn read<O: Operation + Args + Clone>(
 
 /// Returns the answer of an operation that reads.
 pub(crate) fn asked<O: Operation + Args>(form: O, args: &TenantArgs) -> Result<O::Answer, Error> {
-    answer(form, &tenant_store(args)?, args, Writing::default()).map_err(at_flag::<O>)
+    answer(form, &tenant_store(args)?, args, Writing::default()).map_err(at_argument::<O>)
 }
 
 /// Calls an operation that writes, with this form, and prints its answer for people or for programs.
@@ -33,7 +33,7 @@ pub(crate) fn write<O: Operation + Args>(
     show: impl FnOnce(&O::Answer) -> String,
 ) -> Result<(), Failure> {
     let answer =
-        answer(form, &store, &call.tenant, writing(&call.writing)).map_err(at_flag::<O>)?;
+        answer(form, &store, &call.tenant, writing(&call.writing)).map_err(at_argument::<O>)?;
     print_answer(&answer, call.tenant.format, show)
 }
 
@@ -66,18 +66,20 @@ pub(crate) fn print_answer<A: serde::Serialize>(
     }
 }
 
-/// Names the flag that gives a field, where an error names the field.
-fn at_flag<O: Args>(error: Error) -> Error {
+/// Names the argument that gives a field, where an error names the field.
+fn at_argument<O: Args>(error: Error) -> Error {
     let Some(at) = &error.at else {
         return error;
     };
     let command = O::augment_args(Command::new("operation"));
-    let flag = command
-        .get_arguments()
-        .find(|arg| arg.get_id() == at.source.as_str())
-        .and_then(|arg| arg.get_long());
-    match flag {
-        Some(flag) => error.at(format!("--{flag}"), None),
+    let given = command.get_arguments().find(|arg| arg.get_id() == at.source.as_str());
+    let name = given.and_then(|arg| match (arg.get_long(), arg.get_value_names()) {
+        (Some(flag), _) => Some(format!("--{flag}")),
+        (None, Some([name, ..])) => Some(format!("<{name}>")),
+        (None, _) => None,
+    });
+    match name {
+        Some(name) => error.at(name, None),
         None => error,
     }
 }

@@ -516,7 +516,6 @@ fn comes_from(
     about: &[String],
 ) -> Result<(), Error> {
     document.canonical_entity_ids = about.to_vec();
-    document.subjects = about.to_vec();
     if let Some(source) = source {
         document.provenance = Some(Provenance {
             authority: Some(default_trust(Authority::Data)),
@@ -599,6 +598,8 @@ fn propose(bound: &Bound, asked: Propose) -> Result<Value, Error> {
         ..ObjectDocument::named(asked.name.unwrap_or_default(), asked.content)
     };
     comes_from(bound, &mut document, asked.source, &asked.about)?;
+    // A person decides on it, who may know whom it is about; a block of the caller's own is no personal data for that.
+    document.subjects = asked.about;
     let writing = Writing {
         idempotency_key: None,
         author: bound.caller.author().or_else(|| Some(AUTHOR.to_owned())),

@@ -384,5 +384,6 @@ pub(super) struct Changed {
     pub(super) blocks: Vec<String>,
     /// The blocks that have less authority than they asked for, each with what it has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub(super) lowered: Vec<String>,
 }
