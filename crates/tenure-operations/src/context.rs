@@ -155,11 +155,11 @@ impl Context<'_> {
         self.reviewer().is_ok()
     }
 
-    /// Returns the person who decides: the user of the key, or whom the form names where nobody showed one.
+    /// Returns the person who decides: the user of the key, or without keys the person that the form names.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Policy`] when the key is no reviewer's; [`ErrorKind::Input`] when the form names nobody, or somebody else.
+    /// [`ErrorKind::Policy`] when the key is no reviewer's; [`ErrorKind::Input`] when the form names no person, or another one.
     pub(crate) fn decider(&self, named: Option<&str>) -> Result<String, Error> {
         if let Deciders::Named = self.deciders {
             return named.map(str::to_owned).ok_or_else(|| {

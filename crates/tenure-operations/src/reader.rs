@@ -113,7 +113,7 @@ impl Reader {
         }))
     }
 
-    /// Those of these objects that may be shown, in their order.
+    /// Returns those of these objects that may be shown, in their order.
     pub fn among<'c>(&self, candidates: &'c Candidates) -> Vec<&'c Arc<ContextObject>> {
         let objects = candidates.objects();
         match self {
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Those of these beliefs that may be shown.
+    /// Returns those of these beliefs that may be shown.
     pub fn of_beliefs(&self, beliefs: Vec<StoredObject>) -> Vec<StoredObject> {
         let Reader::Somebody(reader) = self else {
             return beliefs;
@@ -192,7 +192,7 @@ impl Reader {
         self.existing_of(tenant, named, open(tenant.labels(named)?, &sees)?)
     }
 
-    /// The outcome that a reviewer names, whoever proposed it.
+    /// Returns the outcome that a reviewer names, of any user's proposals.
     pub fn existing_outcome(
         &self,
         tenant: &Tenant,

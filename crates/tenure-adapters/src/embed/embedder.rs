@@ -254,7 +254,7 @@ impl Vectorizer {
         Ok(question)
     }
 
-    /// The similarity of each of these texts to the query, nought where it is less than unrelated texts are;
+    /// The similarity of each of these texts to the query, zero where it is less than unrelated texts are;
     /// none where there are no vectors.
     ///
     /// # Errors

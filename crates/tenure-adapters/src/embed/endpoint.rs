@@ -200,14 +200,17 @@ impl Endpoint {
 
     fn all(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         // Endpoints refuse empty texts, which point nowhere.
-        let texts = texts
-            .iter()
-            .map(|text| &text[..text.floor_char_boundary(self.max_bytes.min(text.len()))]);
         let prefixed: Vec<Option<Cow<'_, str>>> = texts
-            .map(|text| match text.trim().is_empty() {
-                true => None,
-                false if prefix.is_empty() => Some(Cow::Borrowed(text)),
-                false => Some(Cow::Owned(format!("{prefix}{text}"))),
+            .iter()
+            .map(|text| &text[..text.floor_char_boundary(self.max_bytes.min(text.len()))])
+            .map(|text| {
+                if text.trim().is_empty() {
+                    None
+                } else if prefix.is_empty() {
+                    Some(Cow::Borrowed(text))
+                } else {
+                    Some(Cow::Owned(format!("{prefix}{text}")))
+                }
             })
             .collect();
         let asked: Vec<&str> = prefixed.iter().flatten().map(AsRef::as_ref).collect();

@@ -1,4 +1,4 @@
-//! Vectors of the table, beside what its training gave, and what it refuses.
+//! Vectors of the table, compared with those of its training, and the inputs that it refuses.
 
 use proptest::prelude::*;
 use serde::Deserialize;

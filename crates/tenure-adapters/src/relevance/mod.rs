@@ -1,4 +1,4 @@
-//! Scorers of relevance, where the policy leaves it to somebody (`scorer = "supplied"`): a cross-encoder, a
+//! Scorers of relevance, where the policy leaves it to the caller (`scorer = "supplied"`): a cross-encoder, a
 //! judge behind an OpenAI-compatible endpoint, or any function. The answers are facts, which a record keeps: a
 //! replay asks nobody.
 //!

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
     }
 }
 
-/// The caller that the arguments name; none if they name nobody, which shows everything.
+/// The caller that the arguments name. Without one, everything is shown.
 fn seen_by(tenant: &TenantArgs, caller: &CallerArgs) -> Result<Option<Principal>, Error> {
     if !caller.names_somebody() {
         return Ok(None);

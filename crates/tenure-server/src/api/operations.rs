@@ -45,18 +45,25 @@ pub(super) fn routed(entry: &'static Entry) -> Routed {
 /// Returns the fields of a form as parameters of a query, as OpenAPI describes them.
 fn in_query(form: &Schema) -> Vec<Value> {
     let properties = form.get("properties").and_then(Value::as_object);
+    let required: Vec<&str> = form
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     properties
         .into_iter()
         .flatten()
-        .map(|(name, property)| in_text(name, property))
+        .map(|(name, property)| in_text(name, property, required.contains(&name.as_str())))
         .collect()
 }
 
 /// Returns a field as a parameter, which is a text: what takes no word or number takes JSON.
-fn in_text(name: &str, property: &Value) -> Value {
+fn in_text(name: &str, property: &Value, is_required: bool) -> Value {
     let says = property["description"].as_str().unwrap_or_default();
     let mut schema = match property["anyOf"].as_array() {
-        Some(choices) => choices.iter().find(|choice| !(choice["type"] == "null")),
+        Some(choices) => choices.iter().find(|choice| choice["type"] != "null"),
         None => Some(property),
     }
     .cloned()
@@ -76,7 +83,7 @@ fn in_text(name: &str, property: &Value) -> Value {
     json!({
         "name": name,
         "in": "query",
-        "required": false,
+        "required": is_required,
         "description": says,
         "schema": schema,
     })
