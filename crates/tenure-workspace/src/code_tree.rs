@@ -7,7 +7,7 @@ mod symbols;
 pub use symbols::symbols_in;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::WalkBuilder;
@@ -35,7 +35,8 @@ const MAX_LARGE_NAME: usize = MAX_NAME - 80;
 /// Findings in a tree.
 #[derive(Default)]
 pub(crate) struct Tree {
-    pub(crate) documents: Vec<ObjectDocument>,
+    /// The documents, each with the real path of its file.
+    pub(crate) documents: Vec<(PathBuf, ObjectDocument)>,
     pub(crate) unfetched: Vec<Unfetched>,
     pub(crate) warnings: Vec<Warning>,
     /// The bytes of its large files.
@@ -148,6 +149,7 @@ impl Tree {
         if let Err(error) = check_text(path, &text) {
             return self.warn(name, &error.what, path);
         }
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if let Some(digest) = digest {
             self.large += size;
             let parts = large::documents(&name, &text, digest);
@@ -159,13 +161,14 @@ impl Tree {
                 ),
                 path,
             );
-            return self.documents.extend(parts);
+            return self.documents.extend(parts.into_iter().map(|part| (real.clone(), part)));
         }
-        self.documents.push(ObjectDocument {
+        let document = ObjectDocument {
             object_type: Some(ObjectType::Artifact),
             source_origin: Some(name.clone()),
             ..ObjectDocument::named(name, text)
-        });
+        };
+        self.documents.push((real, document));
     }
 
     fn skip(&mut self, what: String, why: &str) {

@@ -9,8 +9,8 @@ pub use options::{Collect, Mandatory, Progress, Warning, WarningKind};
 pub(crate) use read_as::{Declared, claims_guidance, file_named};
 pub use read_as::{MANIFEST, ReadAs};
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::read::name_of_file;
 use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
-use crate::sources::{Sourced, is_json, is_json_lines, stem_of};
+use crate::sources::code::made_by_a_program;
+use crate::sources::markdown::Split;
+use crate::sources::{Sourced, is_json, is_json_lines, parts, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use read_as::{Demoted, demote, looks_like_rules};
 use tenure_adapters::read::read_text_up_to;
@@ -45,6 +47,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         unfetched,
         warnings,
     } = find(paths, options)?;
+    let twice = in_code(&mut sources, options);
     if let Some(mandatory) = &options.mandatory {
         mandatory.mark(&mut sources);
     }
@@ -65,7 +68,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         collector.source(source)?;
     }
     for root in &options.code {
-        collector.code(root)?;
+        collector.code(root, &twice)?;
     }
     if let Some(progress) = options.progress {
         progress(Progress { files: of, of });
@@ -75,6 +78,32 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         candidates: Candidates::new(collector.objects).with_unfetched(collector.unfetched),
         warnings: collector.warnings,
     })
+}
+
+/// The files that stand in a tree of source code as well as in what is walked: the walk leaves the source code to the tree, and
+/// the tree leaves the documents and instructions, which are returned, to the walk.
+fn in_code(sources: &mut Vec<Source>, options: &Collect<'_>) -> BTreeSet<PathBuf> {
+    let roots: Vec<PathBuf> = options
+        .code
+        .iter()
+        .filter_map(|root| std::fs::canonicalize(root).ok())
+        .collect();
+    let mut twice = BTreeSet::new();
+    if roots.is_empty() {
+        return twice;
+    }
+    sources.retain(|source| {
+        let real = std::fs::canonicalize(&source.path).unwrap_or_else(|_| source.path.clone());
+        if !roots.iter().any(|root| real.starts_with(root)) {
+            return true;
+        }
+        let is_code = source.documents.is_none() && options.formats.is_code(&source.path);
+        if !is_code {
+            twice.insert(real);
+        }
+        !is_code
+    });
+    twice
 }
 
 /// The files that a walk of this folder comes upon, by their paths with all links resolved.
@@ -143,13 +172,18 @@ impl Collector<'_> {
         let about = About {
             is_lenient: source.is_come_upon && !options.strict,
             is_named: !source.is_come_upon,
+            is_code: options.formats.is_code(&source.path),
             origin: source.origin.clone(),
             path: source.path.clone(),
             read_as: source.read_as,
             shown,
         };
-        let (read, bytes) = match documents(source, options) {
-            Ok(read) => read,
+        let (read, bytes) = match read(source, options) {
+            Ok(Read::Documents(read, bytes)) => (read, bytes),
+            Ok(Read::LeftOut(why)) => {
+                self.unfetched.push(Unfetched::new(about.origin, why));
+                return Ok(());
+            }
             Err(error) => return self.leave_out(&about, error),
         };
         let mut rules = None;
@@ -197,7 +231,10 @@ impl Collector<'_> {
                     claims,
                     update_path,
                 } = demote(document, about.read_as, from);
-                if rules.is_none() && (claims || looks_like_rules(&document.content)) {
+                if rules.is_none()
+                    && !about.is_code
+                    && (claims || looks_like_rules(&document.content))
+                {
                     *rules = Some((document.name.clone(), line));
                 }
                 self.warnings.extend(update_path.map(|path| Warning {
@@ -274,13 +311,16 @@ impl Collector<'_> {
     }
 
     /// Reads a tree of source code.
-    fn code(&mut self, root: &Path) -> Result<(), Error> {
+    fn code(&mut self, root: &Path, twice: &BTreeSet<PathBuf>) -> Result<(), Error> {
         let folder = root.file_name().map(name_of_file);
         let prefix = folder.as_deref().filter(|_| self.options.code.len() > 1);
         let tree = read_tree(root, prefix)?;
         self.unfetched.extend(tree.unfetched);
         self.warnings.extend(tree.warnings);
-        for mut document in tree.documents {
+        for (path, mut document) in tree.documents {
+            if twice.contains(&path) {
+                continue;
+            }
             document.tenant_id = document.tenant_id.or_else(|| self.options.tenant.clone());
             let shown = root.join(&document.name).display().to_string();
             self.names.take(&document, &shown, None)?;
@@ -303,6 +343,8 @@ struct About {
     is_named: bool,
     /// Set where what is wrong with it ends nothing.
     is_lenient: bool,
+    /// Set where it is source code.
+    is_code: bool,
 }
 
 /// A document with what collecting says of it: whose it is, where it is from, how far it is trusted.
@@ -365,12 +407,21 @@ impl About {
 
     /// The provenance of a document: the file and its bytes. What an object says in a JSON file that the user names, such
     /// as a retriever's passages, is its own; a page that is walked over cannot say where it is from.
+    /// A part of source code says its lines.
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
-        let said = document.provenance.clone();
-        let is_typed = is_json(&self.path) || is_json_lines(&self.path);
-        let said = said.filter(|_| self.is_named && is_typed).unwrap_or_default();
+        let is_typed = self.is_named && (is_json(&self.path) || is_json_lines(&self.path));
+        let said = document
+            .provenance
+            .clone()
+            .filter(|_| is_typed || self.is_code)
+            .unwrap_or_default();
+        let lines = said.source_id.as_deref().filter(|_| self.is_code).unwrap_or_default();
         Provenance {
-            source_id: said.source_id.or_else(|| Some(self.origin.clone())),
+            source_id: said
+                .source_id
+                .clone()
+                .filter(|_| !self.is_code)
+                .or_else(|| Some(format!("{}{lines}", self.origin))),
             digest: Some(bytes),
             ..said
         }
@@ -436,14 +487,18 @@ fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject
     Ok(view.objects().cloned().collect())
 }
 
-/// The documents of a source: those that finding it made, or what its format's parser makes of it, with the digest of
-/// what it read.
-fn documents(
-    source: Source,
-    options: &Collect<'_>,
-) -> Result<(Vec<Sourced>, Option<Digest>), Error> {
+/// What a source holds.
+enum Read {
+    /// Its documents, with the digest of what was read; without one where finding it made them.
+    Documents(Vec<Sourced>, Option<Digest>),
+    /// Nothing that somebody wrote, for this reason.
+    LeftOut(&'static str),
+}
+
+/// Reads a source: what finding it made of it, or what its format's parser does.
+fn read(source: Source, options: &Collect<'_>) -> Result<Read, Error> {
     if let Some(documents) = source.documents {
-        return Ok((documents, None));
+        return Ok(Read::Documents(documents, None));
     }
     if !options.formats.knows(&source.path) {
         return Err(options.formats.unknown(&source.path));
@@ -451,9 +506,20 @@ fn documents(
     let text = read_text_up_to(&source.path, options.formats.limit(&source.path))?;
     let name = name_of(&source.origin);
     let formats = &options.formats;
+    if source.is_come_upon
+        && formats.is_code(&source.path)
+        && let Some(why) = made_by_a_program(&source.path, &text)
+    {
+        return Ok(Read::LeftOut(why));
+    }
     let is_data = source.read_as != ReadAs::Guidance;
     let is_typed = options.typed_objects && !source.is_come_upon;
-    let (path, split) = (&source.path, options.split);
+    let path = &source.path;
+    let split = if options.whole && formats.is_code(path) {
+        Split::Never
+    } else {
+        options.split
+    };
     let parsed = match (is_data, is_typed) {
         (true, false) => formats.parse_data(path, name, &text, split),
         (true, true) => formats.parse_typed(path, name, &text, split),
@@ -463,7 +529,16 @@ fn documents(
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(source.path.display().to_string(), line)
     })?;
-    Ok((documents, Some(Digest::of(text.as_bytes()))))
+    let cuts = is_data && !options.whole && split != Split::Never && !formats.is_code(path);
+    let documents = if cuts {
+        parts::of(documents)
+    } else {
+        documents
+    };
+    Ok(Read::Documents(
+        documents,
+        Some(Digest::of(text.as_bytes())),
+    ))
 }
 
 /// The warning that an object is longer than the encoder sees. What was retrieved or said is not its

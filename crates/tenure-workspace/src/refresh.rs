@@ -119,6 +119,7 @@ impl Workspace {
         let options = Collect {
             tenant: Some(tenant.name().to_owned()),
             typed_objects: true,
+            whole: true,
             trust: Trust::of_user(),
             ..Collect::default()
         };

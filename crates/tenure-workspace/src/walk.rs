@@ -406,7 +406,9 @@ impl Finder<'_> {
                     &path,
                     "a README speaks to people; name it to include it",
                 );
-            } else if !self.options.formats.walks(&path, self.declared.of(&path)) {
+            } else if !self.options.formats.walks(&path, self.declared.of(&path))
+                || self.options.whole && self.options.formats.is_code(&path)
+            {
                 self.skip(root, &path, "of no format that is read here");
             } else if is_licence(&path) {
                 self.skip(root, &path, "a licence; name it to include it");

@@ -79,7 +79,11 @@ pub(crate) fn collect_to_write(
     sources: &[PathBuf],
     options: &Collect<'_>,
 ) -> Result<Candidates, Error> {
-    let mut collected = gather(workspace, sources, options)?;
+    let whole = Collect {
+        whole: true,
+        ..options.clone()
+    };
+    let mut collected = gather(workspace, sources, &whole)?;
     collected.warnings.retain(|one| one.kind != WarningKind::ClaimNotParsed);
     warn(&collected.warnings);
     Ok(collected.candidates)

@@ -1,31 +1,18 @@
 //! A file that is too large to stand as one object: its outline, and its parts, which compete by themselves.
 //!
-//! A part is a run of whole functions, or of lines where no parser knows the language. The parts of a file follow each
-//! other without a gap, so that all of the file is there to be found.
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+//! The parts are those of all source code. They follow each other without a gap, so that all of the file is there to be
+//! found.
 
 use tenure::condense::code::{self, Elidable};
-use tenure::object::{Authority, ChunkBounds, ObjectType, Protection, Provenance};
+use tenure::object::{Authority, ObjectType, Protection, Provenance};
 use tenure::{Digest, ObjectDocument};
 use tenure_adapters::code::outline;
 
 use super::symbols::id_of;
+use crate::sources::code::{Names, parts as code_parts};
 
 /// The most bytes of an outline.
 const MOST_OF_OUTLINE: usize = 16 << 10;
-/// Smaller functions stand with the next one.
-const LEAST_PART: usize = 512;
-/// A function above this stands in runs of lines, those within it by themselves.
-const MOST_PART: usize = 16 << 10;
-/// The most bytes of a run of lines.
-const MOST_RUN: usize = 4 << 10;
-/// Most bytes of the rest of a line behind a function that still belong to it.
-const MOST_OF_LINE: usize = 200;
-/// The most names of one part, and the most bytes of a name.
-const MOST_NAMES: usize = 32;
-const MOST_OF_NAME: usize = 64;
 
 /// The documents of a file: its outline, then its parts in their order. The name of the file is short enough for a part's
 /// to fit behind it.
@@ -46,12 +33,8 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
         ..ObjectDocument::named(file, shown(text, &bodies))
     };
     let mut names = Names::default();
-    let parts = parts(text, &bodies).into_iter().map(|part| {
-        let chunk = ChunkBounds {
-            start: part.range.start as u64,
-            end: part.range.end as u64,
-        };
-        let name = part.names.first().map_or("part", |name| identifier(name));
+    let parts = code_parts(text).into_iter().map(|part| {
+        let name = part.names.first().copied().unwrap_or("part");
         ObjectDocument {
             object_type: Some(ObjectType::RetrievedPassage),
             authority_level: Some(Authority::Data),
@@ -59,14 +42,14 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
             protection: Some(Protection::Verbatim),
             source_origin: Some(file.to_owned()),
             provenance: Some(Provenance {
-                chunk: Some(chunk),
+                chunk: Some(part.chunk()),
                 ..found.clone()
             }),
             tags: part.names.iter().map(|name| words_of(name)).collect(),
-            canonical_entity_ids: part.names.iter().map(|name| id_of(identifier(name))).collect(),
+            canonical_entity_ids: part.names.iter().map(|name| id_of(name)).collect(),
             ..ObjectDocument::named(
                 names.take(format!("{file}/{name}")),
-                text[part.range].trim_matches(['\n', '\r']).trim_end(),
+                text[part.range.clone()].trim_matches(['\n', '\r']).trim_end(),
             )
         }
     });
@@ -94,112 +77,13 @@ fn shown(text: &str, bodies: &[Elidable]) -> String {
             whole.to_owned()
         };
     }
-    let end = cut(whole, MOST_OF_OUTLINE);
+    let window = &whole[..whole.floor_char_boundary(MOST_OF_OUTLINE)];
+    let end = window.rfind('\n').map_or(window.len(), |at| at + 1);
     let rest = whole[end..].lines().count();
     format!(
         "{}\n… {rest} more lines of the outline",
         whole[..end].trim_end()
     )
-}
-
-/// A part of a file.
-struct Part {
-    range: Range<usize>,
-    /// The names of the functions in it.
-    names: Vec<String>,
-}
-
-/// The parts of a text whose bodies are known.
-fn parts(text: &str, bodies: &[Elidable]) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut names = Vec::new();
-    let (mut from, mut end) = (0, 0);
-    for body in bodies {
-        let (start, until) = (body.start as usize, body.end as usize);
-        if start < end || until - start > MOST_PART || body.name.is_empty() {
-            continue;
-        }
-        if start - from > MOST_PART {
-            // What stands before a function and is no part of one.
-            let line = text[..start].rfind('\n').map_or(start, |at| at + 1);
-            for until in [end.max(from), line.max(end).max(from)] {
-                close(text, from..until, &mut names, &mut parts);
-                from = until;
-            }
-        }
-        if names.len() < MOST_NAMES {
-            names.push(body.name.clone());
-        }
-        end = end_of(text, until);
-        if end - from >= LEAST_PART {
-            close(text, from..end, &mut names, &mut parts);
-            from = end;
-        }
-    }
-    close(text, from..text.len(), &mut names, &mut parts);
-    parts
-}
-
-/// Ends a part, in several where it is too long.
-fn close(text: &str, range: Range<usize>, names: &mut Vec<String>, parts: &mut Vec<Part>) {
-    let names = std::mem::take(names);
-    let is_whole = range.len() <= MOST_PART && !names.is_empty();
-    let mut from = range.start;
-    while from < range.end {
-        let rest = &text[from..range.end];
-        let length = if is_whole {
-            rest.len()
-        } else {
-            cut(rest, MOST_RUN)
-        };
-        if !rest[..length].trim().is_empty() {
-            parts.push(Part {
-                range: from..from + length,
-                names: names.clone(),
-            });
-        }
-        from += length;
-    }
-}
-
-/// The end of what belongs to a body: its line, or a bracket where the line goes on and on.
-fn end_of(text: &str, until: usize) -> usize {
-    let rest = &text[until..];
-    let line = rest.find('\n').map_or(rest.len(), |at| at + 1);
-    if line <= MOST_OF_LINE {
-        until + line
-    } else {
-        until + usize::from(rest.starts_with(['}', ']', ')']))
-    }
-}
-
-/// The end of the first run of a text: at a blank line where there is one in its second half, else between lines, and
-/// within a line only where it is longer.
-fn cut(text: &str, most: usize) -> usize {
-    if text.len() <= most {
-        return text.len();
-    }
-    let window = &text[..text.floor_char_boundary(most)];
-    window
-        .rfind("\n\n")
-        .map(|at| at + 2)
-        .filter(|at| *at > most / 2)
-        .or_else(|| window.rfind('\n').map(|at| at + 1))
-        .unwrap_or(window.len())
-}
-
-/// The identifier in what a parser took for a name: of `exports.read` the last one.
-fn identifier(name: &str) -> &str {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let is_path = name.chars().all(|c| is_part(c) || c == '.');
-    let name = name.rsplit('.').next().filter(|_| is_path).unwrap_or(name);
-    let start = name.find(is_part).unwrap_or(name.len());
-    let word = &name[start..];
-    let word = &word[..word.find(|c| !is_part(c)).unwrap_or(word.len())];
-    match &word[..word.floor_char_boundary(MOST_OF_NAME)] {
-        "" => "part",
-        word => word,
-    }
 }
 
 /// A name with a space before each capital that follows a small letter, so that `readHeader` is found by its words, too.
@@ -216,34 +100,10 @@ fn words_of(name: &str) -> String {
     words
 }
 
-/// The names of the parts of a file, none of them twice.
-#[derive(Default)]
-struct Names {
-    taken: BTreeSet<String>,
-    /// Times that each name was asked for.
-    asked: BTreeMap<String, usize>,
-}
-
-impl Names {
-    /// The name, or the next of `NAME-2`, `NAME-3` … that is free.
-    fn take(&mut self, name: String) -> String {
-        let asked = self.asked.entry(name.clone()).or_default();
-        loop {
-            *asked += 1;
-            let next = match *asked {
-                1 => name.clone(),
-                number => format!("{name}-{number}"),
-            };
-            if self.taken.insert(next.clone()) {
-                return next;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     /// A file of functions of two languages' shapes, each of which speaks of something else.
     fn source(function: impl Fn(usize) -> String) -> String {
@@ -260,7 +120,7 @@ mod tests {
         assert_eq!(names.len(), documents.len());
         for document in &documents {
             assert!(
-                document.content.len() <= MOST_PART + 100,
+                document.content.len() <= MOST_OF_OUTLINE + 100,
                 "{}",
                 document.name
             );
@@ -320,7 +180,7 @@ mod tests {
         let read = of("all.c", &c);
         assert!(read.len() > 3 && read[0].content.starts_with("int read_0(int value)\nint read_1"));
         assert!(read[1..].iter().all(|part| part.content.ends_with('}')));
-        assert_eq!(read[2].name, "all.c/part-2");
+        assert!(read[2].name.starts_with("all.c/read_"), "{}", read[2].name);
         let table = format!("VALUES = [\n{}]\n", "    17, 42, 99,\n".repeat(9_000));
         let read = of("table.py", &table);
         assert!(

@@ -32,6 +32,9 @@ pub struct Collect<'a> {
     pub formats: Formats,
     /// The rule by which plain Markdown becomes one object for each section. Default: above 4 KiB.
     pub split: Split,
+    /// Leaves source code out, and keeps each document whole, as what is stored is kept. Default: source code is read, and
+    /// long documents are parts that compete by themselves.
+    pub whole: bool,
     /// The parts of each skill that are loaded. Default: its entry and its body.
     pub skills: Disclosure,
     /// The file or folder that is worked on. With it, only the instruction files in the folders above

@@ -3,12 +3,14 @@
 
 pub mod agents;
 pub mod claude;
+pub(crate) mod code;
 pub(crate) mod foreign;
 pub(crate) mod frontmatter;
 mod html;
 pub mod json;
 pub mod markdown;
 mod notebook;
+pub(crate) mod parts;
 pub mod seed;
 pub(crate) mod shape;
 pub mod skill;
@@ -62,8 +64,8 @@ impl Sourced {
 pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync>;
 
 /// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`, `mdx`), objects in JSON (`json`),
-/// and what is read as text: `txt`, `rst`, `adoc`, `html`, `ipynb`, `csv`, `jsonl` and the like. A user registers others
-/// before loading.
+/// what is read as text: `txt`, `rst`, `adoc`, `html`, `ipynb`, `csv`, `jsonl` and the like, and source code. A user
+/// registers others before loading.
 ///
 /// ```
 /// use tenure::ObjectDocument;
@@ -95,6 +97,8 @@ enum Format {
     Notebook,
     /// Text in another markup, or in none.
     Text(Markup),
+    /// Source code, by its parts.
+    Code,
     /// A user's own.
     Registered(Parser),
 }
@@ -120,12 +124,17 @@ impl Formats {
             ("tsv", Format::Text(Markup::Table)),
             ("txt", Format::Text(Markup::Plain)),
         ];
+        let code = code::ENDINGS.map(|ending| (ending, Format::Code));
         Formats {
-            known: known.map(|(name, format)| (name.to_owned(), format)).into(),
+            known: code
+                .into_iter()
+                .chain(known)
+                .map(|(name, format)| (name.to_owned(), format))
+                .collect(),
         }
     }
 
-    /// Adds a parser for an extension without a parser. Folders are walked for it from then on.
+    /// Adds a parser for an extension without a parser, or of source code. Folders are walked for it from then on.
     ///
     /// # Errors
     ///
@@ -136,7 +145,7 @@ impl Formats {
         parser: impl Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync + 'static,
     ) -> Result<(), Error> {
         let extension = normal(extension)?;
-        if self.known.contains_key(&extension) {
+        if self.known.get(&extension).is_some_and(|known| !matches!(known, Format::Code)) {
             return Err(
                 Error::input(format!("the extension `{extension}` already has a parser"))
                     .expected("an extension without a parser")
@@ -233,6 +242,10 @@ impl Formats {
                 check_page(text, Blocks::Plain)?;
                 text::documents(text, name, split, *markup)
             }
+            Some(Format::Code) => {
+                check_text(path, text)?;
+                Ok(code::documents(text, name, split))
+            }
             Some(Format::Registered(parser)) => parser(text, stem_of(path)),
             None => Err(self.unknown(path)),
         }
@@ -274,14 +287,23 @@ impl Formats {
 
     /// The error for a file that no parser reads.
     pub(crate) fn unknown(&self, path: &Path) -> Error {
-        let known: Vec<String> = self.extensions().map(|name| format!(".{name}")).collect();
+        let documents = self.known.iter().filter(|(_, format)| !matches!(format, Format::Code));
+        let known: Vec<String> = documents.map(|(name, _)| format!(".{name}")).collect();
         Error::input(format!("`{}` has no known format", path.display())).expected(format!(
-            "a file that ends in {}, or a folder",
+            "a file that ends in {}, source code, or a folder",
             known.join(", ")
         ))
     }
 
+    /// Returns whether a file is read as source code.
+    pub(crate) fn is_code(&self, path: &Path) -> bool {
+        matches!(self.of(path), Some(Format::Code))
+    }
+
     fn of(&self, path: &Path) -> Option<&Format> {
+        if code::is_named(path) {
+            return Some(&Format::Code);
+        }
         self.known.get(&extension(path)?)
     }
 }

@@ -332,6 +332,19 @@ pub struct Provenance {
     pub unknown: Vec<ProvenancePart>,
 }
 
+/// A source without the lines that it ends in: of `pump.rs:10-42` the file.
+pub(crate) fn without_lines(source: &str) -> &str {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    source
+        .rsplit_once(':')
+        .filter(|(_, lines)| {
+            lines
+                .split_once('-')
+                .is_some_and(|(first, last)| is_number(first) && is_number(last))
+        })
+        .map_or(source, |(file, _)| file)
+}
+
 /// The place of a chunk in its source, in bytes, half-open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -36,7 +36,9 @@ pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
     Provenance, ToolCall,
 };
-pub(crate) use document::{canonical as canonical_schema, default_authority, empty_schema};
+pub(crate) use document::{
+    canonical as canonical_schema, default_authority, empty_schema, without_lines,
+};
 pub use identity::{ObjectId, RevisionId};
 pub use inherit::inherit;
 pub use message::{Format, Wire};

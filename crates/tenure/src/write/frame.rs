@@ -23,6 +23,7 @@ use crate::input::served::Form;
 use crate::object::section::Section;
 use crate::object::{
     Authority, ChunkBounds, ContextObject, ObjectType, Provenance, Revision, Role, Tool, ToolCall,
+    without_lines,
 };
 use crate::provider::target::Target;
 use crate::provider::template::ChatTemplate;
@@ -402,8 +403,13 @@ fn data(
     };
     let provenance = revision.provenance();
     let mut attributes = vec![("name", object.name().to_owned())];
-    if let Some(source) = provenance.and_then(|found| found.source_id.clone()) {
-        attributes.push(("source", source));
+    if let Some(source) = provenance.and_then(|found| found.source_id.as_deref()) {
+        let file = without_lines(source);
+        // What is named by its file says its lines alone.
+        attributes.push(match source.get(file.len() + 1..) {
+            Some(lines) if object.name().starts_with(file) => ("lines", lines.to_owned()),
+            _ => ("source", source.to_owned()),
+        });
     }
     if let Some(at) = provenance.and_then(|found| found.retrieved_at) {
         attributes.push(("retrieved", at.to_string()));
@@ -436,7 +442,10 @@ fn found_by(found: &Provenance) -> Vec<(&'static str, String)> {
     if let Some(relevance) = found.relevance {
         said.push(("relevance", relevance.to_string()));
     }
-    if let Some(ChunkBounds { start, end }) = found.chunk {
+    // A source that ends in lines says where it is.
+    if let Some(ChunkBounds { start, end }) = found.chunk
+        && found.source_id.as_deref().is_none_or(|source| without_lines(source) == source)
+    {
         said.push(("bytes", format!("{start}-{end}")));
     }
     if let Some(lineage) = &found.lineage {

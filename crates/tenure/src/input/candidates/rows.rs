@@ -21,7 +21,7 @@ use crate::input::stance::{Topic, stance};
 use crate::object::section::{Section, section_of};
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, MemoryKind, Modality,
-    ObjectType, Polarity, Protection, Revision, RevisionId, Role, Scope, TextField,
+    ObjectType, Polarity, Protection, Revision, RevisionId, Role, Scope, TextField, without_lines,
 };
 use crate::rank::ranker::{Index, Part, Position, Unit};
 
@@ -402,8 +402,11 @@ impl<'a> Materials<'a> {
         } else {
             let provenance = revision.provenance()?;
             let chunk = provenance.chunk?;
-            let source = provenance.source_id.as_deref()?;
-            (source, chunk.start, chunk.end.saturating_add(SEAM))
+            (
+                without_lines(provenance.source_id.as_deref()?),
+                chunk.start,
+                chunk.end.saturating_add(SEAM),
+            )
         };
         let scope = revision.scope();
         let scope = *self

@@ -4,6 +4,9 @@
 //! Within a section breadth goes before depth: who is in, by rank; then who stands at least in the
 //! next longer form, by rank; and so on. Compared in that order, a larger allocation never makes a
 //! worse choice. With the full forms alone this is the plain order of ranks.
+//!
+//! In the evidence depth goes before breadth: the line that answers stands in what is nearest, and a
+//! short form loses it. Whoever is next stands in the longest form for which there is room.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -328,8 +331,11 @@ impl<'p> Elastic<'p> {
         let granted = self.allocation.tokens[at];
         let item_share = u64::from(self.policy.section(section).item_share.millionths());
         let share = (u64::from(granted) * item_share / 1_000_000) as u32;
-        let within = |account: &Account<'_, '_>, row: u32, tokens: u32| {
-            standing(account, row, false) == 0 || tokens <= share || granted >= self.demands[at]
+        let is_enough = granted >= self.demands[at];
+        let most = |account: &Account<'_, '_>, row: u32| match standing(account, row, false) {
+            0 => u32::MAX,
+            _ if is_enough => u32::MAX,
+            _ => share,
         };
         let room = |used: u32, left: u32| granted.saturating_sub(used).min(left);
         for entry in &queue {
@@ -346,13 +352,15 @@ impl<'p> Elastic<'p> {
             let cost = entry.cost(account, section);
             if cost > room {
                 self.waiting[at].push(*entry);
-            } else if !within(account, row, least) {
+            } else if least > most(account, row) {
                 self.over_share.insert(row, share);
                 self.waiting[at].push(*entry);
             } else {
                 self.used[at] += cost;
                 account.let_in(row, cost, verdicts);
                 self.growing[at].push(row);
+                let most = most(account, row);
+                self.deepen(account, section, row, granted, most);
             }
         }
         self.growing[at].retain(|row| account.short.of(*row).is_some());
@@ -360,7 +368,7 @@ impl<'p> Elastic<'p> {
             for &row in &self.growing[at] {
                 if let Some((form, more)) = account.longer(row)
                     && more <= room(self.used[at], account.left)
-                    && within(account, row, account.tokens(row) + more)
+                    && account.tokens(row) + more <= most(account, row)
                 {
                     self.used[at] += more;
                     account.lengthen(row, form, more);
@@ -371,6 +379,27 @@ impl<'p> Elastic<'p> {
         self.gaps[at] = (section != Section::History)
             .then(|| gap(account, &queue, granted.max(self.used[at])))
             .flatten();
+    }
+
+    /// Gives a row of the evidence that has just come in its longest form: within what its section may spend, and of no
+    /// more tokens than `most`.
+    fn deepen(
+        &mut self,
+        account: &mut Account<'_, '_>,
+        section: Section,
+        row: u32,
+        limit: u32,
+        most: u32,
+    ) {
+        let used = &mut self.used[section.index()];
+        while section == Section::Evidence
+            && let Some((form, more)) = account.longer(row)
+            && more <= limit.saturating_sub(*used).min(account.left)
+            && account.tokens(row) + more <= most
+        {
+            *used += more;
+            account.lengthen(row, form, more);
+        }
     }
 
     /// Gives what was left over to who waits, by section, within their limits.
@@ -396,6 +425,8 @@ impl<'p> Elastic<'p> {
                         self.used[at] += cost;
                         account.let_in(*row, cost, verdicts);
                         self.growing[at].push(*row);
+                        let limit = self.limit(*section);
+                        self.deepen(account, *section, *row, limit, u32::MAX);
                         added = true;
                     }
                     cost > room
