@@ -160,6 +160,11 @@ fn failed(shown: &str, error: io::Error) -> Error {
 
 /// Bytes as text, or the line at which they are none.
 fn decode(bytes: Vec<u8>) -> Result<String, Error> {
+    let bytes = match bytes.as_slice() {
+        [0xFF, 0xFE, rest @ ..] => from_utf16(rest, u16::from_le_bytes)?.into_bytes(),
+        [0xFE, 0xFF, rest @ ..] => from_utf16(rest, u16::from_be_bytes)?.into_bytes(),
+        _ => bytes,
+    };
     let text = text_of(&bytes)?;
     if text.contains('\r') {
         return Ok(text.replace("\r\n", "\n"));
@@ -169,6 +174,26 @@ fn decode(bytes: Vec<u8>) -> Result<String, Error> {
     }
     // What is text already is not copied.
     String::from_utf8(bytes).map_err(|error| Error::input(error.to_string()))
+}
+
+/// The text of UTF-16 behind its byte order mark, or the line at which it is none.
+fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Error> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(bytes.len());
+    let refused = |text: &str| {
+        Error::input("the text begins as UTF-16, and is none")
+            .at("", Some(1 + text.matches('\n').count()))
+            .expected("UTF-8, or UTF-16 with a byte order mark")
+            .hint("save it as UTF-8")
+    };
+    for letter in char::decode_utf16(pairs.iter().copied().map(unit)) {
+        match letter {
+            Ok(letter) => text.push(letter),
+            Err(_) => return Err(refused(&text)),
+        }
+    }
+    rest.is_empty().then_some(()).ok_or_else(|| refused(&text))?;
+    Ok(text)
 }
 
 /// Bytes as the text that they are but for a byte order mark; carriage returns stay.
@@ -210,7 +235,18 @@ mod tests {
             "a\nb\rc"
         );
         assert!(decode(b"a\n\xFF".to_vec()).unwrap_err().to_string().contains("(:2)"));
-        assert!(decode(b"\xFF\xFEa\0".to_vec()).unwrap_err().to_string().contains("UTF-16"));
+        assert_eq!(decode(b"\xFF\xFEa\0\r\0\n\0".to_vec()).unwrap(), "a\n");
+        assert_eq!(
+            decode(b"\xFE\xFF\0a\xD8\x3D\xDE\0".to_vec()).unwrap(),
+            "a\u{1F600}"
+        );
+        for broken in [
+            &b"\xFF\xFEa\0\n\0\x3D\xD8"[..],
+            b"\xFF\xFEa\0\n\0b",
+            b"\xFF\xFE\0\0a\0",
+        ] {
+            assert!(decode(broken.to_vec()).is_err(), "{broken:?}");
+        }
         assert!(decode(b"a\n\nb\0".to_vec()).unwrap_err().to_string().contains("(:3)"));
     }
 }

@@ -568,7 +568,8 @@ pub(crate) struct StoredArgs {
 pub(crate) struct ReadingArgs {
     /// Load only instruction files that apply to this path
     ///
-    /// Those are CLAUDE.md, AGENTS.md and rules, the nearest with the highest priority. Default: all of them.
+    /// Those of agents (AGENTS.md, CLAUDE.md, .cursor/rules, ...), the nearest with the highest priority. Default: all of
+    /// them; those of the named folder and above paths that the task names must stand, the others are ranked.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
     /// Read PATH as guidance, evidence or corpus
@@ -577,12 +578,12 @@ pub(crate) struct ReadingArgs {
     /// corpus is data, whole where it fits. PATH is a source, too. May be repeated.
     #[arg(long = "as", value_names = ["KIND", "PATH"], num_args = 2, action = ArgAction::Append, value_hint = ValueHint::AnyPath)]
     pub(crate) read_as: Vec<PathBuf>,
-    /// Also read what .gitignore and .ignore name, and folders of dependencies
+    /// Also read what is ignored (.gitignore, .ignore, .git/info/exclude, your global excludes), and folders of dependencies
     #[arg(long)]
     pub(crate) no_ignore: bool,
     /// A tree of source code, each file an artifact
     ///
-    /// Files that .gitignore or .ignore name and binary files are left out. May be repeated.
+    /// Files that are ignored and binary files are left out. May be repeated.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) code: Vec<PathBuf>,
     /// The parts of each skill to load

@@ -182,7 +182,7 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
     bench
         .file("latin1.md", b"caf\xe9")
         .file("nul.md", "a\n\0")
-        .file("utf16.md", b"\xff\xfea\0")
+        .file("utf16.md", b"\xff\xfea\0b")
         .file("broken.md", "---\nname: a\npriority: [\n---\nx")
         .file("range.md", "---\nname: a\npriority: 1.5\n---\nx")
         .file("nan.md", "---\nname: a\npriority: .nan\n---\nx")
@@ -866,9 +866,7 @@ fn what_was_left_out_is_summed_up() {
         "{report}"
     );
     assert!(
-        report.contains(
-            "30  of no format that is read here (made/00.png, made/01.png, made/02.png, …)"
-        ),
+        report.contains("30  of no format that is read here (30 .png)"),
         "{report}"
     );
     assert!(report.lines().count() < 40, "{report}");

@@ -48,6 +48,7 @@ mod output;
 mod overflow;
 mod packages;
 mod pipes;
+mod projects;
 mod proposals;
 mod reads;
 mod refresh;

@@ -1,5 +1,5 @@
 //! A tree of source code as artifacts: one object for each file of text, in the order of their paths. A large file is its
-//! outline, and its parts. What its owner has ignored (`.gitignore`, `.ignore`) is no part of it.
+//! outline, and its parts. What its owner has ignored is no part of it.
 
 mod large;
 mod symbols;
@@ -59,8 +59,8 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
     }
     let mut walk = WalkBuilder::new(root);
     walk.follow_links(false).sort_by_file_name(|a, b| a.cmp(b));
-    // What a machine ignores for its owner must not change what is compiled from a tree.
     let passed_by = PassedBy::of(&mut walk, root);
+    let ignores = passed_by.names_any();
     let passed = Arc::new(Mutex::new(Vec::new()));
     let passing = Arc::clone(&passed);
     walk.filter_entry(move |entry| {
@@ -76,7 +76,7 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
         enters
     });
     let mut tree = Tree::default();
-    if [".gitignore", ".ignore"].iter().any(|name| root.join(name).is_file()) {
+    if ignores {
         let ignored = Unfetched::new(shown.clone(), "what its ignore files name");
         tree.unfetched.push(ignored);
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tenure::belief::Claim;
 use tenure::error::Location;
-use tenure::object::{Authority, LOCAL_TENANT, MAX_NAME, ObjectType, Provenance, Sealer, clip};
+use tenure::object::{Authority, LOCAL_TENANT, ObjectType, Provenance, Sealer, clip};
 use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched};
 
@@ -26,6 +26,7 @@ use crate::read::name_of_file;
 use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
 use crate::sources::code::made_by_a_program;
 use crate::sources::markdown::Split;
+use crate::sources::names::{fitting, name_of};
 use crate::sources::{Sourced, is_json, is_json_lines, parts, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use read_as::{Demoted, demote, looks_like_rules};
@@ -45,11 +46,11 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
     let FoundFiles {
         mut sources,
         unfetched,
-        warnings,
+        mut warnings,
     } = find(paths, options)?;
     let twice = in_code(&mut sources, options);
     if let Some(mandatory) = &options.mandatory {
-        mandatory.mark(&mut sources);
+        warnings.extend(mandatory.mark(&mut sources));
     }
     let mut collector = Collector {
         options,
@@ -378,24 +379,10 @@ fn name_by_folder(document: &mut ObjectDocument, path: &Path, origin: &str) {
     let folder = path.ancestors().nth(depth).and_then(Path::file_name);
     if let Some(folder) = folder {
         let folder = name_of_file(folder);
-        document.name = format!("{folder}/{}", document.name);
+        document.name = fitting(format!("{folder}/{}", document.name));
         document.source_origin = Some(format!("{folder}/{origin}"));
         document.object_id = None;
     }
-}
-
-/// The name of objects without one of their own: their file's path, but for the ending of Markdown. Where a section's
-/// name would be too long with it, the file's name alone.
-fn name_of(origin: &str) -> &str {
-    let origin = match origin.rsplit_once('/') {
-        Some((_, file)) if origin.len() > MAX_PATH_IN_NAME => file,
-        _ => origin,
-    };
-    let lower = origin.to_ascii_lowercase();
-    let ending = [".markdown", ".md", ".mdx", ".json"]
-        .into_iter()
-        .find(|ending| lower.ends_with(ending));
-    &origin[..origin.len() - ending.map_or(0, str::len)]
 }
 
 impl About {
@@ -521,9 +508,9 @@ fn read(source: Source, options: &Collect<'_>) -> Result<Read, Error> {
         options.split
     };
     let parsed = match (is_data, is_typed) {
-        (true, false) => formats.parse_data(path, name, &text, split),
-        (true, true) => formats.parse_typed(path, name, &text, split),
-        (false, _) => formats.parse(path, name, &text, split),
+        (true, false) => formats.parse_data(path, &name, &text, split),
+        (true, true) => formats.parse_typed(path, &name, &text, split),
+        (false, _) => formats.parse(path, &name, &text, split),
     };
     let documents = parsed.map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
@@ -584,9 +571,6 @@ fn end_of(at: &str) -> String {
         format!("…{shown}")
     }
 }
-
-/// The longest path that names the objects of its file, in bytes, so that its sections still have names.
-const MAX_PATH_IN_NAME: usize = MAX_NAME - 80;
 
 /// The most of a place that is shown, in bytes.
 const LONGEST_PLACE: usize = 120;

@@ -100,4 +100,5 @@ pub use tenure_adapters::{
     Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };
 pub use views::{Belief, KnownModel, as_named, object_id};
+pub use walk::{HIDDEN, NO_FORMAT};
 pub use workspace::{Workspace, default_catalogue_path, is_policy_file};

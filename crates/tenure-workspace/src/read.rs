@@ -7,8 +7,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tenure_adapters::read::read_text_up_to;
+
 /// The reason why nothing of the kernel's own file systems is read.
 pub(crate) const KERNEL: &str = "a file system of the kernel, which holds no files";
+
+/// The most bytes of a file in which git names a folder.
+const MAX_POINTER: u64 = 64 << 10;
 
 /// Returns whether a path whose links are resolved leads into a file system of the Linux kernel, such as `/proc`.
 /// Reading there may block for ever, or reveal the secrets of a process.
@@ -32,6 +37,27 @@ pub(crate) fn is_of_the_kernel(real: &Path) -> bool {
     }
     #[cfg(not(unix))]
     false
+}
+
+/// The folders in which git keeps what it knows of a work tree.
+pub(crate) struct GitFolders {
+    /// Of this work tree alone.
+    pub(crate) folder: PathBuf,
+    /// Of all work trees of the repository.
+    pub(crate) common: PathBuf,
+}
+
+/// Returns the folders of the work tree that begins at `top`; none where its `.git` is no file of git's.
+pub(crate) fn git_folders(top: &Path) -> Option<GitFolders> {
+    let git = top.join(".git");
+    let folder = match read_text_up_to(&git, MAX_POINTER) {
+        // A work tree beside the repository.
+        Ok(text) => top.join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let common = read_text_up_to(&folder.join("commondir"), MAX_POINTER)
+        .map_or_else(|_| folder.clone(), |path| folder.join(path.trim()));
+    Some(GitFolders { folder, common })
 }
 
 /// A file's name as objects call it. Bytes that are no UTF-8 stand as `%E9`, so that two such files are two.

@@ -10,17 +10,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenure::error::Location;
-use tenure::{Error, Unfetched};
+use tenure::{Digest, Error, Unfetched};
 
 use crate::collect::{Collect, Declared, MANIFEST, ReadAs, Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel, name_of_file, name_of_path};
 use crate::snapshot::may_be_snapshot;
+use crate::sources::agent_files::{CLINE_RULES, DOTTED, FILES, Kind, project_of};
 use crate::sources::agents::Near;
-use crate::sources::claude::{self, Kind};
 use crate::sources::skill::SKILL_FILE;
 use crate::sources::{Sourced, is_licence};
 pub(crate) use ignored::PassedBy;
 use ignored::{Ignored, is_vendored, leads_through_vendored};
+use instructions::Said;
 
 /// The most entries that a walk looks at.
 const MAX_ENTRIES: usize = 100_000;
@@ -46,12 +47,11 @@ pub(crate) struct Source {
 /// The standing of a file with an agent that works in the project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
-    /// Instructions, which an agent reads before all else: so many folders above the path that is worked on, or below
-    /// the folder that was named.
+    /// Instructions, which an agent reads before all else: so many folders above the path that is worked on.
     Instructions { distance: usize },
     /// A skill: its entry, then its body.
     Skill,
-    /// Anything else.
+    /// Anything else, instructions for other folders and occasions too.
     Document,
 }
 
@@ -75,6 +75,7 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFile
         is_named: false,
         entries: 0,
         read: BTreeMap::new(),
+        said: BTreeMap::new(),
         skills: BTreeMap::new(),
     };
     let mut inside = paths.is_empty();
@@ -82,15 +83,21 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFile
     for path in paths {
         let root = finder.name(path)?;
         inside |= near.as_ref().is_none_or(|near| near.distance(&root.real).is_some());
-        roots.push(fs::canonicalize(path).unwrap_or(root.real));
+        roots.push((fs::canonicalize(path).unwrap_or(root.real.clone()), root));
     }
-    // What was said of a path outside of all of them names it.
     for (path, _) in &options.declared {
         let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
-        if !roots.iter().any(|root| real.starts_with(root)) {
-            finder.name(path)?;
-            roots.push(real);
+        match roots.iter().find(|(within, _)| real.starts_with(within)) {
+            Some((_, root)) => finder.declared_within(root, path, &real)?,
+            // What was said of a path outside of all of them names it.
+            None => {
+                let root = finder.name(path)?;
+                roots.push((real, root));
+            }
         }
+    }
+    for (path, _) in &options.declared {
+        finder.check_declared(path);
     }
     match near {
         Some(near) if !inside => Err(Error::input(format!(
@@ -176,6 +183,8 @@ struct Finder<'w> {
     entries: usize,
     /// The files that were found, by their real path.
     read: BTreeMap<PathBuf, Seen>,
+    /// The digests of what instruction files say, each with the files that say it.
+    said: BTreeMap<Digest, Vec<Said>>,
     /// The place of each skill, by its name.
     skills: BTreeMap<String, String>,
 }
@@ -206,6 +215,11 @@ type Entry = (String, PathBuf, fs::FileType);
 /// The reason why what an ignore file names is left out.
 const IGNORED: &str = "ignored; name it to include it, or use `--no-ignore`";
 
+/// The reason why a file is left out that no parser reads.
+pub const NO_FORMAT: &str = "of no format that is read here";
+/// The reason why what begins with a dot is left out.
+pub const HIDDEN: &str = "hidden";
+
 /// The target of a search in a folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
@@ -213,6 +227,8 @@ enum Search {
     All,
     /// Skills alone: other files there belong to none.
     Skills,
+    /// Instruction files alone, in a folder of rules.
+    Rules,
 }
 
 impl Finder<'_> {
@@ -234,7 +250,7 @@ impl Finder<'_> {
             let root = Root::new(path)?;
             self.entries = 0;
             self.declared.read_manifest(path, &root.real, &self.options.trust)?;
-            self.ignored = Ignored::above(&root.real);
+            self.ignored = Ignored::of_named(&root.real);
             self.folder(&root, &root.real, 0, Search::All)?;
             return Ok(root);
         }
@@ -249,20 +265,53 @@ impl Finder<'_> {
         // A link is read as what it is named.
         let named = folder.real.join(path.file_name().unwrap_or_default());
         if let Some(kind) = Kind::of(&named).filter(|_| !is_foreign) {
-            let steps = named
-                .strip_prefix(claude::project_of(&named))
-                .map_or(1, |rest| rest.components().count());
+            let project = project_of(&named);
+            let steps = named.strip_prefix(&project).map_or(1, |rest| rest.components().count());
             let shown = path.ancestors().nth(steps);
-            let root = match shown {
-                Some(shown) => Root::new(shown)?,
-                None => Root::new(&claude::project_of(&named))?,
-            };
+            let root = Root::new(shown.unwrap_or(&project))?;
             self.instructions(&root, &named, kind, &mut Vec::new())?;
             return Ok(root);
         }
         let origin = path.file_name().map_or_else(|| path.display().to_string(), name_of_file);
         self.plain(path.to_owned(), real, origin, false);
         Ok(folder)
+    }
+
+    /// Finds what somebody said a word of in a folder that was named, where the walk passed it by: what is named is read.
+    fn declared_within(&mut self, root: &Root, path: &Path, real: &Path) -> Result<(), Error> {
+        let is_file = real.is_file();
+        // What lies below a file is nothing.
+        if *real == root.real || self.read.keys().any(|read| read.starts_with(real)) {
+            return Ok(());
+        }
+        let inner = root.relative(real);
+        self.found.unfetched.retain(|left| left.what != inner);
+        if !is_file {
+            self.entries = 0;
+            self.is_named = false;
+            self.ignored = Ignored::of_named(real);
+            return self.folder(root, real, 0, Search::All);
+        }
+        let is_own = !root.is_foreign(real);
+        self.is_named = true;
+        match Kind::of(real).filter(|_| is_own) {
+            Some(kind) => self.instructions(root, real, kind, &mut Vec::new()),
+            None => {
+                self.plain(path.to_owned(), real.to_owned(), inner, false);
+                Ok(())
+            }
+        }
+    }
+
+    /// Warns where nothing was read of what somebody said a word of.
+    fn check_declared(&mut self, path: &Path) {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if self.read.keys().any(|read| read.starts_with(&real)) {
+            return;
+        }
+        let shown = path.display().to_string();
+        let what = "nothing in it is read; the trace's `unfetched` says why";
+        self.warn(WarningKind::File, &shown, what.to_owned(), path, None);
     }
 
     /// A file of a format, unless it was read as an instruction file.
@@ -368,16 +417,16 @@ impl Finder<'_> {
     ) -> Result<(), Error> {
         for (name, path, kind) in entries {
             let passes = !self.options.include_ignored;
+            let instructions = Kind::of(&path)
+                .filter(|_| kind.is_file() && !is_foreign && search != Search::Skills);
             if kind.is_symlink() {
                 self.skip(root, &path, "a link; name its target to include it");
-            } else if search == Search::All
-                && kind.is_dir()
-                && (name == ".claude" || name == ".agents")
-                && !is_foreign
-            {
+            } else if let Some(kind) = instructions {
+                self.instructions(root, &path, kind, &mut Vec::new())?;
+            } else if search == Search::All && kind.is_dir() && !is_foreign && is_dotted(&name) {
                 self.dotted(root, &path, depth)?;
             } else if name.starts_with('.') {
-                self.skip(root, &path, "hidden");
+                self.skip(root, &path, HIDDEN);
             } else if kind.is_dir() && passes && (is_vendored(&name) || is_environment(&path)) {
                 self.skip(root, &path, "dependencies; name it to include it");
             } else if kind.is_dir() && passes && self.ignored.has(&path, true) {
@@ -392,8 +441,8 @@ impl Finder<'_> {
                 self.skip(root, &path, "not a file");
             } else if search == Search::Skills {
                 self.skip(root, &path, "no skill: a skill is a folder with a SKILL.md");
-            } else if let Some(kind) = Kind::of(&path).filter(|_| !is_foreign) {
-                self.instructions(root, &path, kind, &mut Vec::new())?;
+            } else if search == Search::Rules {
+                self.skip(root, &path, "no rule of the agent whose folder it is in");
             } else if passes && self.ignored.has(&path, false) {
                 self.skip(root, &path, IGNORED);
             } else if name == MANIFEST {
@@ -409,7 +458,7 @@ impl Finder<'_> {
             } else if !self.options.formats.walks(&path, self.declared.of(&path))
                 || self.options.whole && self.options.formats.is_code(&path)
             {
-                self.skip(root, &path, "of no format that is read here");
+                self.skip(root, &path, NO_FORMAT);
             } else if is_licence(&path) {
                 self.skip(root, &path, "a licence; name it to include it");
             } else if may_be_snapshot(&path, &self.options.formats) {
@@ -444,47 +493,70 @@ impl Finder<'_> {
 
     /// The instruction files that speak for a folder, before whatever stands in it.
     fn own(&mut self, root: &Root, folder: &Path, entries: &[Entry]) -> Result<(), Error> {
-        let has = |wanted: &str, file: bool| {
-            let is = |kind: &fs::FileType| if file { kind.is_file() } else { kind.is_dir() };
-            entries.iter().any(|(name, _, kind)| name == wanted && is(kind))
-        };
-        for (name, kind) in [("AGENTS.md", Kind::Agents), ("CLAUDE.md", Kind::Claude)] {
-            if has(name, true) {
-                self.instructions(root, &folder.join(name), kind, &mut Vec::new())?;
-            }
-        }
-        if has(".claude", false) {
-            let dotted = folder.join(".claude");
-            for (name, path, kind) in self.list(root, &dotted)? {
-                if name == "CLAUDE.md" && kind.is_file() {
-                    self.instructions(root, &path, Kind::Claude, &mut Vec::new())?;
-                } else if name == "rules" && kind.is_dir() {
-                    self.folder(root, &path, 2, Search::All)?;
-                }
-            }
-        }
-        if has("CLAUDE.local.md", true) {
-            self.instructions(
-                root,
-                &folder.join("CLAUDE.local.md"),
-                Kind::Claude,
-                &mut Vec::new(),
-            )?;
+        let (early, late) = FILES.split_at(EARLY);
+        self.files_of(root, folder, entries, early)?;
+        self.rules_in(root, folder, entries)?;
+        self.files_of(root, folder, entries, late)?;
+        if entries.iter().any(|(name, _, kind)| name == CLINE_RULES && kind.is_dir()) {
+            self.folder(root, &folder.join(CLINE_RULES), 2, Search::Rules)?;
         }
         Ok(())
     }
 
-    /// A `.claude` or `.agents`: its skills, once its instruction files are read.
+    /// The instruction files of these names.
+    fn files_of(
+        &mut self,
+        root: &Root,
+        folder: &Path,
+        entries: &[Entry],
+        known: &[(&str, Kind)],
+    ) -> Result<(), Error> {
+        for (wanted, kind) in known {
+            if entries.iter().any(|(name, _, found)| name == wanted && found.is_file()) {
+                self.instructions(root, &folder.join(wanted), *kind, &mut Vec::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction files in the hidden folders of a folder.
+    fn rules_in(&mut self, root: &Root, folder: &Path, entries: &[Entry]) -> Result<(), Error> {
+        let folders = entries.iter().filter(|(_, _, kind)| kind.is_dir());
+        for (dotted, read) in
+            folders.filter_map(|(name, ..)| DOTTED.iter().find(|(dotted, _)| dotted == name))
+        {
+            for (name, path, kind) in self.list(root, &folder.join(dotted))? {
+                let own = Kind::of(&path).filter(|_| read.contains(&&*name));
+                if kind.is_dir() && read.contains(&&*name) {
+                    self.folder(root, &path, 2, Search::Rules)?;
+                } else if let Some(own) = own.filter(|_| kind.is_file()) {
+                    self.instructions(root, &path, own, &mut Vec::new())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A hidden folder of an agent: its skills, once its instruction files are read.
     fn dotted(&mut self, root: &Root, folder: &Path, depth: usize) -> Result<(), Error> {
-        for (name, path, kind) in self.list(root, folder)? {
-            let read = folder.ends_with(".claude")
-                && (name == "CLAUDE.md" && kind.is_file() || name == "rules" && kind.is_dir());
-            if name == "skills" && kind.is_dir() && depth < MAX_DEPTH {
+        let own = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if own == CLINE_RULES {
+            return Ok(());
+        }
+        let read = DOTTED.iter().find(|(name, _)| *name == own).map_or(&[][..], |(_, read)| read);
+        let has_skills = [".agents", ".claude"].contains(&own);
+        let entries = self.list(root, folder)?;
+        if !has_skills && !entries.iter().any(|(name, ..)| read.contains(&&**name)) {
+            self.skip(root, folder, HIDDEN);
+            return Ok(());
+        }
+        for (name, path, kind) in entries {
+            if has_skills && name == "skills" && kind.is_dir() && depth < MAX_DEPTH {
                 self.folder(root, &path, depth + 1, Search::Skills)?;
             } else if kind.is_symlink() {
                 self.skip(root, &path, "a link; name its target to include it");
-            } else if !read {
-                self.skip(root, &path, "hidden");
+            } else if !read.contains(&&*name) {
+                self.skip(root, &path, HIDDEN);
             }
         }
         Ok(())
@@ -517,6 +589,14 @@ impl Finder<'_> {
             }),
         });
     }
+}
+
+/// The number of [`FILES`] that are read before those of the hidden folders: `AGENTS.md` and `CLAUDE.md`.
+const EARLY: usize = 3;
+
+/// Returns whether a hidden folder of this name is an agent's.
+fn is_dotted(name: &str) -> bool {
+    name == ".agents" || name == CLINE_RULES || DOTTED.iter().any(|(dotted, _)| *dotted == name)
 }
 
 /// Returns whether a folder is an environment of Python: its packages and their documents.

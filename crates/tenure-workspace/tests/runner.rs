@@ -45,6 +45,7 @@ mod misread;
 mod onnx;
 mod pictures;
 mod prepare;
+mod projects;
 mod records;
 mod registries;
 mod relay;

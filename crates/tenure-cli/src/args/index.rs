@@ -16,7 +16,7 @@ pub(crate) struct IndexArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) root: RootArgs,
-    /// Also index what .gitignore and .ignore name
+    /// Also index what is ignored (.gitignore, .ignore, .git/info/exclude, your global excludes)
     #[arg(long)]
     pub(crate) no_ignore: bool,
     /// The output format

@@ -1,8 +1,8 @@
 //! The inputs of a compile, read from the arguments.
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,21 +10,24 @@ use tenure::cache::{Explanation, Options, Sent, explain, plan};
 use tenure::object::TaskType;
 use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
+use tenure::trace::{Ruling, Verdict};
 use tenure::{
     Candidates, Error, ErrorKind, Outcome, Payload, Principal, Request, Target, TaskState, Trace,
     World,
 };
 use tenure_workspace::packages::{Bearing, Packages};
+use tenure_workspace::sources::agents::paths_in;
 use tenure_workspace::trust::Trust;
 use tenure_workspace::{
-    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Reach, Reader, StoreAsk, Workspace,
-    default_frame_key_path, is_policy_file, load_template, read_text, symbols_in, write_whole,
+    Ask, Choice, Collect, Collected, DEFAULT_MODEL, Done, Job, Mandatory, Reach, Reader, StoreAsk,
+    Warning, WarningKind, Workspace, default_frame_key_path, is_policy_file, load_template,
+    read_text, symbols_in, write_whole,
 };
 
 use super::cache::Read;
 use super::{flagged, reading, speak, whole_name};
 use crate::args::{CompileArgs, View};
-use crate::failure::printable;
+use crate::failure::{printable, warning};
 use crate::progress::Working;
 
 /// The inputs of a compile, and the call before it.
@@ -35,6 +38,8 @@ pub(super) struct Prepared {
     previous: Option<Read>,
     /// True if the end of the request stays in place in the next one, as in a session.
     pub(super) turn_stays: bool,
+    /// Instruction files of which not all sections must stand.
+    beyond: Vec<Warning>,
 }
 
 impl Prepared {
@@ -61,7 +66,8 @@ impl Prepared {
             error.kind == ErrorKind::Budget && objects.any(|object| !object.is_removable());
         match error.hint.clone().filter(|_| is_fixed && !args.optional_instructions) {
             Some(hint) => error.hint(format!(
-                "{hint}; `--optional-instructions` lets instruction files and the list of skills leave"
+                "{hint}; `--near PATH` takes the instruction files above that path alone, \
+                 `--optional-instructions` lets these and the list of skills leave"
             )),
             None => error,
         }
@@ -70,6 +76,7 @@ impl Prepared {
     /// Marks the payload for the provider's cache, compares it with the call before and writes the trace, as the
     /// arguments say.
     pub(super) fn finish(&self, args: &CompileArgs, mut done: Done) -> Result<Done, Error> {
+        self.warn_of_instructions(&done.outcome);
         let is_dry = self.job.request.dry_run;
         if args.cache && !is_dry {
             self.mark(&mut done.outcome)?;
@@ -89,6 +96,39 @@ impl Prepared {
             }
         }
         Ok(done)
+    }
+
+    /// Says of each instruction file how many of its sections stayed out.
+    fn warn_of_instructions(&self, outcome: &Outcome) {
+        let Ok(compiled) = outcome.single() else {
+            return;
+        };
+        for file in &self.beyond {
+            let own: BTreeSet<&str> = self
+                .job
+                .candidates()
+                .objects()
+                .iter()
+                .filter(|object| object.revision().source_origin() == Some(&file.name))
+                .map(|object| object.name())
+                .collect();
+            let verdicts = compiled.trace.verdicts.iter();
+            let out: Vec<&Verdict> = verdicts
+                .filter(|verdict| verdict.verdict != Ruling::Included)
+                .filter(|verdict| own.contains(&*verdict.name))
+                .collect();
+            if let Some(first) = out.first() {
+                warning(&format!(
+                    "{}: {} of its {} sections stayed out, the first of them `{}` ({}): {}",
+                    file.name,
+                    out.len(),
+                    own.len(),
+                    first.name,
+                    first.reason.sentence(),
+                    file.what,
+                ));
+            }
+        }
     }
 
     /// Writes the cache's breakpoints into the payloads.
@@ -171,13 +211,16 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         Choice::Named(&args.policy)
     };
     let caller = request.principal.clone();
+    let worked_on = paths_in(&request.query_text());
+    let beyond = RefCell::default();
     let ask = Ask {
         request,
         policy,
         sources: Box::new(|| {
             let tenant = caller.tenant.clone();
-            let sources = sources(args, &workspace, tenant, &model, window)?;
-            activated(args, &workspace, &caller, &model, sources)
+            let collected = sources(args, &workspace, tenant, (&model, window), worked_on)?;
+            beyond.replace(collected.warnings);
+            activated(args, &workspace, &caller, &model, collected.candidates)
         }),
         store,
         originals: args.originals.clone(),
@@ -194,6 +237,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         job,
         previous,
         turn_stays: false,
+        beyond: beyond.into_inner(),
     })
 }
 
@@ -276,14 +320,14 @@ fn activated(
     ]))
 }
 
-/// The objects of the sources that the arguments name.
+/// The objects of the sources that the arguments name, with the warnings that wait for what becomes of them.
 fn sources(
     args: &CompileArgs,
     workspace: &Workspace,
     tenant: String,
-    model: &str,
-    window: Option<u32>,
-) -> Result<Candidates, Error> {
+    (model, window): (&str, Option<u32>),
+    worked_on: Vec<PathBuf>,
+) -> Result<Collected, Error> {
     let world = LazyCell::new(|| workspace.world(model).ok());
     // An unknown model is for what follows to report.
     let tokens = |text: &str| world.as_ref().map_or(0, |world| world.tokenizer().count(text));
@@ -297,6 +341,7 @@ fn sources(
     let working = Working::on("reading files");
     let collect = Collect {
         mandatory,
+        worked_on,
         tenant: Some(tenant),
         progress: Some(&|progress| working.count(progress.files, progress.of)),
         registry: args.registry.clone(),
@@ -305,9 +350,10 @@ fn sources(
     let collected = workspace.collect(&args.sources, &collect);
     drop(collect);
     drop(working);
-    let collected = collected?;
+    let mut collected = collected?;
     reading::warn(&collected.warnings);
-    Ok(collected.candidates)
+    collected.warnings.retain(|one| one.kind == WarningKind::BeyondLimit);
+    Ok(collected)
 }
 
 /// A workspace whose payloads are written with the chat template of a file, where one is named.

@@ -106,47 +106,46 @@ fn gather(
     collected
 }
 
-/// Prints warnings, a few lines however many there are.
+/// Prints warnings, a few lines however many there are: first what was lost.
 pub(crate) fn warn(warnings: &[Warning]) {
-    let of = |kind: WarningKind| warnings.iter().filter(move |one| one.kind == kind);
-    for (kind, whose) in [
-        (WarningKind::Skill, "skills"),
-        (WarningKind::Instructions, "instruction files"),
-        (WarningKind::Code, "source code"),
-        (
-            WarningKind::File,
-            "files that cannot be read (--strict fails at the first)",
-        ),
-        (
-            WarningKind::AuthorityLowered,
-            "rules with less authority than they ask for",
-        ),
-        (
-            WarningKind::ClaimNotParsed,
-            "claims that cannot be compared with others",
-        ),
-        (
-            WarningKind::UpdatePath,
-            "update paths of data that are left out",
-        ),
-    ] {
-        for warning in of(kind).take(MAX_LINES) {
-            failure::warning(&warning.to_string());
-        }
-        let more = of(kind).count().saturating_sub(MAX_LINES);
-        let is_read = matches!(
-            kind,
-            WarningKind::AuthorityLowered | WarningKind::ClaimNotParsed | WarningKind::UpdatePath
-        );
-        let left_out = if is_read {
-            ""
-        } else {
-            "; the trace's `unfetched` names what was left out"
-        };
-        if more > 0 {
-            failure::warning(&format!("{more} more about {whose}{left_out}"));
+    for is_loss in [true, false] {
+        for (kind, whose) in [
+            (WarningKind::Skill, "skills"),
+            (WarningKind::Instructions, "instruction files"),
+            (WarningKind::Code, "source code"),
+            (
+                WarningKind::File,
+                "files that cannot be read (--strict fails at the first)",
+            ),
+            (
+                WarningKind::AuthorityLowered,
+                "rules with less authority than they ask for",
+            ),
+            (
+                WarningKind::ClaimNotParsed,
+                "claims that cannot be compared with others",
+            ),
+            (
+                WarningKind::UpdatePath,
+                "update paths of data that are left out",
+            ),
+        ] {
+            let of = || warnings.iter().filter(|one| one.kind == kind && one.is_loss() == is_loss);
+            for warning in of().take(MAX_LINES) {
+                failure::warning(&warning.to_string());
+            }
+            let more = of().count().saturating_sub(MAX_LINES);
+            let left_out = if is_loss {
+                "; the trace's `unfetched` names what was left out"
+            } else {
+                ""
+            };
+            if more > 0 {
+                failure::warning(&format!("{more} more about {whose}{left_out}"));
+            }
         }
     }
+    let of = |kind: WarningKind| warnings.iter().filter(move |one| one.kind == kind);
     let commanding: Vec<&Warning> = of(WarningKind::ReadAsData).collect();
     if let Some(first) = commanding.first() {
         let more = match commanding.len() - 1 {

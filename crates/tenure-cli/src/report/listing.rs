@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
 use anstyle::Style;
-use tenure::trace::Condensed;
-use tenure::{Ruling, Trace, Verdict};
+use tenure::num::Score;
+use tenure::trace::{Condensed, Factor, Reason};
+use tenure::{Ruling, Trace, Unfetched, Verdict};
+use tenure_workspace::{HIDDEN, NO_FORMAT};
 
 use super::{BOLD, DIM, GREEN, LISTED, RED, YELLOW};
 use crate::failure::printable;
@@ -48,14 +50,43 @@ pub(super) fn summaries(text: &mut String, trace: &Trace) {
         return;
     }
     heading(text, "NOT READ", left.len());
-    let named = left.iter().map(|one| {
-        let kind = kind_of(&one.why);
+    let (formless, other): (Vec<&Unfetched>, Vec<&Unfetched>) =
+        left.iter().partition(|one| one.why == NO_FORMAT);
+    if !formless.is_empty() {
+        let kinds = kinds(formless.iter().map(|one| &*one.what));
+        let line = format!("{:>5}  {NO_FORMAT} ({kinds})", formless.len());
+        let _ = writeln!(text, "  {}", cut(&printable(&line)));
+    }
+    let named = other.iter().map(|one| {
+        let kind = match kind_of(&one.why) {
+            hidden if hidden == HIDDEN => format!("{HIDDEN}; `--as KIND PATH` reads it"),
+            kind => kind,
+        };
         (kind.clone(), (kind, &*one.what))
     });
     for line in by_reason(named) {
         let _ = writeln!(text, "  {}", cut(&line));
     }
     text.push('\n');
+}
+
+/// The endings of these files, the most frequent first.
+fn kinds<'n>(files: impl Iterator<Item = &'n str>) -> String {
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let ending = name.rfind('.').filter(|at| *at > 0).map_or("no ending", |at| &name[at..]);
+        *found.entry(ending).or_default() += 1;
+    }
+    let mut kinds: Vec<(&str, usize)> = found.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown: Vec<String> = kinds
+        .iter()
+        .take(NAMED)
+        .map(|(ending, count)| format!("{count} {ending}"))
+        .collect();
+    let rest = if kinds.len() > NAMED { ", …" } else { "" };
+    format!("{}{rest}", shown.join(", "))
 }
 
 /// Every verdict with its scores.
@@ -116,9 +147,8 @@ fn list(text: &mut String, trace: &Trace, ruling: Ruling, scores: bool) {
         "NAME", "SECTION", "TOKENS", "SCORE"
     );
     for (candidate, verdict) in rows.iter().take(LISTED) {
-        let score = verdict.score.map_or_else(String::new, |score| {
-            format!("{:.2}", score.composite.to_f64())
-        });
+        let score =
+            compared(verdict).map_or_else(String::new, |score| format!("{:.2}", score.to_f64()));
         let line = format!(
             "{:<width$} {:<9} {:>6} {score:>5}  {}",
             printable(&verdict.name),
@@ -141,6 +171,20 @@ fn list(text: &mut String, trace: &Trace, ruling: Ruling, scores: bool) {
         }
     }
     more(text, rows.len());
+}
+
+/// The score that a verdict shows: where one factor was below its floor, that factor, else the composite.
+fn compared(verdict: &Verdict) -> Option<Score> {
+    let card = verdict.score?;
+    let Reason::BelowFloor { factor, .. } = verdict.reason else {
+        return Some(card.composite);
+    };
+    Some(match factor {
+        Factor::Relevance => card.relevance,
+        Factor::Freshness => card.current(),
+        Factor::Authority => card.authority,
+        _ => card.composite,
+    })
 }
 
 /// Lists what was not read.

@@ -41,10 +41,13 @@ pub struct Collect<'a> {
     /// it are loaded, those nearest with the highest priority, and only the rules whose `paths` mean
     /// it. Default: none; all of them are loaded.
     pub near: Option<PathBuf>,
+    /// Paths that the task names. Instruction files below the folder that was named are mandatory where they speak for
+    /// one of these; without `near`. Default: none.
+    pub worked_on: Vec<PathBuf>,
     /// The registry of a snapshot whose blocks are taken. Default: the only one.
     pub registry: Option<String>,
-    /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
-    /// name is left out. Default: none.
+    /// Trees of source code, each file of which becomes an artifact: what is ignored
+    /// in them is left out. Default: none.
     pub code: Vec<PathBuf>,
     /// The kind of the sources' documents. Instruction files and skills are guidance all the same. Default: evidence.
     pub read_as: ReadAs,
@@ -68,8 +71,9 @@ pub struct Collect<'a> {
     pub progress: Option<&'a dyn Fn(Progress)>,
 }
 
-/// The choice of instructions that are mandatory: whole sections, the nearest first, while they take no more than
-/// 20,000 tokens and a fifth of the window. Then the entries of skills. The rest is ordinary guidance.
+/// The choice of instructions that are mandatory: of those that an agent would have read at its start, whole sections,
+/// the nearest first, while they take no more than 20,000 tokens and a fifth of the window. Then the entries of skills.
+/// What is beyond ranks before other guidance, and leaves for want of room alone.
 #[derive(Clone, Copy)]
 pub struct Mandatory<'a> {
     /// Counts the tokens of a text.
@@ -86,6 +90,8 @@ pub enum WarningKind {
     Skill,
     /// An instruction file: an import that was not followed, a frontmatter that cannot be read.
     Instructions,
+    /// An instruction file of which not all sections are mandatory, since they take too much.
+    BeyondLimit,
     /// A file of a tree of source code that is no text, or too large.
     Code,
     /// A file that a walk came upon and left out, since it cannot be read.
@@ -113,6 +119,13 @@ pub struct Warning {
     pub what: String,
     /// The place in the sources.
     pub at: Option<Location>,
+}
+
+impl Warning {
+    /// Returns whether something was left out, not only read with a fault.
+    pub fn is_loss(&self) -> bool {
+        ["left out", "not ", "nothing"].iter().any(|start| self.what.starts_with(start))
+    }
 }
 
 impl fmt::Display for Warning {

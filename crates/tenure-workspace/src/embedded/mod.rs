@@ -32,6 +32,7 @@ use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
 use crate::sessions::{Brought, Session, read_messages};
+use crate::sources::agents::paths_in;
 use crate::transcripts::MessageForm;
 use crate::trust::Trust;
 use crate::workspace::Workspace;
@@ -297,6 +298,7 @@ impl Embedded {
             paths: call.files,
             read_as: call.read_as,
             near: call.near,
+            worked_on: paths_in(&request.query_text()),
             are_optional: call.optional_instructions,
         };
         let objects = call.objects;
@@ -411,6 +413,7 @@ impl Embedded {
         let options = Collect {
             tenant: Some(tenant),
             near: files.near.clone(),
+            worked_on: files.worked_on.clone(),
             read_as: read_as.transpose()?.unwrap_or_default(),
             mandatory: (!files.are_optional).then_some(Mandatory {
                 count: &count,
@@ -537,6 +540,7 @@ struct Files {
     paths: Vec<PathBuf>,
     read_as: Option<String>,
     near: Option<PathBuf>,
+    worked_on: Vec<PathBuf>,
     are_optional: bool,
 }
 

@@ -50,7 +50,6 @@ impl Scan {
 pub(crate) fn scan(root: &Path, path: &Path, include_ignored: bool) -> Result<Scan, Error> {
     let mut walk = WalkBuilder::new(path);
     walk.follow_links(false);
-    // What a machine ignores for its owner must not change what is found in a tree.
     let passed_by = PassedBy::of(&mut walk, path);
     walk.filter_entry(move |entry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());

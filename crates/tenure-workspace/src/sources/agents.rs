@@ -11,6 +11,9 @@ use tenure::num::Score;
 /// The file.
 pub const AGENTS_FILE: &str = "AGENTS.md";
 
+/// The most paths of a text that are looked at.
+const MAX_PATHS: usize = 256;
+
 /// The file or folder that is worked on.
 pub(crate) struct Near {
     /// As it was named.
@@ -56,12 +59,38 @@ impl Near {
         if self.is_folder {
             return None;
         }
-        Some(globs.iter().any(|glob| {
-            let glob = glob.strip_prefix("./").unwrap_or(glob);
-            let built = GlobBuilder::new(glob).literal_separator(true).build();
-            built.is_ok_and(|glob| glob.compile_matcher().is_match(relative))
-        }))
+        Some(is_meant(globs, relative))
     }
+}
+
+/// Returns whether one of these globs matches a path relative to the folder that they are about.
+pub(crate) fn is_meant(globs: &[String], relative: &Path) -> bool {
+    globs.iter().any(|glob| {
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        let built = GlobBuilder::new(glob).literal_separator(true).build();
+        built.is_ok_and(|glob| glob.compile_matcher().is_match(relative))
+    })
+}
+
+/// The paths that a text names: words with a `/` in them.
+///
+/// ```
+/// use tenure_workspace::sources::agents::paths_in;
+/// let paths = paths_in("Fix `packages/api/src/a.rs:12` and ./web/, see https://a.example/b.");
+/// assert_eq!(paths, ["packages/api/src/a.rs", "web"].map(std::path::PathBuf::from));
+/// ```
+pub fn paths_in(text: &str) -> Vec<PathBuf> {
+    text.split(|c: char| c.is_whitespace() || "`'\"()[]<>{},;|".contains(c))
+        .map(|word| word.trim_start_matches('@').trim_end_matches(['.', ':', '!', '?']))
+        .filter(|word| word.contains('/') && !word.contains("://"))
+        .map(|word| match word.rsplit_once(':') {
+            Some((path, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => path,
+            _ => word,
+        })
+        .map(|word| tidy(Path::new(word)))
+        .filter(|path| !path.as_os_str().is_empty())
+        .take(MAX_PATHS)
+        .collect()
 }
 
 /// The priority of an instruction file `distance` folders above the path that is worked on: 0.9 in its folder, 0.1

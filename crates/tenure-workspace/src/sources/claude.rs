@@ -1,4 +1,4 @@
-//! `CLAUDE.md` and the rules next to it: their paths, their imports, and the files that may be imported.
+//! The imports of a `CLAUDE.md`, the rules next to it and a `GEMINI.md`, and the files that may be imported.
 //!
 //! `@path` imports a file, relative to the file that says so. It is no import in a code span, a code
 //! block or a comment, nor where no such file exists and nothing says that a file is meant (`@alice`,
@@ -6,96 +6,34 @@
 //! absolute path elsewhere and a `..` that leads out are never read.
 
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
-use serde_json::{Map, Value};
-
-use super::agents::{AGENTS_FILE, tidy};
+use super::agents::tidy;
+use super::comments::silent;
 
 /// The most files between a `CLAUDE.md` and a file that it imports.
 pub const MAX_HOPS: usize = 5;
+/// The most words of a line that are tried as one path.
+const MAX_WORDS: usize = 8;
+/// The most bytes of a line in which a path is looked for.
+const MAX_PATH: usize = 4 << 10;
 /// The largest imported file, and the largest resource of a skill, in bytes.
 pub const MAX_IMPORT: u64 = 1 << 20;
 
-/// The instruction files that are known by name or place.
+/// A mention that may be an import: an `@` and what follows it. A space in a path may be written `\ `, or the path may
+/// stand in quotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// `AGENTS.md`, which imports nothing.
-    Agents,
-    /// `CLAUDE.md`, `CLAUDE.local.md`.
-    Claude,
-    /// A file below `.claude/rules`.
-    Rule,
-}
-
-impl Kind {
-    /// The kind of this file, if it is one of them. `path` has its links resolved.
-    pub(crate) fn of(path: &Path) -> Option<Kind> {
-        match path.file_name()?.to_str()? {
-            AGENTS_FILE => return Some(Kind::Agents),
-            "CLAUDE.md" | "CLAUDE.local.md" => return Some(Kind::Claude),
-            name if !name.ends_with(".md") => return None,
-            _ => {}
-        }
-        let parts: Vec<_> = path.parent()?.components().map(|part| part.as_os_str()).collect();
-        let is_rule = parts.windows(2).any(|pair| pair[0] == ".claude" && pair[1] == "rules");
-        is_rule.then_some(Kind::Rule)
-    }
-}
-
-/// The folder that an instruction file speaks for: its own, or the one that holds the `.claude` that
-/// it, or its `rules`, stands in.
-pub(crate) fn project_of(path: &Path) -> PathBuf {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let rules = folder.ancestors().find(|part| part.ends_with(".claude/rules"));
-    let dotted = match rules {
-        Some(rules) => rules.parent(),
-        None => Some(folder).filter(|folder| folder.ends_with(".claude")),
-    };
-    dotted.and_then(Path::parent).unwrap_or(folder).to_owned()
-}
-
-/// The globs that a rule is limited to: a list, or one text with commas between them.
-pub(crate) fn globs(fields: &Map<String, Value>) -> Vec<String> {
-    let texts: Vec<&str> = match fields.get("paths") {
-        Some(Value::String(text)) => vec![text],
-        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let globs = texts.into_iter().flat_map(outside_braces);
-    globs.filter(|glob| !glob.is_empty()).collect()
-}
-
-/// The pieces between commas that stand in no `{…}`.
-fn outside_braces(text: &str) -> Vec<String> {
-    let (mut pieces, mut depth) = (vec![String::new()], 0usize);
-    for c in text.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match pieces.last_mut() {
-            Some(piece) if c != ',' || depth > 0 => piece.push(c),
-            _ => pieces.push(String::new()),
-        }
-    }
-    pieces.iter().map(|piece| piece.trim().to_owned()).collect()
-}
-
-/// A mention that may be an import.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Mention {
-    /// The text behind the `@`.
-    pub(crate) target: String,
+pub(crate) struct Mention<'t> {
+    /// The rest of the line, as far as a path may go.
+    pub(crate) rest: &'t str,
+    /// True if the line is nothing but the mention.
+    pub(crate) is_line: bool,
     /// Its line in the text, counted from one.
     pub(crate) line: usize,
 }
 
 /// The mentions of a text, in order.
-pub(crate) fn mentions(text: &str) -> Vec<Mention> {
+pub(crate) fn mentions(text: &str) -> Vec<Mention<'_>> {
     let ranges = silent(text);
     let mut silent = ranges.iter().peekable();
     let (mut found, mut line, mut counted) = (Vec::new(), 1, 0);
@@ -104,61 +42,60 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
             silent.next();
         }
         let starts = text[..at].chars().next_back().is_none_or(char::is_whitespace);
-        if !starts || silent.peek().is_some_and(|range| range.contains(&at)) {
+        let is_word = text[at + 1..].starts_with(|c: char| !c.is_whitespace());
+        if !starts || !is_word || silent.peek().is_some_and(|range| range.contains(&at)) {
             continue;
         }
         line += text[counted..at].matches('\n').count();
         counted = at;
-        let mut target = String::new();
-        let mut rest = text[at + 1..].chars().peekable();
-        while let Some(c) = rest.next() {
-            match c {
-                // A space in a path is written `\ `.
-                '\\' if rest.peek() == Some(&' ') => target.extend(rest.next()),
-                c if c.is_whitespace() => break,
-                c => target.push(c),
-            }
-        }
-        if !target.is_empty() {
-            found.push(Mention { target, line });
-        }
+        // What is code or comment is no part of a path.
+        let heard = silent.peek().map_or(text.len(), |range| range.start);
+        let most = text.floor_char_boundary((at + MAX_PATH).min(heard));
+        let end = text[at..most].find('\n').map_or(most, |length| at + length);
+        let before = text[..at].trim_end_matches([' ', '\t', '-', '*', '+']);
+        found.push(Mention {
+            rest: &text[at + 1..end],
+            is_line: (before.is_empty() || before.ends_with('\n'))
+                && (end == text.len() || text[end..].starts_with('\n')),
+            line,
+        });
     }
     found
 }
 
-/// The ranges of a text that are code or comment, in order and disjoint.
-fn silent(text: &str) -> Vec<Range<usize>> {
-    let mut code: Vec<Range<usize>> = Vec::new();
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
-        if matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_))) {
-            code.push(range);
+impl Mention<'_> {
+    /// The texts that may be the path: what stands in quotes, else up to so many words, the longest first.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        let line = self.rest;
+        if let Some(quote) = line.chars().next().filter(|c| ['"', '\''].contains(c))
+            && let Some((quoted, _)) = line[1..].split_once(quote)
+        {
+            return vec![quoted.to_owned()];
         }
+        let mut targets: Vec<String> = Vec::new();
+        let mut target = String::new();
+        let mut rest = line.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '\\' if rest.peek() == Some(&' ') => target.extend(rest.next()),
+                c if c.is_whitespace() => {
+                    if !target.ends_with(char::is_whitespace) {
+                        targets.push(target.clone());
+                    }
+                    if targets.len() == MAX_WORDS {
+                        break;
+                    }
+                    target.push(c);
+                }
+                c => target.push(c),
+            }
+        }
+        if targets.len() < MAX_WORDS && !target.ends_with(char::is_whitespace) {
+            targets.push(target);
+        }
+        targets.reverse();
+        targets
     }
-    let mut comments = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find("<!--").map(|at| from + at) {
-        from = at + 4;
-        let place = code.partition_point(|range| range.end <= at);
-        if code.get(place).is_some_and(|range| range.contains(&at)) {
-            continue;
-        }
-        if let Some(length) = text[from..].find("-->") {
-            from += length + 3;
-            comments.push(at..from);
-        } else {
-            break;
-        }
-    }
-    code.extend(comments);
-    code.sort_by_key(|range| (range.start, range.end));
-    let mut apart: Vec<Range<usize>> = Vec::with_capacity(code.len());
-    for range in code {
-        match apart.last_mut() {
-            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-            _ => apart.push(range),
-        }
-    }
-    apart
 }
 
 /// The target of a mention.
@@ -259,7 +196,9 @@ mod tests {
     #[test]
     fn mentions_stand_in_prose_alone() {
         let text = "See @README and a@b.example.\n@docs/a\\ b.md, `@no` ``\n@no``\n\n```sh\n@no\n```\n\n    @no\n\n<!-- @no\n@no -->\n- @~/x.md\n| t | @t.md |\n`<!--` @last.\n";
-        let found: Vec<_> = mentions(text).into_iter().map(|one| (one.target, one.line)).collect();
+        let mentions = mentions(text);
+        let found: Vec<_> =
+            mentions.iter().map(|one| (one.targets().pop().unwrap(), one.line)).collect();
         let expected = [
             ("README", 1),
             ("docs/a b.md,", 2),
@@ -271,6 +210,31 @@ mod tests {
             found,
             expected.map(|(target, line)| (target.to_owned(), line))
         );
+    }
+
+    #[test]
+    fn a_path_may_have_spaces() {
+        let targets = |text: &str| {
+            let mention = mentions(text).remove(0);
+            (mention.targets(), mention.is_line)
+        };
+        let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            targets("- @my notes/a.md"),
+            (all(&["my notes/a.md", "my"]), true)
+        );
+        assert_eq!(
+            targets("@\"my notes/a.md\", say"),
+            (all(&["my notes/a.md"]), true)
+        );
+        assert_eq!(
+            targets("@my\\ notes/a.md  "),
+            (all(&["my notes/a.md"]), true)
+        );
+        assert_eq!(targets("See @a `b`"), (all(&["a"]), false));
+        assert_eq!(targets("@ü  b"), (all(&["ü  b", "ü"]), true));
+        assert_eq!(targets(&"@a ".repeat(50)).0.len(), MAX_WORDS);
+        assert_eq!(targets("@\"a b").0.last().unwrap(), "\"a");
     }
 
     #[test]
@@ -333,28 +297,5 @@ mod tests {
             assert!(matches!(leads("../loop.md"), Target::Refused(why) if why.contains("loop")));
             assert_eq!(leads("../in.md"), file("a.md"));
         }
-    }
-
-    #[test]
-    fn an_instruction_file_speaks_for_its_project_and_no_more() {
-        let speaks = |path: &str| project_of(Path::new(path)).display().to_string();
-        assert_eq!(speaks("/p/CLAUDE.md"), "/p");
-        assert_eq!(speaks("/p/.claude/CLAUDE.md"), "/p");
-        assert_eq!(speaks("/p/.claude/rules/api/a.md"), "/p");
-        assert_eq!(speaks("/home/.claude/work/CLAUDE.md"), "/home/.claude/work");
-    }
-
-    #[test]
-    fn globs_are_a_list_or_a_line() {
-        let read = |yaml: &str| globs(&super::super::frontmatter::mapping(yaml).unwrap().fields);
-        assert_eq!(
-            read("paths: src/**/*.{ts,tsx}, lib/*\n"),
-            ["src/**/*.{ts,tsx}", "lib/*"]
-        );
-        assert_eq!(
-            read("paths:\n  - **/*.ts\n  - \"a b/*\"\n"),
-            ["**/*.ts", "a b/*"]
-        );
-        assert!(read("description: x\n").is_empty());
     }
 }

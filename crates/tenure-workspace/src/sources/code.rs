@@ -34,6 +34,8 @@ const LONGEST_NAME: usize = 64;
 const TEST: f64 = 0.25;
 /// Columns of a tab.
 const TAB: usize = 4;
+/// The largest file of source code that somebody wrote, in bytes.
+const LARGEST: usize = 1 << 20;
 /// So much of a file says whether a program wrote it.
 const HEAD: usize = 2 << 10;
 /// Lines of source code that somebody wrote are shorter on average.
@@ -98,6 +100,9 @@ pub(crate) fn made_by_a_program(path: &Path, text: &str) -> Option<&'static str>
         ".pb.h",
         ".freezed.dart",
     ];
+    if text.len() > LARGEST {
+        return Some("source code above 1 MiB; name it to include it");
+    }
     if LOCKS.contains(&&*name) {
         return Some("a lock file; name it to include it");
     }

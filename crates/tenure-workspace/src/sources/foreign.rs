@@ -1,12 +1,13 @@
 //! Pages whose frontmatter is of another program: Docusaurus, MkDocs, Hugo, Jekyll, Obsidian, agents. It sets no
-//! field here: it becomes tags of the page, which is read as plain Markdown. So is a page whose frontmatter is empty.
+//! field here: it becomes tags of the page, which is read as plain Markdown. So is a page whose frontmatter is empty. A
+//! title stands above each part of the page, other names above the first.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tenure::object::{MAX_ENTRIES, MAX_FIELD};
 use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
-use super::frontmatter::{Cut, Mapping, cut, mapping, tags, word};
+use super::frontmatter::{Cut, Mapping, cut, cut_toml, mapping, tags, toml_fields, word};
 use super::markdown::{self, Split};
 use super::shape::{check_body, in_fields};
 
@@ -85,17 +86,40 @@ const OWN: [&str; 54] = [
 pub(crate) struct Page<'t> {
     cut: Cut<'t>,
     tags: Vec<String>,
+    /// Its title, on one line.
+    title: Option<String>,
+    /// Other names of what it is about, on one line.
+    aliases: Option<String>,
+}
+
+/// The most characters of a title, or of all other names, that are shown.
+const MAX_SHOWN: usize = 300;
+
+/// The value of a field on one line, as far as it is shown; none where there is none.
+fn shown(value: Option<&Value>) -> Option<String> {
+    let text = match value? {
+        Value::Array(each) => each.iter().map(word).collect::<Vec<_>>().join(", "),
+        Value::Object(_) | Value::Null | Value::Bool(_) => return None,
+        one => word(one),
+    };
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = words.trim_matches(['#', ' ']).chars().take(MAX_SHOWN).collect();
+    (!line.is_empty()).then_some(line)
 }
 
 /// A page whose frontmatter is another program's; none where it is ours, or cannot be read as one. Where a value is too
 /// long for a tag the page is read as if it had no frontmatter, so that nothing is lost.
 pub(super) fn read(text: &str) -> Option<Page<'_>> {
+    if let Some(cut) = cut_toml(text) {
+        let fields = toml_fields(cut.yaml)?;
+        return (!has_our_keys(&fields)).then(|| page(text, cut, &fields));
+    }
     let cut = cut(text).ok()??;
     let mapping = mapping(cut.yaml).ok()?;
-    if is_ours(&mapping, cut.yaml) {
-        return None;
-    }
-    let fields = &mapping.fields;
+    (!is_ours(&mapping, cut.yaml)).then(|| page(text, cut, &mapping.fields))
+}
+
+fn page<'t>(text: &'t str, cut: Cut<'t>, fields: &Map<String, Value>) -> Page<'t> {
     let (own, left) = tags(fields, &["tags"]);
     let mut all: Vec<String> = match fields.get("tags") {
         Some(Value::Array(each)) => each.iter().map(word).collect(),
@@ -106,31 +130,43 @@ pub(super) fn read(text: &str) -> Option<Page<'_>> {
     all.extend(own);
     if !left.is_empty() || all.len() > MAX_ENTRIES || !all.iter().all(|tag| tag.len() <= MAX_FIELD)
     {
-        return Some(Page {
+        return Page {
             cut: Cut {
                 body: text,
                 body_line: 1,
                 ..cut
             },
             tags: Vec::new(),
-        });
+            title: None,
+            aliases: None,
+        };
     }
-    Some(Page { cut, tags: all })
+    Page {
+        cut,
+        tags: all,
+        title: shown(fields.get("title")),
+        aliases: shown(fields.get("aliases").or_else(|| fields.get("alias"))),
+    }
+}
+
+/// Returns whether a frontmatter says something that only we say, or nearly does.
+fn has_our_keys(fields: &Map<String, Value>) -> bool {
+    in_fields(fields).is_some()
+        || fields.keys().any(|key| OWN.iter().any(|own| is_nearly(key, own)))
 }
 
 /// Returns whether a frontmatter is meant for us: it is a document's, or says something that only we say, or nearly
 /// does. So is one with mistakes in YAML that says nothing but what both might.
 fn is_ours(read: &Mapping, yaml: &str) -> bool {
     let is_empty = read.fields.is_empty();
-    if is_empty || serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
-        return !is_empty;
+    // Names and tags alone are those of a note.
+    let is_note = read.fields.contains_key("aliases")
+        && read.fields.keys().all(|key| ["aliases", "tags"].contains(&&**key));
+    if is_empty || is_note || serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
+        return !is_empty && !is_note;
     }
-    let mut keys = read.fields.keys();
-    if in_fields(&read.fields).is_some() {
-        return true;
-    }
-    keys.clone().any(|key| OWN.iter().any(|own| is_nearly(key, own)))
-        || read.repaired.is_some() && keys.all(|key| COMMON.contains(&&**key))
+    has_our_keys(&read.fields)
+        || read.repaired.is_some() && read.fields.keys().all(|key| COMMON.contains(&&**key))
 }
 
 /// Returns whether somebody who wrote `key` may have meant `own`. A plural is another word.
@@ -148,12 +184,31 @@ impl Page<'_> {
             let line = error.at.as_ref().and_then(|at| at.line);
             error.at("", line.map(|line| line + above))
         })?;
+        let mut aliases = self.aliases.as_deref();
         for sourced in &mut documents {
             sourced.line += above;
-            let tags = self.tags.iter().cloned();
-            sourced.document.tags.extend(tags);
+            let document = &mut sourced.document;
+            document.tags.extend(self.tags.iter().cloned());
+            // What is empty is left out, whatever it is called.
+            if !document.content.trim().is_empty() {
+                document.content = self.headed(&document.content, aliases.take());
+            }
         }
         Ok(documents)
+    }
+
+    /// A part of the page below its title, unless it begins with that itself.
+    fn headed(&self, content: &str, aliases: Option<&str>) -> String {
+        let first = content.lines().next().unwrap_or("").trim_matches(['#', ' ']);
+        let title = self.title.as_deref();
+        let parts = [
+            title
+                .filter(|title| first.to_lowercase() != title.to_lowercase())
+                .map(|title| format!("# {title}")),
+            aliases.map(|names| format!("Also called: {names}")),
+            Some(content.to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 }
 
@@ -182,7 +237,7 @@ mod tests {
             // Docusaurus
             (
                 "---\nid: intro\ntitle: Hello\nsidebar_position: 2\ntags: [a, b]\n---\n# Hi\nText.\n",
-                "# Hi\nText.",
+                "# Hello\n\n# Hi\nText.",
                 vec!["a", "b", "id:intro", "sidebar_position:2", "title:Hello"],
                 7,
             ),
@@ -196,9 +251,16 @@ mod tests {
             // Obsidian
             (
                 "---\naliases: [Foo]\ncssclasses: wide\ntags: one, two\n---\nText.\n",
-                "Text.",
+                "Also called: Foo\n\nText.",
                 vec!["one", "two", "aliases:[\"Foo\"]", "cssclasses:wide"],
                 6,
+            ),
+            // Hugo
+            (
+                "+++\ntitle = \"Hi\"\ndate = 2026-01-02\n[params]\nx = 1\n+++\n# hi\nText.\n",
+                "# hi\nText.",
+                vec!["date:2026-01-02", "params:{\"x\":1}", "title:Hi"],
+                7,
             ),
         ];
         for (text, content, tags, line) in pages {
@@ -237,7 +299,31 @@ mod tests {
         ] {
             assert!(parse(text, "s").unwrap_err().what.contains(what), "{text}");
         }
+        let toml = "+++\ntitle = \"a\"\nsecurity_classification = \"secret\"\n+++\nx";
+        assert!(parse(toml, "s").is_err());
         // A plural is another word.
         assert!(parse("---\ntitle: x\nsubject: y\n---\nx", "s").is_ok());
+    }
+
+    #[test]
+    fn a_title_stands_above_each_part() {
+        let body = "## One\nx\n\n## Two\ny\n";
+        let page = format!("---\ntitle: \"The\\n  pump\"\naliases: [DSP, dry start]\n---\n{body}");
+        let read = super::super::seed::parse_split(&page, "s", Split::Above(1)).unwrap();
+        let texts: Vec<&str> = read.iter().map(|one| &*one.document.content).collect();
+        assert_eq!(
+            texts,
+            [
+                "# The pump\n\nAlso called: DSP, dry start\n\n## One\nx",
+                "# The pump\n\n## Two\ny"
+            ]
+        );
+        let long = format!("---\ntitle: {}\n---\nText.\n", "x".repeat(4_000));
+        let read = parse(&long, "s").unwrap();
+        assert_eq!(read[0].document.content.len(), 2 + MAX_SHOWN + 2 + 5);
+        for none in ["title:", "title: [ ]", "title: '#'", "title: {a: b}"] {
+            let read = parse(&format!("---\n{none}\nx: y\n---\nText.\n"), "s").unwrap();
+            assert_eq!(read[0].document.content, "Text.", "{none}");
+        }
     }
 }

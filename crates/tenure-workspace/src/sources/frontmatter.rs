@@ -99,6 +99,53 @@ pub(crate) fn cut(text: &str) -> Result<Option<Cut<'_>>, Error> {
     }
 }
 
+/// Cuts a text at a frontmatter in TOML, as Hugo has it: between two lines `+++`.
+pub(crate) fn cut_toml(text: &str) -> Option<Cut<'_>> {
+    let start = text.len() - text.trim_start().len();
+    let first = 1 + text[..start].matches('\n').count();
+    let mut lines = text[start..].split_inclusive('\n');
+    let opening = lines.next().filter(|line| line.trim_end() == "+++")?;
+    let yaml = start + opening.len();
+    let (mut at, mut line) = (yaml, first + 1);
+    for plain in lines {
+        if plain.trim_end() == "+++" {
+            return Some(Cut {
+                yaml: &text[yaml..at],
+                yaml_line: first + 1,
+                body: &text[at + plain.len()..],
+                body_line: line + 1,
+            });
+        }
+        (at, line) = (at + plain.len(), line + 1);
+        if at - yaml > MAX_FRONTMATTER {
+            return None;
+        }
+    }
+    None
+}
+
+/// The fields of TOML; none where it is none.
+pub(crate) fn toml_fields(text: &str) -> Option<Map<String, Value>> {
+    match json_of_toml(toml::Value::Table(text.parse().ok()?)) {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+fn json_of_toml(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Boolean(value) => Value::Bool(value),
+        toml::Value::Datetime(instant) => Value::String(instant.to_string()),
+        toml::Value::Array(values) => values.into_iter().map(json_of_toml).collect(),
+        toml::Value::Table(fields) => {
+            fields.into_iter().map(|(key, value)| (key, json_of_toml(value))).collect()
+        }
+    }
+}
+
 /// A mapping as it was read.
 pub(crate) struct Mapping {
     /// The fields.

@@ -24,6 +24,7 @@ use tenure::{Error, ObjectDocument};
 use super::MAX_SECTIONS;
 use super::Sourced;
 use super::frontmatter::check_depth;
+use super::names::fitting;
 
 /// The largest plain Markdown that stays whole unless the caller says otherwise, in bytes: about
 /// 1,000 tokens.
@@ -275,13 +276,14 @@ struct Names {
 impl Names {
     /// The first of `name`, `name-2`, `name-3`, … that is free.
     fn free(&mut self, name: String) -> String {
-        if self.taken.insert(name.clone()) {
-            return name;
+        let first = fitting(name.clone());
+        if self.taken.insert(first.clone()) {
+            return first;
         }
         let last = self.last.entry(name.clone()).or_insert(1);
         loop {
             *last += 1;
-            let given = format!("{name}-{last}");
+            let given = fitting(format!("{name}-{last}"));
             if self.taken.insert(given.clone()) {
                 return given;
             }

@@ -1,14 +1,17 @@
 //! The formats that objects are read from, by file extension, and the instruction files that agents
 //! already have.
 
+pub(crate) mod agent_files;
 pub mod agents;
 pub mod claude;
 pub(crate) mod code;
+pub(crate) mod comments;
 pub(crate) mod foreign;
 pub(crate) mod frontmatter;
 mod html;
 pub mod json;
 pub mod markdown;
+pub(crate) mod names;
 mod notebook;
 pub(crate) mod parts;
 pub mod seed;
@@ -26,6 +29,7 @@ use tenure::{Error, ObjectDocument};
 use tenure_adapters::read::MAX_FILE;
 
 use crate::collect::ReadAs;
+use agent_files::Kind;
 use markdown::Split;
 use shape::{Blocks, check_page};
 use text::Markup;
@@ -63,9 +67,9 @@ impl Sourced {
 /// object that has no name of its own.
 pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync>;
 
-/// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`, `mdx`), objects in JSON (`json`),
-/// what is read as text: `txt`, `rst`, `adoc`, `html`, `ipynb`, `csv`, `jsonl` and the like, and source code. A user
-/// registers others before loading.
+/// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`, `mdc`, `mdx`), objects in JSON
+/// (`json`), what is read as text: `txt`, `rst`, `adoc`, `html`, `ipynb`, `csv`, `jsonl` and the like, and source code. A
+/// user registers others before loading.
 ///
 /// ```
 /// use tenure::ObjectDocument;
@@ -117,6 +121,7 @@ impl Formats {
             ("jsonl", Format::Text(Markup::Lines)),
             ("markdown", Format::Markdown),
             ("md", Format::Markdown),
+            ("mdc", Format::Markdown),
             ("mdx", Format::Markdown),
             ("ndjson", Format::Text(Markup::Lines)),
             ("rst", Format::Text(Markup::Rst)),
@@ -194,7 +199,7 @@ impl Formats {
         match self.of(path) {
             Some(Format::Registered(_)) => true,
             Some(_) if read_as != ReadAs::Guidance => !is_made(path),
-            Some(Format::Markdown) => extension(path).as_deref() == Some("md"),
+            Some(Format::Markdown) => matches!(extension(path).as_deref(), Some("md" | "mdc")),
             Some(_) | None => false,
         }
     }
@@ -304,7 +309,10 @@ impl Formats {
         if code::is_named(path) {
             return Some(&Format::Code);
         }
-        self.known.get(&extension(path)?)
+        match extension(path) {
+            Some(extension) => self.known.get(&extension),
+            None => is_plain_page(path).then_some(&Format::Text(Markup::Plain)),
+        }
     }
 }
 
@@ -331,7 +339,9 @@ pub(crate) fn check_text(path: &Path, text: &str) -> Result<(), Error> {
         Some("json" | "json5" | "jsonc" | "ipynb") => shape::in_json(text),
         Some("jsonl" | "ndjson") => shape::in_lines(text),
         Some("csv" | "tsv") => shape::in_columns(text),
-        Some("md" | "markdown" | "mdown" | "mdx") => return check_page(text, Blocks::Fenced),
+        Some("md" | "markdown" | "mdc" | "mdown" | "mdx") => {
+            return check_page(text, Blocks::Fenced);
+        }
         Some(
             "adoc" | "asciidoc" | "cfg" | "htm" | "html" | "ini" | "rst" | "text" | "toml" | "txt"
             | "yaml" | "yml",
@@ -350,7 +360,8 @@ pub(crate) fn check_text(path: &Path, text: &str) -> Result<(), Error> {
 /// As [`check_text`].
 pub(crate) fn check_guidance(path: &Path, text: &str) -> Result<(), Error> {
     match extension(path).as_deref() {
-        Some("md" | "markdown" | "mdx") => shape::check_instructions(text),
+        Some("md" | "markdown" | "mdc" | "mdx") => shape::check_instructions(text),
+        _ if Kind::of(path).is_some() => shape::check_instructions(text),
         _ => check_text(path, text),
     }
 }
@@ -374,6 +385,23 @@ pub(crate) fn is_licence(path: &Path) -> bool {
         || ["licence_", "license_"].iter().any(|word| lower.starts_with(word))
         // Other words begin so, too, but not in capitals.
         || ["NOTICE", "NOTICES", "THIRD_PARTY_NOTICES"].contains(&first)
+}
+
+/// Returns whether a file without an ending is a text for people, by its name.
+fn is_plain_page(path: &Path) -> bool {
+    const PAGES: [&str; 8] = [
+        "CHANGELOG",
+        "CHANGES",
+        "CONTRIBUTING",
+        "HISTORY",
+        "INSTALL",
+        "NEWS",
+        "README",
+        "TODO",
+    ];
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| PAGES.contains(&name))
 }
 
 /// Returns whether a file is written by a program for a program, by its name.

@@ -14,6 +14,7 @@ use tenure::{Error, ObjectDocument};
 
 use super::GUIDANCE;
 use super::claude::is_markdown;
+use super::comments::without_comments;
 use super::frontmatter::{cut, mapping, tags};
 
 /// The file that makes a folder a skill.
@@ -175,9 +176,15 @@ impl Skill {
         (Some(document), left)
     }
 
+    /// The body without its comments, which command nothing.
+    fn told(&self) -> String {
+        without_comments(&self.body).trim().to_owned()
+    }
+
     /// The body: whole, for a skill that was activated must not be condensed.
     pub(crate) fn instructions(&self) -> Option<ObjectDocument> {
-        if self.body.is_empty() {
+        let told = self.told();
+        if told.is_empty() {
             return None;
         }
         Some(ObjectDocument {
@@ -185,7 +192,7 @@ impl Skill {
             protection: Some(Protection::Verbatim),
             memory_kind: Some(MemoryKind::Procedural),
             tags: vec!["skill".to_owned()],
-            ..ObjectDocument::named(self.body_name(), self.body.as_str())
+            ..ObjectDocument::named(self.body_name(), told)
         })
     }
 
@@ -205,7 +212,7 @@ impl Skill {
 
     /// A resource at `path` in the skill's folder, which does not stand without the body.
     pub(crate) fn resource(&self, path: &str, text: &str) -> ObjectDocument {
-        let known = if self.body.is_empty() {
+        let known = if self.told().is_empty() {
             self.entry_name()
         } else {
             self.body_name()
@@ -221,11 +228,15 @@ impl Skill {
 
 /// A whole file of a project: Markdown is guidance, anything else is data.
 pub(crate) fn file(name: String, path: &str, text: &str) -> ObjectDocument {
-    let guides = is_markdown(Path::new(path));
+    if !is_markdown(Path::new(path)) {
+        return ObjectDocument {
+            object_type: Some(ObjectType::Artifact),
+            ..ObjectDocument::named(name, text.trim())
+        };
+    }
     ObjectDocument {
-        object_type: (!guides).then_some(ObjectType::Artifact),
-        authority_level: guides.then_some(GUIDANCE),
-        ..ObjectDocument::named(name, text.trim())
+        authority_level: Some(GUIDANCE),
+        ..ObjectDocument::named(name, without_comments(text).trim())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use tenure::object::clip;
 use tenure::{Error, ObjectDocument};
 
 use super::markdown::{self, Heading, Split};
@@ -23,6 +24,9 @@ pub(super) enum Markup {
     Lines,
 }
 
+/// The most lines at the head of a text among which its title is looked for.
+const MOST_ATTRIBUTES: usize = 64;
+
 /// The most bytes of lines in one object: so many stand well below the limit of one item.
 const MOST_OF_LINES: usize = 16 << 10;
 
@@ -34,8 +38,16 @@ pub(super) fn documents(
     markup: Markup,
 ) -> Result<Vec<Sourced>, Error> {
     match markup {
-        Markup::Rst => markdown::documents_at(text, stem, split, &rst_headings(text)),
-        Markup::Asciidoc => markdown::documents_at(text, stem, split, &asciidoc_headings(text)),
+        Markup::Rst => titled(
+            text,
+            "",
+            markdown::documents_at(text, stem, split, &rst_headings(text)),
+        ),
+        Markup::Asciidoc => titled(
+            text,
+            "= ",
+            markdown::documents_at(text, stem, split, &asciidoc_headings(text)),
+        ),
         Markup::Plain => runs(text, stem, split, usize::MAX, ""),
         Markup::Lines => runs(text, stem, split, MOST_OF_LINES, ""),
         Markup::Table => {
@@ -48,6 +60,28 @@ pub(super) fn documents(
             runs(text, stem, split, MOST_OF_LINES, head)
         }
     }
+}
+
+/// The documents of a text, each below the title that an attribute at its head says.
+fn titled(
+    text: &str,
+    mark: &str,
+    read: Result<Vec<Sourced>, Error>,
+) -> Result<Vec<Sourced>, Error> {
+    let mut read = read?;
+    let head = text.trim_start().lines().take_while(|line| !line.trim().is_empty());
+    let title = head.take(MOST_ATTRIBUTES).find_map(|line| {
+        let title = line.strip_prefix(":title:").or_else(|| line.strip_prefix(":page-title:"))?;
+        Some(clip(title.trim())).filter(|title| !title.is_empty())
+    });
+    if let Some(title) = title {
+        // The first part says it itself.
+        for sourced in read.iter_mut().skip(1) {
+            let content = &mut sourced.document.content;
+            *content = format!("{mark}{title}\n\n{content}");
+        }
+    }
+    Ok(read)
 }
 
 /// A text as one document, or cut into runs: at blank lines where it has them often enough, else between lines, and
@@ -221,6 +255,23 @@ mod tests {
         let names: Vec<String> =
             read(adoc, 1, Markup::Asciidoc).into_iter().map(|one| one.0).collect();
         assert_eq!(names, ["a/title", "a/use"]);
+    }
+
+    #[test]
+    fn an_attribute_titles_all_parts() {
+        let adoc = ":page-title: Oil\n:toc:\n\n== Use\nSo.\n\n== More\nX.\n";
+        let texts: Vec<String> =
+            read(adoc, 1, Markup::Asciidoc).into_iter().map(|one| one.1).collect();
+        assert_eq!(
+            texts,
+            [
+                ":page-title: Oil\n:toc:",
+                "= Oil\n\n== Use\nSo.",
+                "= Oil\n\n== More\nX."
+            ]
+        );
+        let rst = ":title: Grease\n\nUse\n---\nSo.\n";
+        assert_eq!(read(rst, 1, Markup::Rst)[1].1, "Grease\n\nUse\n---\nSo.");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tenure_adapters::read::{open_file, read_text};
 
+use crate::read::{GitFolders, git_folders};
+
 /// The bytes of an entry before its flags, with a digest of SHA-1 and of SHA-256.
 const ENTRY: [usize; 2] = [60, 72];
 /// The most bytes of a path.
@@ -33,14 +35,7 @@ pub(super) fn tracked<'n>(base: &Path, names: &[&'n str]) -> Vec<&'n str> {
 
 /// The file of the index, and whether its digests are of SHA-256.
 fn index_of(repository: &Path) -> Option<(PathBuf, bool)> {
-    let git = repository.join(".git");
-    let folder = match read_text(&git) {
-        // A work tree beside the repository.
-        Ok(text) => repository.join(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let common = read_text(&folder.join("commondir"))
-        .map_or_else(|_| folder.clone(), |path| folder.join(path.trim()));
+    let GitFolders { folder, common } = git_folders(repository)?;
     let config = read_text(&common.join("config"))
         .unwrap_or_default()
         .to_ascii_lowercase()

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::{DirEntry, Match, WalkBuilder};
 use tenure_adapters::read::read_up_to;
 
-/// The files that name what is ignored. What a later one says holds over an earlier one.
+use crate::read::git_folders;
+
+/// The files of a folder that name what is ignored. What a later one says holds over an earlier one, and all of them over
+/// what git's own files say of the whole repository.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 /// The most bytes of an ignore file that are read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -60,11 +63,22 @@ impl Ignored {
         Ignored::default()
     }
 
+    /// Those that hold in a folder which was named although they may ignore it: what they say of what is in it does not
+    /// hold where they ignore all of it.
+    pub(super) fn of_named(folder: &Path) -> Ignored {
+        let above = Ignored::above(folder);
+        let any = folder.join("x");
+        if above.has(folder, true) || above.has(&any, true) && above.has(&any, false) {
+            return Ignored::default();
+        }
+        above
+    }
+
     /// Adds those of a folder.
     pub(super) fn enter(&mut self, folder: &Path) {
         let mut builder = GitignoreBuilder::new(folder);
-        for name in IGNORE_FILES {
-            let path = folder.join(name);
+        let own = IGNORE_FILES.map(|name| folder.join(name));
+        for path in of_repository(folder).into_iter().chain(own) {
             if !path.is_file() {
                 continue;
             }
@@ -96,6 +110,16 @@ impl Ignored {
     }
 }
 
+/// The files outside of the tree that name what is ignored in a repository that begins at this folder: its user's for all
+/// repositories, then its own.
+fn of_repository(folder: &Path) -> Vec<PathBuf> {
+    if !folder.join(".git").exists() {
+        return Vec::new();
+    }
+    let own = git_folders(folder).map(|git| git.common.join("info/exclude"));
+    gitconfig_excludes_path().into_iter().chain(own).collect()
+}
+
 /// Paths that a walk of the crate `ignore` passes by. That crate would read the ignore files itself, and wait for ever
 /// where one is a pipe.
 pub(crate) struct PassedBy {
@@ -123,6 +147,12 @@ impl PassedBy {
             above: ignored.0.len() - 1,
             ignored: Mutex::new(ignored),
         }
+    }
+
+    /// Returns whether anything is ignored by name, as far as that is known before the walk.
+    pub(crate) fn names_any(&self) -> bool {
+        let ignored = self.ignored.lock().unwrap_or_else(PoisonError::into_inner);
+        ignored.0.iter().any(|ignored| ignored.num_ignores() > 0)
     }
 
     /// Returns whether an entry is ignored. The walk asks for each, folders before what is in them.

@@ -3,22 +3,31 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use tenure::Error;
-use tenure::object::{MAX_NAME, clip};
+use tenure::object::clip;
+use tenure::{Digest, Error};
 use tenure_adapters::read::read_text;
 
 use super::{Finder, Root, Seen, Source, Standing};
 use crate::collect::{ReadAs, WarningKind};
-use crate::sources::agents::priority;
-use crate::sources::claude::{self, Kind, MAX_HOPS, Mention, Target};
+use crate::sources::agent_files::{Applies, Kind, OVERRIDE_FILE, guides, project_of};
+use crate::sources::agents::{AGENTS_FILE, is_meant, priority};
+use crate::sources::claude::{self, MAX_HOPS, Target};
+use crate::sources::comments::{unclosed, without_comments};
 use crate::sources::frontmatter::{cut, mapping, tags};
+use crate::sources::names::{name_of, of_path};
 use crate::sources::seed::opens_section;
 use crate::sources::{GUIDANCE, Sourced, check_guidance, markdown, skill};
 
-/// The most different `@` mentions of one file that are looked up.
+/// The most different `@` mentions of one file that are looked up, and the most that are looked up with what follows them.
 const MAX_MENTIONS: usize = 10_000;
-/// The longest path of an imported file, so that its sections still have names.
-const MAX_IMPORTED_NAME: usize = MAX_NAME - 80;
+
+/// An instruction file that was read.
+pub(super) struct Said {
+    /// The folder that it speaks for.
+    folder: PathBuf,
+    /// Its name in objects.
+    origin: String,
+}
 
 impl Finder<'_> {
     /// Reads an instruction file and what it imports. `trail` holds the files that lead to it.
@@ -30,14 +39,14 @@ impl Finder<'_> {
         trail: &mut Vec<PathBuf>,
     ) -> Result<(), Error> {
         let imported = !trail.is_empty();
-        let imports = imported || kind != Kind::Agents;
+        let imports = imported || kind.imports();
         let seen = self.read.get(real);
         if seen.is_some_and(|seen| seen.followed || !imports) {
             return Ok(());
         }
         let is_new = seen.is_none();
         let shown = root.show(real);
-        if is_new && !imported && !self.applies(root, real) {
+        if is_new && !imported && !(self.applies(root, real) && self.is_in_force(root, real)) {
             return Ok(());
         }
         let text = match read_text(&shown) {
@@ -68,12 +77,12 @@ impl Finder<'_> {
             );
             return Ok(());
         }
-        let head = self.head(&text, &shown);
-        if let (Kind::Rule, Some(near), false) = (kind, self.near, imported)
-            && !head.globs.is_empty()
-            && near.is_meant(&head.globs, &claude::project_of(real)) == Some(false)
+        let head = self.head(&text, &shown, kind);
+        if let (true, Some(near), false) = (kind.is_limited(), self.near, imported)
+            && !head.applies.globs().is_empty()
+            && near.is_meant(head.applies.globs(), &project_of(real)) == Some(false)
         {
-            let why = format!("its `paths` do not mean {}", near.shown);
+            let why = format!("its `{}` do not mean {}", kind.globs_key(), near.shown);
             self.unfetched(root.relative(real), why);
             return Ok(());
         }
@@ -114,7 +123,7 @@ impl Finder<'_> {
     /// Returns whether an instruction file applies to the path that is worked on.
     fn applies(&mut self, root: &Root, real: &Path) -> bool {
         let Some(near) = self.near else { return true };
-        if near.distance(&claude::project_of(real)).is_some() {
+        if near.distance(&project_of(real)).is_some() {
             return true;
         }
         let why = format!(
@@ -125,12 +134,27 @@ impl Finder<'_> {
         false
     }
 
+    /// Returns whether no other file stands in the place of an `AGENTS.md` that was come upon: an override that says
+    /// anything.
+    fn is_in_force(&mut self, root: &Root, real: &Path) -> bool {
+        let beside = real.with_file_name(OVERRIDE_FILE);
+        let is_replaced = !self.is_named
+            && real.file_name().is_some_and(|name| name == AGENTS_FILE)
+            && beside.symlink_metadata().is_ok_and(|found| found.is_file())
+            && read_text(&beside).is_ok_and(|text| !text.trim().is_empty());
+        if is_replaced {
+            let why = format!("`{OVERRIDE_FILE}` stands in its place");
+            self.unfetched(root.relative(real), why);
+        }
+        !is_replaced
+    }
+
     /// Cuts the frontmatter off; one that cannot be read stays text.
-    fn head<'t>(&mut self, text: &'t str, shown: &Path) -> Head<'t> {
+    fn head<'t>(&mut self, text: &'t str, shown: &Path, kind: Kind) -> Head<'t> {
         let whole = Head {
             body: text,
             line: 1,
-            globs: Vec::new(),
+            applies: Applies::Always,
             tags: Vec::new(),
         };
         let lines: Vec<&str> = text.trim_start().lines().take(64).collect();
@@ -143,7 +167,7 @@ impl Finder<'_> {
         });
         match read {
             Ok(Some((read, cut))) => {
-                let (tags, left) = tags(&read.fields, &["paths"]);
+                let (tags, left) = tags(&read.fields, &[kind.globs_key()]);
                 let name = shown.display().to_string();
                 for key in left {
                     self.unfetched(format!("{name}: {key}"), "too long for a tag".to_owned());
@@ -151,7 +175,7 @@ impl Finder<'_> {
                 Head {
                     body: cut.body,
                     line: cut.body_line,
-                    globs: claude::globs(&read.fields),
+                    applies: kind.applies(&read.fields),
                     tags,
                 }
             }
@@ -176,14 +200,18 @@ impl Finder<'_> {
     ) -> Result<(), Error> {
         let shown = root.show(real);
         let origin = root.relative(real);
-        let is_markdown = claude::is_markdown(real);
-        let name = origin.strip_suffix(".md").unwrap_or(&origin);
+        let is_guidance = guides(real);
+        let name = if is_guidance {
+            name_of(&origin)
+        } else {
+            of_path(&origin)
+        };
         if head.body.trim().is_empty() {
             self.unfetched(origin, "empty".to_owned());
             return Ok(());
         }
-        let mut documents = if is_markdown {
-            markdown::documents(head.body, name, self.options.split).map_err(|error| {
+        let mut documents = if is_guidance {
+            markdown::documents(head.body, &name, self.options.split).map_err(|error| {
                 let line = error.at.as_ref().and_then(|at| at.line);
                 error.at(
                     shown.display().to_string(),
@@ -191,26 +219,50 @@ impl Finder<'_> {
                 )
             })?
         } else {
-            let document = skill::file(name.to_owned(), &origin, head.body);
+            let document = skill::file(name.into_owned(), &origin, head.body);
             vec![Sourced::new(document, 1)]
         };
         let speaker = match Kind::of(real) {
             Some(_) => real,
             None => trail.first().map_or(real, PathBuf::as_path),
         };
-        let folder = claude::project_of(speaker);
+        let folder = project_of(speaker);
+        if is_guidance {
+            documents.retain_mut(|sourced| {
+                let content = without_comments(&sourced.document.content);
+                content.trim().clone_into(&mut sourced.document.content);
+                !sourced.document.content.is_empty()
+            });
+            if documents.is_empty() {
+                self.unfetched(origin, "nothing but comments".to_owned());
+                return Ok(());
+            }
+            if let Some(same) = self.said_already(&folder, &origin, head) {
+                self.unfetched(origin, format!("the same words as `{same}`"));
+                return Ok(());
+            }
+            if let Some(line) = unclosed(head.body) {
+                let what = "a comment that begins here is never closed, and is read as text";
+                let line = Some(line + head.line - 1);
+                self.warn(
+                    WarningKind::Instructions,
+                    &origin,
+                    what.to_owned(),
+                    &shown,
+                    line,
+                );
+            }
+        }
         let is_below = folder != root.real && folder.starts_with(&root.real);
-        let globs = if head.globs.is_empty() && is_below {
+        let globs = if head.applies.globs().is_empty() && is_below {
             vec![format!("{}/**", root.relative(&folder))]
         } else {
-            head.globs.clone()
+            head.applies.globs().to_vec()
         };
-        let distance = self.near.and_then(|near| near.distance(&folder));
-        let ranks = distance.and_then(priority);
-        let depth = folder.strip_prefix(&root.real).map_or(0, |below| below.iter().count());
+        let ranks = self.near.and_then(|near| near.distance(&folder)).and_then(priority);
         for Sourced { document, line, .. } in &mut documents {
             *line += head.line - 1;
-            if is_markdown {
+            if is_guidance {
                 document.authority_level = Some(GUIDANCE);
                 document.priority = document.priority.or(ranks);
             }
@@ -218,16 +270,60 @@ impl Finder<'_> {
             document.tags.extend(head.tags.iter().cloned().chain(scopes));
         }
         self.found.sources.push(Source {
+            standing: self.standing(root, &folder, &head.applies),
             path: shown,
             origin,
             documents: Some(documents),
             is_come_upon: false,
             read_as: ReadAs::Guidance,
-            standing: Standing::Instructions {
-                distance: distance.unwrap_or(depth),
-            },
         });
         Ok(())
+    }
+
+    /// The name of an earlier file that says the same words for this folder, or one above it; none where this is the first.
+    fn said_already(&mut self, folder: &Path, origin: &str, head: &Head<'_>) -> Option<String> {
+        let words = without_comments(head.body);
+        let globs = head.applies.globs().join("\n");
+        let key = Digest::of_parts([words.trim().as_bytes(), globs.as_bytes()]);
+        let said = self.said.entry(key).or_default();
+        if let Some(first) = said.iter().find(|said| folder.starts_with(&said.folder)) {
+            return Some(first.origin.clone());
+        }
+        said.push(Said {
+            folder: folder.to_owned(),
+            origin: origin.to_owned(),
+        });
+        None
+    }
+
+    /// The standing of an instruction file: an agent reads those of the folders above what it works on, and at the
+    /// start those of the folder that it was started in.
+    fn standing(&self, root: &Root, folder: &Path, applies: &Applies) -> Standing {
+        let relative = folder.strip_prefix(&root.real).unwrap_or(folder);
+        let shown = root.show(folder);
+        let named = || self.options.worked_on.iter().map(PathBuf::as_path);
+        let distance = match self.near {
+            Some(near) => near.distance(folder),
+            None => named()
+                .filter_map(|path| {
+                    let below = path.strip_prefix(relative).or_else(|_| path.strip_prefix(&shown));
+                    Some(below.ok()?.iter().count())
+                })
+                .min()
+                .or_else(|| relative.as_os_str().is_empty().then_some(usize::MAX)),
+        };
+        let is_meant = match applies {
+            Applies::Always => true,
+            Applies::Asked => false,
+            Applies::Files(globs) => {
+                let mut files = named().filter(|path| path.extension().is_some()).peekable();
+                files.peek().is_none() || files.any(|path| is_meant(globs, path))
+            }
+        };
+        match distance.filter(|_| is_meant) {
+            Some(distance) => Standing::Instructions { distance },
+            None => Standing::Document,
+        }
     }
 
     /// Follows the imports of a file.
@@ -243,9 +339,24 @@ impl Finder<'_> {
         }
         let shown = root.show(real);
         let from = real.parent().unwrap_or(&root.real);
-        let mut tried = BTreeSet::new();
-        for Mention { target, line } in claude::mentions(head.body) {
-            let line = line + head.line - 1;
+        let (mut tried, mut looked_up) = (BTreeSet::new(), BTreeSet::new());
+        for mention in claude::mentions(head.body) {
+            let line = mention.line + head.line - 1;
+            // The same words name the same file.
+            if !looked_up.insert(mention.rest) {
+                continue;
+            }
+            let has_time = looked_up.len() <= MAX_MENTIONS;
+            let targets = mention.targets();
+            let words = if has_time {
+                0
+            } else {
+                targets.len().saturating_sub(1)
+            };
+            if !has_time && targets.last().is_some_and(|first| tried.contains(first)) {
+                continue;
+            }
+            let (target, found) = found(&root.real, from, mention.is_line, &targets[words..]);
             if !tried.insert(target.clone()) {
                 continue;
             }
@@ -256,7 +367,7 @@ impl Finder<'_> {
                 .at(shown.display().to_string(), Some(line))
                 .hint("an `@` in a code span imports nothing"));
             }
-            let refused = match claude::resolve(&root.real, from, &target) {
+            let refused = match found {
                 Target::None => continue,
                 Target::Refused(why) => why.to_owned(),
                 Target::File(path) if trail.contains(&path) => {
@@ -269,9 +380,6 @@ impl Finder<'_> {
                         continue;
                     }
                     format!("more than {MAX_HOPS} imports deep")
-                }
-                Target::File(path) if root.relative(&path).len() > MAX_IMPORTED_NAME => {
-                    "its path is too long for a name".to_owned()
                 }
                 Target::File(path) => {
                     let kind = Kind::of(&path).unwrap_or(Kind::Claude);
@@ -293,7 +401,7 @@ impl Finder<'_> {
     }
 
     fn unimported(&mut self, target: &str, why: &str, shown: &Path, line: usize) {
-        let what = format!("@{}", clip(target));
+        let what = format!("@{}", clip(&target));
         self.unfetched(
             what,
             format!("{why} (imported by {}:{line})", shown.display()),
@@ -306,6 +414,29 @@ struct Head<'t> {
     body: &'t str,
     /// The line that the body begins on.
     line: usize,
-    globs: Vec<String>,
+    applies: Applies,
     tags: Vec<String>,
+}
+
+/// The target of a mention, and the text that names it: the longest that is a file, else what stands up to the first
+/// space. A line that is nothing but a path with spaces means a file, whether or not there is one.
+fn found(root: &Path, from: &Path, is_line: bool, targets: &[String]) -> (String, Target) {
+    let Some((first, longer)) = targets.split_last() else {
+        return (String::new(), Target::None);
+    };
+    let found = claude::resolve(root, from, first);
+    if let Target::File(_) = found {
+        return (first.clone(), found);
+    }
+    let mut whole = None;
+    for (at, target) in longer.iter().enumerate() {
+        match claude::resolve(root, from, target) {
+            Target::File(path) => return (target.clone(), Target::File(path)),
+            Target::Refused(why) if at == 0 && is_line && target.contains('/') => {
+                whole = Some((target.clone(), Target::Refused(why)));
+            }
+            Target::Refused(_) | Target::None => {}
+        }
+    }
+    whole.filter(|_| found == Target::None).unwrap_or((first.clone(), found))
 }

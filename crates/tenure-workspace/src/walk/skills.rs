@@ -7,7 +7,7 @@ use tenure::Error;
 use tenure::object::{MAX_NAME, clip};
 use tenure_adapters::read::read_text;
 
-use super::{Entry, Finder, Root, Seen, Source, Standing};
+use super::{Entry, Finder, HIDDEN, Root, Seen, Source, Standing};
 use crate::collect::{ReadAs, WarningKind};
 use crate::read::{name_of_file, name_of_path};
 use crate::sources::claude::MAX_IMPORT;
@@ -140,7 +140,7 @@ impl Finder<'_> {
             if kind.is_symlink() {
                 self.skip(root, path, "a link; name its target to include it");
             } else if name.starts_with('.') {
-                self.skip(root, path, "hidden");
+                self.skip(root, path, HIDDEN);
             } else if kind.is_dir() && depth == skill::MAX_DEPTH {
                 self.skip(root, path, "too deep");
             } else if kind.is_dir() {
@@ -190,10 +190,14 @@ impl Finder<'_> {
                 Ok(text) if text.trim().is_empty() => "empty".to_owned(),
                 Ok(text) if let Err(error) = check_guidance(path, &text) => error.what,
                 Ok(text) => {
+                    let resource = skill.resource(&inner, &text);
+                    if resource.content.is_empty() {
+                        return self.skip(root, path, "nothing but comments");
+                    }
                     self.found.sources.push(Source {
                         path: shown,
                         origin: root.relative(path),
-                        documents: Some(vec![Sourced::new(skill.resource(&inner, &text), 1)]),
+                        documents: Some(vec![Sourced::new(resource, 1)]),
                         is_come_upon: false,
                         read_as: ReadAs::Guidance,
                         standing: Standing::Document,
