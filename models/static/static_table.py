@@ -82,8 +82,8 @@ class Table:
         return sorted({near for word in re.findall(r"[^\W_]+", text.lower()) for near in self.listed.get(word, [])})
 
     def known(self, text):
-        """The pieces of the words in Latin letters; none where most letters are others, or where fewer than half of the
-        longer words are whole in the table."""
+        """The pieces of the words in Latin letters, none where most letters are others; and the largest component of the
+        vector, less where fewer than half of the longer words are whole in the table."""
         numbers, latin, foreign, long, whole = [], 0, 0, 0, 0
         self.numbers("")
         unknown = len(self.pieces)
@@ -99,16 +99,16 @@ class Table:
                 long += 1
                 whole += len(ids) == 1
             numbers += ids
-        return [] if foreign > latin or 2 * whole < long else numbers
+        return [] if foreign > latin else numbers, 63 if 2 * whole < long else 127
 
     def embed(self, text):
         """256 signed bytes; all zero when the table does not know the text."""
-        numbers = self.known(text)
+        numbers, greatest = self.known(text)
         sums = self.factors[numbers] @ self.rows[numbers].astype(np.int64) if numbers else np.zeros(DIMENSIONS, np.int64)
         largest = np.abs(sums).max()
         if largest == 0:
             return np.zeros(DIMENSIONS, np.int8)
-        scaled = sums.astype(np.float64) * (127.0 / float(largest))
+        scaled = sums.astype(np.float64) * (greatest / float(largest))
         return np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int8)
 
 

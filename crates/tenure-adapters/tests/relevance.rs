@@ -170,7 +170,9 @@ fn what_has_nothing_to_do_with_a_task_stays_out_in_every_language() {
         let set = set(&format!("{language}.txt"));
         for kept in [Kept::Note, Kept::Passage] {
             let (found, left_out) = shares(&set, kept, tells);
-            println!("{language} {kept:?}: {found:.3} of what is needed, {left_out:.3} of the rest left out");
+            println!(
+                "{language} {kept:?}: {found:.3} of what is needed, {left_out:.3} of the rest left out"
+            );
             if found < 0.9 || left_out < 0.9 {
                 short.push(format!("{language} {kept:?} {found:.3} {left_out:.3}"));
             }
@@ -190,8 +192,16 @@ fn a_question_that_goes_on_with_the_one_before_finds_what_that_was_about() {
 /// Of 500 notes half thank someone and every second one names the same person.
 #[test]
 fn a_word_that_everything_says_brings_in_nothing() {
-    let things = ["pump", "valve", "lamp", "cable", "filter", "sensor", "fan", "belt", "motor", "relay"];
-    let did = ["was repaired", "was replaced", "was ordered", "arrived", "is noisy"];
+    let things = [
+        "pump", "valve", "lamp", "cable", "filter", "sensor", "fan", "belt", "motor", "relay",
+    ];
+    let did = [
+        "was repaired",
+        "was replaced",
+        "was ordered",
+        "arrived",
+        "is noisy",
+    ];
     let notes: Vec<String> = (0..500)
         .map(|at| {
             let (thing, did) = (things[at % 10], did[at / 10 % 5]);

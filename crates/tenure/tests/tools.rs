@@ -256,7 +256,11 @@ fn what_says_the_same_ranks_by_name() {
 #[test]
 fn what_a_step_calls_a_thing_finds_the_tool_that_calls_it_otherwise() {
     let objects = json!([
-        tool("create_pull_request", "Asks for a branch to be merged.", &["head"]),
+        tool(
+            "create_pull_request",
+            "Asks for a branch to be merged.",
+            &["head"]
+        ),
         tool("get_repository", "Reads a repository.", &["owner"]),
         tool("list_tickets", "Shows what was reported.", &["label"]),
         tool("make_directory", "Makes one on the disk.", &["path"]),
@@ -269,7 +273,11 @@ fn what_a_step_calls_a_thing_finds_the_tool_that_calls_it_otherwise() {
         ("add a dir for the logs", "make_directory"),
         ("drop Anna a msg", "send_message"),
     ] {
-        assert_eq!(offered(&compiled(&objects, doing(step))), [wanted], "{step}");
+        assert_eq!(
+            offered(&compiled(&objects, doing(step))),
+            [wanted],
+            "{step}"
+        );
     }
 }
 
@@ -303,7 +311,10 @@ fn a_small_budget_holds_a_short_document_for_every_model() {
                 let compiled = case.compile().unwrap();
                 let verdict = &compiled.trace.verdicts[0].verdict;
                 assert_eq!(*verdict, Ruling::Included, "{model} {target} {tokens}");
-                assert!(compiled.trace.plan.tools.is_empty(), "{model} {target} {tokens}");
+                assert!(
+                    compiled.trace.plan.tools.is_empty(),
+                    "{model} {target} {tokens}"
+                );
             }
         }
     }

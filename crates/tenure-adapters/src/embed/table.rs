@@ -22,7 +22,10 @@ const VERSION: u32 = 1;
 /// Says in a table's digest how it weighs its pieces.
 const RARITY: &[u8] = b"rarity of pieces";
 /// Says in a table's digest which texts it knows.
-const KNOWN: &[u8] = b"words of Latin letters, half of them whole";
+const KNOWN: &[u8] = b"words of Latin letters; faint where fewer than half are whole";
+/// The greatest component of a vector, and of a faint one.
+const GREATEST: i8 = 127;
+const FAINT: i8 = 63;
 /// The letters of a word from which on it tells whether the table knows the language: shorter ones are said in many.
 const LONG: usize = 4;
 const HEADER: usize = 8 + 4 * 4 + 32;
@@ -178,8 +181,9 @@ impl StaticTable {
     }
 
     /// The vector of a text, its pieces weighed by their rarity. The table was fitted to English: a text that is mostly of
-    /// letters other than Latin ones, or of whose longer words fewer than half are whole in the table, has the zero vector,
-    /// which resembles nothing. So has a text without words.
+    /// letters other than Latin ones has the zero vector, which resembles nothing, and so has one without words. That of a
+    /// text of whose longer words fewer than half are whole in the table is faint
+    /// ([`Vectors::add_rounded`](tenure::vectors::Vectors::add_rounded)).
     pub fn embed(&self, text: &str) -> Vector {
         let mut sums = Sums {
             near: [0; DIMENSIONS],
@@ -203,10 +207,10 @@ impl StaticTable {
                 sums.add(row, self.factors[piece]);
             }
         });
-        if foreign > latin || 2 * whole < long {
+        if foreign > latin {
             return Vector::new([0; DIMENSIONS]);
         }
-        sums.vector()
+        sums.vector(if 2 * whole < long { FAINT } else { GREATEST })
     }
 }
 
@@ -251,13 +255,13 @@ impl Sums {
         self.added = 0;
     }
 
-    /// The largest component becomes 127 or −127 and the others follow, rounded to the nearest.
-    fn vector(mut self) -> Vector {
+    /// The largest component becomes this or its opposite and the others follow, rounded to the nearest.
+    fn vector(mut self, greatest: i8) -> Vector {
         self.empty();
         let largest = self.far.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
         let mut components = [0; DIMENSIONS];
         if largest > 0 {
-            let scale = 127.0 / largest as f64;
+            let scale = f64::from(greatest) / largest as f64;
             for (component, sum) in components.iter_mut().zip(self.far) {
                 let scaled = sum as f64 * scale;
                 *component = (scaled + 0.5_f64.copysign(scaled)) as i8;

@@ -587,7 +587,7 @@ impl Pricing<'_> {
         texts + ends + messages * each + u64::from(chat.reply)
     }
 
-    /// What the provider adds where any tool is offered.
+    /// The tokens that the provider adds where any tool is offered.
     pub(crate) fn around_tools(&self) -> u64 {
         if self.target.is_chat() {
             u64::from(self.world.model().chat.tools)

@@ -13,7 +13,7 @@ use crate::rank::ranker::Weights;
 pub struct Ranking {
     /// The share of the vectors' similarity in the sum with the terms.
     pub dense: Score,
-    /// The same for a turn of a conversation. 0: as for all else.
+    /// The share of the vectors' similarity for a turn of a conversation. 0: as for all else.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub turns: Score,
     /// The weight of a term in the name.

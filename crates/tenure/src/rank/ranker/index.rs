@@ -522,22 +522,37 @@ impl Index {
         let mut shared = Shared {
             evidence: vec![0.0; self.len()],
             overlap: vec![0.0; self.len()],
+            rarest: 0.0,
             says_little: false,
         };
         let (mut asked, mut known, mut said) = (0.0, 0.0, 0.0);
+        let mut words_of = vec![0u32; self.len()];
         let (numbers, words): (Vec<&Box<str>>, Vec<_>) =
             question.terms.keys().partition(|term| is_number(term));
         for term in &words {
             let holders = self.holders(term, seen);
             let telling = telling(term, holders, seen.count);
             asked += 1.0;
-            said += telling;
-            known += if holders > 0 { telling } else { 0.0 };
+            if COURTESY.binary_search(&&***term).is_err() {
+                said += telling;
+            }
+            if holders > 0 {
+                known += telling;
+                shared.rarest = shared.rarest.max(telling);
+            }
             self.each_holder(term, seen, |unit, _, _| {
+                words_of[unit as usize] += 1;
                 shared.evidence[unit as usize] += telling;
                 shared.overlap[unit as usize] += (telling / TELLING).min(1.0);
             });
         }
+        // What holds two words, and nearly all that is known of the question, is what it is about, however common.
+        let covers: Vec<bool> = shared
+            .evidence
+            .iter()
+            .zip(words_of)
+            .map(|(evidence, words)| words > 1 && *evidence >= COVERED * known)
+            .collect();
         // A number says something of what it is said of: `pump 39`.
         for term in numbers.iter().filter(|_| !words.is_empty()) {
             let telling = telling(term, self.holders(term, seen), seen.count);
@@ -555,7 +570,9 @@ impl Index {
         for (overlap, length) in shared.overlap.iter_mut().zip(lengths) {
             *overlap = (*overlap / f64::min(asked, f64::from(*length)).max(1.0)).min(1.0);
         }
-        shared.evidence.iter_mut().for_each(|evidence| *evidence /= enough);
+        for (evidence, covers) in shared.evidence.iter_mut().zip(covers) {
+            *evidence = f64::max(*evidence / enough, f64::from(u8::from(covers)));
+        }
         shared.says_little = asked > 0.0 && said < LITTLE;
         shared
     }
@@ -741,6 +758,8 @@ pub(crate) struct Shared {
     pub(crate) evidence: Vec<f64>,
     /// The share of the words of the shorter of both that they have in common, each counted by how much it tells.
     pub(crate) overlap: Vec<f64>,
+    /// How much the rarest word of the question tells that any unit holds.
+    pub(crate) rarest: f64,
     /// True if the question has no word that tells anything: `thanks!` where every second unit thanks.
     pub(crate) says_little: bool,
 }
@@ -750,18 +769,28 @@ pub(crate) struct Shared {
 const TELLING: f64 = 0.65;
 /// What the words of a question must tell for it to be about anything.
 const LITTLE: f64 = 0.5;
+/// Stems of words that are said to be polite, in the order of their letters.
+const COURTESY: [&str; 18] = [
+    "alright", "awesom", "bye", "cool", "fine", "good", "great", "hello", "hey", "hi", "nice", "ok",
+    "okay", "perfect", "pleas", "sure", "thank", "yes",
+];
+/// The share of what is known of a question that makes up for how common its words are.
+const COVERED: f64 = 0.75;
 /// The terms of a question, by how much they tell, from which on more must be in common.
 const SHORT: f64 = 4.0;
 /// The units without a term that are thought to stand beside those that there are: what all of six say is their subject.
 const OTHERS: usize = 100;
-/// The worth of a pair of characters with hiragana: an ending, mostly.
+/// The worth of a pair of characters with hiragana, an ending mostly, and of a character that is asked for alone.
 const OF_ENDINGS: f64 = 0.5;
+const ALONE_ASKED: f64 = 0.75;
 
 /// How much it tells that a unit holds a term which so many of all hold, from 0 to 1, for one that no other holds.
 fn telling(term: &str, holders: usize, count: usize) -> f64 {
     let all = count + OTHERS;
     let worth = if term.contains(scripts::is_hiragana) {
         OF_ENDINGS
+    } else if scripts::is_one_character(term) {
+        ALONE_ASKED
     } else {
         1.0
     };

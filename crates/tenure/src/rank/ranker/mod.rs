@@ -78,7 +78,7 @@ pub struct Weights {
     pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
-    /// The same for a turn of a conversation, which says less by itself. 0: as for all else.
+    /// The share of the vectors for a turn of a conversation, which says less by itself. 0: as for all else.
     pub turns: f64,
     /// The share of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
     /// counts for nothing then.

@@ -9,7 +9,7 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 /// Words, and pairs of characters, that say nothing by themselves in German, French, Spanish, Portuguese, Russian, Hindi,
 /// Arabic, Chinese, Japanese, Korean or Thai, and that are no words of English; in the order of their bytes.
 #[rustfmt::skip]
-const WORDS: [&str; 596] = [
+const WORDS: [&str; 614] = [
     "aber", "al", "alle", "als", "antes", "ao", "aos", "aquí", "até", "au", "auch", "auf", "aus", "aux",
     "avec", "bei", "beim", "bis", "bitte", "ce", "ces", "cet", "cette", "chez", "comme", "como", "con",
     "cual", "cuando", "cuál", "cuándo", "cuánto", "cómo", "da", "damit", "dann", "dans", "das", "dass",
@@ -51,9 +51,10 @@ const WORDS: [&str; 596] = [
     "बहुत", "भी", "मुझे", "में", "मेरा", "मेरी", "मेरे", "मैं", "मैंने", "यह", "ये", "रहा", "रही", "रहे",
     "लिए", "ले", "वह", "वाला", "वाली", "वाले", "वे", "सकता", "सकती", "सकते", "सब", "से", "हम", "हमारा",
     "हमारी", "हमारे", "हर", "ही", "हुआ", "हुई", "हुए", "हूँ", "है", "हैं", "हो", "होता", "होती", "होते",
-    "होने", "ของ", "ที่", "一个", "么时", "什么", "他们", "他的", "何時", "你们", "你的", "可以", "多少", "她的", "如果", "帮我",
-    "应该", "怎么", "我们", "我的", "时候", "是什", "没有", "给我", "这个", "那个", "것은", "것이", "나는", "내가", "무엇", "어디", "언제",
-    "이다", "있는", "있다", "하는", "한다",
+    "होने", "ของ", "ที่", "一个", "上", "下", "个", "中", "么", "么时", "了", "什", "什么", "他们", "他的", "们", "何時", "你们",
+    "你的", "可以", "吗", "吧", "呀", "呢", "啊", "嘛", "多少", "她的", "如果", "帮我", "应该", "怎么", "我们", "我的", "时候", "是什",
+    "没有", "的", "着", "给我", "过", "这个", "那个", "里", "것은", "것이", "나는", "내가", "무엇", "어디", "언제", "이다", "있는", "있다",
+    "하는", "한다",
 ];
 
 /// The clusters of a term in a script without spaces: a letter alone, or two, stand in nearly every text.
@@ -187,14 +188,32 @@ fn windows<'t>(run: &'t str, ends: &[usize], count: usize) -> impl Iterator<Item
     ends.windows(count + 1).map(move |ends| &run[ends[0]..ends[count]])
 }
 
+/// Returns whether a term is one character that is no ASCII.
+pub(super) fn is_one_character(term: &str) -> bool {
+    let mut characters = term.chars();
+    characters.next().is_some_and(|c| !c.is_ascii()) && characters.next().is_none()
+}
+
+/// The ideographs of a run that are likely to be words: those alone among kana, and in a run of ideographs the last, where
+/// Chinese has what it speaks of.
+pub(super) fn words_of_one_character(run: &str) -> impl Iterator<Item = &str> {
+    let last = run
+        .char_indices()
+        .next_back()
+        .filter(|(at, _)| *at > 0 && run.chars().all(is_ideograph))
+        .map(|(at, _)| &run[at..]);
+    words_among_kana(run).chain(last)
+}
+
 /// The ideographs of a run that stand alone among kana: words of Japanese.
-pub(super) fn words_among_kana(run: &str) -> impl Iterator<Item = &str> {
+fn words_among_kana(run: &str) -> impl Iterator<Item = &str> {
     run.char_indices().filter_map(|(at, c)| {
         let until = at + c.len_utf8();
         let before = run[..at].chars().next_back();
         let after = run[until..].chars().next();
         let is_kana_or_end = |beside: Option<char>| beside.is_none_or(is_kana);
-        let stands_among = before.or(after).is_some() && is_kana_or_end(before) && is_kana_or_end(after);
+        let stands_among =
+            before.or(after).is_some() && is_kana_or_end(before) && is_kana_or_end(after);
         (is_ideograph(c) && stands_among).then(|| &run[at..until])
     })
 }
@@ -207,7 +226,9 @@ mod tests {
     fn words_that_say_nothing_are_in_order() {
         assert!(WORDS.is_sorted_by(|one, other| one < other));
         assert!(WORDS.iter().all(|word| says_nothing(word)));
-        for english in ["war", "die", "hat", "man", "pour", "son", "plus", "no", "os"] {
+        for english in [
+            "war", "die", "hat", "man", "pour", "son", "plus", "no", "os",
+        ] {
             assert!(!says_nothing(english), "{english}");
         }
     }
@@ -248,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn an_ideograph_among_kana_is_a_word() {
-        let found = |run| words_among_kana(run).collect::<Vec<_>>();
+    fn an_ideograph_among_kana_or_at_the_end_is_a_word() {
+        let found = |run| words_of_one_character(run).collect::<Vec<_>>();
         assert_eq!(found("魚を使ったレシピ"), ["魚", "使"]);
         assert_eq!(found("東京で食べた"), ["食"]);
-        assert_eq!(found("数据库"), [""; 0]);
+        assert_eq!(found("可以有鱼"), ["鱼"]);
         assert_eq!(found("魚"), [""; 0]);
     }
 }

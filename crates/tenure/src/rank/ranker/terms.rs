@@ -262,7 +262,7 @@ impl Terms {
             if run.chars().nth(1).is_none() {
                 says(run);
             }
-            pairs(run).chain(scripts::words_among_kana(run)).for_each(&mut says);
+            pairs(run).chain(scripts::words_of_one_character(run)).for_each(&mut says);
         }
         scripts::each_unspaced_asked(query, says);
     }
@@ -351,7 +351,8 @@ fn snake_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// The runs of characters that stand alone, as [`stands_alone`] says.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c| !stands_alone(c) || !c.is_alphanumeric()).filter(|run| !run.is_empty())
+    text.split(|c| !stands_alone(c) || !c.is_alphanumeric())
+        .filter(|run| !run.is_empty())
 }
 
 /// The pairs of characters that stand side by side in a run.
@@ -469,7 +470,7 @@ mod tests {
         );
         assert_eq!(
             terms_of("东京都 v2，水", true),
-            ["v2", "东京", "京都", "水"]
+            ["v2", "东京", "京都", "都", "水"]
         );
         assert_eq!(terms_of("펌프 running", true), ["run", "펌프"]);
         // Endings do not keep words apart that are written in Cyrillic.

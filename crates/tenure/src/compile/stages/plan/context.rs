@@ -62,13 +62,9 @@ pub(super) fn choose(
                 scales.report.beside += std::mem::take(&mut scales.tool);
             }
             planned.epoch.report.context = Some(scales.report);
-            if mode == ContextMode::Full {
-                Strategy::Full
-            } else {
-                let (strategy, with_tool) = scales.strategy();
-                affords_tool = with_tool;
-                strategy
-            }
+            let strategy;
+            (strategy, affords_tool) = scales.strategy(mode);
+            strategy
         }
     };
     let own = live
@@ -212,11 +208,7 @@ impl Scales {
             too_long,
             corpus: costs.iter().sum(),
             threshold: window * share * percent / 100_000_000,
-            beside: rows
-                + pricing.most_around(request)
-                + own_tools
-                + marks
-                + minimums.sum::<u64>(),
+            beside: rows + pricing.most_around(request) + own_tools + marks + minimums.sum::<u64>(),
             budget,
         };
         Ok(Scales {
@@ -228,7 +220,7 @@ impl Scales {
     }
 
     /// The way to the corpus, and whether the tool that reaches the rest of it is offered.
-    fn strategy(&self) -> (Strategy, bool) {
+    fn strategy(&self, mode: ContextMode) -> (Strategy, bool) {
         let ContextReport {
             too_long,
             corpus,
@@ -239,7 +231,8 @@ impl Scales {
         } = self.report;
         let fits = |tokens: u64| beside.saturating_add(tokens) <= u64::from(budget);
         let has_room = self.least <= self.share;
-        if too_long == 0 && corpus < threshold && fits(corpus) {
+        let fits_whole = too_long == 0 && corpus < threshold && fits(corpus);
+        if mode == ContextMode::Full || fits_whole {
             (Strategy::Full, false)
         } else if has_room && fits(self.least.saturating_add(self.tool)) {
             (Strategy::Documents, true)

@@ -106,7 +106,7 @@ pub(super) fn idle(
             let model = vectors.model();
             match facts.vector(&Digest::of(why.as_bytes()), &mut Next::default()) {
                 // Of a language that the model does not know.
-                Some(vector) if vector.is_zero() || asked.is_zero() => {
+                Some(vector) if vector.is_unsure() || asked.is_unsure() => {
                     marks.extend_from_slice(&vector.mark.to_le_bytes());
                     return nearness.asked.iter().any(|asked| asked.shares_a_word(why));
                 }

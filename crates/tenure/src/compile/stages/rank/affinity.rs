@@ -6,6 +6,7 @@ use crate::base::time::Instant;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
 use crate::compile::trace::Note;
+use crate::condense::sentences::acknowledges;
 use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
 use crate::input::facts::{Asked, Facts, Need, Next};
 use crate::input::policy::{Policy, Scorer};
@@ -31,6 +32,8 @@ pub(super) struct AskedAbout {
     weight: f64,
 }
 
+/// The least that a word must tell for thanks to be about something: `Thanks, and the valve?`
+const RARE: f64 = 0.4;
 /// The most terms of a task that may go on with what the user said before: `And in pascal?`
 const MOST_OF_FOLLOWING: usize = 6;
 /// The weight of what the user said before, where it ranks and where it lets in.
@@ -89,7 +92,9 @@ pub(super) fn nearness(
     let mut marks = Vec::new();
     // What one of the questions is about is as near as what all of it is about.
     let parts = facts.subqueries(query).iter().map(|text| (text.as_str(), 1.0, 1.0));
-    for (text, ranks, weight) in parts.chain(before.map(|text| (text, BEFORE_RANKS, BEFORE_LETS_IN))) {
+    for (text, ranks, weight) in
+        parts.chain(before.map(|text| (text, BEFORE_RANKS, BEFORE_LETS_IN)))
+    {
         let rows = &live.rows;
         let cosines = match policy.document().scorer {
             Scorer::Hybrid => cosines(set, rows, policy, facts, text, &mut marks),
@@ -114,8 +119,8 @@ pub(super) fn nearness(
     Nearness { raw, asked, facts }
 }
 
-/// What the user said before the task, where that is short enough to go on with it: of the turns that stand, the last one
-/// that the task does not repeat.
+/// The user's words before the task, where that is short enough to go on with them: of the turns that stand, the last
+/// one that the task does not repeat.
 fn before<'l>(live: &Live<'l>, query: &str, terms: usize) -> Option<&'l str> {
     if terms > MOST_OF_FOLLOWING {
         return None;
@@ -185,6 +190,9 @@ impl AskedAbout {
             count: rows.len(),
         };
         let shared = set.index().shared(&self.question, seen);
+        if shared.rarest < RARE && acknowledges(self.question.text()) {
+            return vec![false; set.rows.len()];
+        }
         let mut near = vec![false; set.rows.len()];
         for &row in rows {
             let at = row as usize;
@@ -213,7 +221,7 @@ impl AskedAbout {
     fn known(&self, row: u32) -> Option<(&Cosines, f64)> {
         let cosines = self.cosines.as_ref()?;
         let cosine = cosines.of[row as usize];
-        (cosine >= 0.0).then_some((cosines, cosine))
+        (cosine >= 0.0 && !cosines.unsure[row as usize]).then_some((cosines, cosine))
     }
 }
 
@@ -254,8 +262,7 @@ pub(super) fn drop_unrelated(
     let live = &planned.live;
     let set = live.set;
     let is_held = |row: &u32| {
-        let has_floor =
-            policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
+        let has_floor = policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
         (has_floor || set.row(*row).unasked && policy.document().unasked_floor > Score::ZERO)
             && !set.row(*row).packed
     };
@@ -321,6 +328,7 @@ fn similarities(
     }
     let set = live.set;
     let mut similarities = vec![0.0; set.rows.len()];
+    let mut unsure = vec![asked.is_unsure(); set.rows.len()];
     let mut marks = Vec::with_capacity(if accounts {
         16 * (live.rows.len() + 1)
     } else {
@@ -334,6 +342,7 @@ fn similarities(
                 if accounts {
                     marks.extend_from_slice(&vector.mark.to_le_bytes());
                 }
+                unsure[row as usize] |= vector.is_unsure();
                 cosine(vector, asked)
             }
             None => {
@@ -351,7 +360,10 @@ fn similarities(
         marks.extend_from_slice(&noted);
     }
     let used = used(&marks);
-    (Some(Cosines::by(model, similarities, beside)), used)
+    (
+        Some(Cosines::by(model, similarities, unsure, beside)),
+        used,
+    )
 }
 
 /// The similarity of these rows to a text by the built-in table, where it stands beside an encoder of one's own and the policy
@@ -416,6 +428,8 @@ fn cosine(of: Vector<'_>, asked: Vector<'_>) -> f64 {
 pub(super) struct Cosines {
     /// By row; less than 0 where no one knows.
     pub(super) of: Vec<f64>,
+    /// By row: true if it says nothing of what is related, for the model hardly knows the language of one of the two.
+    unsure: Vec<bool>,
     /// The similarity of unrelated texts.
     pub(super) unrelated: f64,
     /// The similarity halfway from that to what texts have that speak of the same.
@@ -427,10 +441,16 @@ pub(super) struct Cosines {
 }
 
 impl Cosines {
-    fn by(model: &VectorModel, of: Vec<f64>, beside: Option<Vec<f64>>) -> Cosines {
+    fn by(
+        model: &VectorModel,
+        of: Vec<f64>,
+        unsure: Vec<bool>,
+        beside: Option<Vec<f64>>,
+    ) -> Cosines {
         let (unrelated, related) = (model.unrelated.to_f64(), model.related.to_f64());
         Cosines {
             of,
+            unsure,
             unrelated,
             halfway: (unrelated + related) / 2.0,
             related,
@@ -465,13 +485,15 @@ pub(super) fn cosines(
         return None; // No word of it is known.
     }
     let mut of = vec![-1.0; set.rows.len()];
+    let mut unsure = vec![asked.is_unsure(); set.rows.len()];
     for &row in rows {
         let text = set.row(row).content;
         if let Some(vector) = facts.vector(&text, &mut next) {
             marks.extend_from_slice(&vector.mark.to_le_bytes());
+            unsure[row as usize] |= vector.is_unsure();
             of[row as usize] = cosine(vector, asked);
         }
     }
     let beside = beside(set, rows, policy, facts, text, marks);
-    Some(Cosines::by(model, of, beside))
+    Some(Cosines::by(model, of, unsure, beside))
 }
