@@ -165,12 +165,12 @@ struct Word {
     foreign: usize,
 }
 
-/// What a word is made of.
+/// The letters of a word.
 #[derive(Clone, Copy)]
 pub(super) struct Of {
     /// Its characters.
     pub(super) characters: usize,
-    /// Whether all of it is letters of ASCII, once accents are gone.
+    /// True if all of it is letters of ASCII, once accents are gone.
     pub(super) is_latin: bool,
     /// The bytes of its letters that are not Latin.
     pub(super) foreign: usize,

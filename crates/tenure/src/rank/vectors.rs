@@ -70,7 +70,7 @@ pub struct Vectors {
     components: Vec<i8>,
     /// The length of each vector.
     lengths: Vec<f64>,
-    /// Whether each is faint.
+    /// For each, true if it is faint.
     faint: Vec<bool>,
     /// The mark of each vector: the digest of its text and its bytes.
     marks: Vec<u128>,

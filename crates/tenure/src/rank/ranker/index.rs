@@ -517,7 +517,7 @@ impl Index {
         }
     }
 
-    /// What the terms say of each unit that is seen: whether it has to do with the query, and how many words both share.
+    /// Returns what the terms say of each unit that is seen: whether it has to do with the query, and how many words both share.
     pub(crate) fn shared(&self, question: &Question, seen: Seen<'_>) -> Shared {
         let mut shared = Shared {
             evidence: vec![0.0; self.len()],
@@ -637,7 +637,7 @@ impl Index {
         }
     }
 
-    /// Which units are turns of a conversation: somebody says them, and they have an order. Empty where none is.
+    /// Returns which units are turns of a conversation: somebody says them, and they have an order. Empty where none is.
     fn turns(&self) -> Vec<bool> {
         if self.parts.iter().all(|(_, part)| part.speakers.is_empty()) {
             return Vec::new();
@@ -752,22 +752,22 @@ impl Index {
     }
 }
 
-/// What the terms of a question say of units.
+/// The words that a question and units have in common.
 pub(crate) struct Shared {
     /// From 1 on the unit has to do with the question: they share a rare word, or two that not everything says.
     pub(crate) evidence: Vec<f64>,
     /// The share of the words of the shorter of both that they have in common, each counted by how much it tells.
     pub(crate) overlap: Vec<f64>,
-    /// How much the rarest word of the question tells that any unit holds.
+    /// The most that a word of the question tells which any unit holds.
     pub(crate) rarest: f64,
     /// True if the question has no word that tells anything: `thanks!` where every second unit thanks.
     pub(crate) says_little: bool,
 }
 
-/// How much the words must tell that a unit and a question have in common: one word that few units hold, or two that
-/// many do.
+/// The least that the words tell which a related unit has in common with a question: one word that few units hold, or two
+/// that many do.
 const TELLING: f64 = 0.65;
-/// What the words of a question must tell for it to be about anything.
+/// The least that the words of a question tell which is about anything.
 const LITTLE: f64 = 0.5;
 /// Stems of words that are said to be polite, in the order of their letters.
 const COURTESY: [&str; 18] = [
@@ -780,14 +780,15 @@ const COVERED: f64 = 0.75;
 const SHORT: f64 = 4.0;
 /// The units without a term that are thought to stand beside those that there are: what all of six say is their subject.
 const OTHERS: usize = 100;
-/// The worth of a pair of characters with hiragana, an ending mostly, and of a character that is asked for alone.
+/// The worth of a pair of characters with hiragana, an ending mostly, and of a word that says nothing in another language;
+/// and that of a character that is asked for alone.
 const OF_ENDINGS: f64 = 0.5;
 const ALONE_ASKED: f64 = 0.75;
 
-/// How much it tells that a unit holds a term which so many of all hold, from 0 to 1, for one that no other holds.
+/// Returns how much it tells that a unit holds a term which so many of all hold, from 0 to 1, for one that no other holds.
 fn telling(term: &str, holders: usize, count: usize) -> f64 {
     let all = count + OTHERS;
-    let worth = if term.contains(scripts::is_hiragana) {
+    let worth = if term.contains(scripts::is_hiragana) || scripts::says_nothing_elsewhere(term) {
         OF_ENDINGS
     } else if scripts::is_one_character(term) {
         ALONE_ASKED

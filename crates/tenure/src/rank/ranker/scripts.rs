@@ -65,6 +65,16 @@ pub(super) fn says_nothing(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }
 
+/// Stems of words of English that say nothing in another language, in the order of their letters.
+const ENGLISH_TOO: [&str; 14] = [
+    "con", "die", "era", "es", "hat", "man", "num", "par", "plus", "pour", "sea", "sin", "son", "war",
+];
+
+/// Returns whether a term, a word of English, says nothing in a language other than English.
+pub(super) fn says_nothing_elsewhere(term: &str) -> bool {
+    ENGLISH_TOO.binary_search(&term).is_ok()
+}
+
 /// Returns whether a character is of an alphabet that has no spaces between words: Thai, Lao, Burmese, Khmer.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c), 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF)
@@ -226,6 +236,7 @@ mod tests {
     fn words_that_say_nothing_are_in_order() {
         assert!(WORDS.is_sorted_by(|one, other| one < other));
         assert!(WORDS.iter().all(|word| says_nothing(word)));
+        assert!(ENGLISH_TOO.iter().all(|word| says_nothing_elsewhere(word)));
         for english in [
             "war", "die", "hat", "man", "pour", "son", "plus", "no", "os",
         ] {

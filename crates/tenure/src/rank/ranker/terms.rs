@@ -206,7 +206,7 @@ impl Default for Terms {
     }
 }
 
-/// What a word is found by.
+/// The term that a word is found by.
 struct Stem {
     /// Nothing for a word of English that says nothing.
     text: Option<Box<str>>,
