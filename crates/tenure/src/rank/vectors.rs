@@ -170,7 +170,8 @@ impl Vectors {
         self.texts.push(text);
         self.components.extend_from_slice(vector);
         self.lengths.push((square as f64).sqrt());
-        self.faint.push(vector.iter().all(|component| component.unsigned_abs() <= FAINT));
+        self.faint
+            .push(vector.iter().all(|component| component.unsigned_abs() <= FAINT));
         self.marks.push(Digest::of_parts([text.bytes().as_slice(), &bytes]).key());
         Ok(())
     }

@@ -771,8 +771,8 @@ const TELLING: f64 = 0.65;
 const LITTLE: f64 = 0.5;
 /// Stems of words that are said to be polite, in the order of their letters.
 const COURTESY: [&str; 18] = [
-    "alright", "awesom", "bye", "cool", "fine", "good", "great", "hello", "hey", "hi", "nice", "ok",
-    "okay", "perfect", "pleas", "sure", "thank", "yes",
+    "alright", "awesom", "bye", "cool", "fine", "good", "great", "hello", "hey", "hi", "nice",
+    "ok", "okay", "perfect", "pleas", "sure", "thank", "yes",
 ];
 /// The share of what is known of a question that makes up for how common its words are.
 const COVERED: f64 = 0.75;

@@ -67,7 +67,8 @@ pub(super) fn says_nothing(word: &str) -> bool {
 
 /// Stems of words of English that say nothing in another language, in the order of their letters.
 const ENGLISH_TOO: [&str; 14] = [
-    "con", "die", "era", "es", "hat", "man", "num", "par", "plus", "pour", "sea", "sin", "son", "war",
+    "con", "die", "era", "es", "hat", "man", "num", "par", "plus", "pour", "sea", "sin", "son",
+    "war",
 ];
 
 /// Returns whether a term, a word of English, says nothing in a language other than English.
@@ -169,7 +170,7 @@ pub(super) fn each_unspaced<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
         let ends = clusters(run);
         windows(run, &ends, CLUSTERS).for_each(&mut found);
         windows(run, &ends, CLUSTERS - 1).for_each(&mut found);
-        if ends.len() <= CLUSTERS - 1 {
+        if ends.len() < CLUSTERS {
             found(run);
         }
     }
@@ -254,9 +255,12 @@ mod tests {
             ("किताबें", "किताब"),
             ("المضخات", "مضخة"),
         ] {
-            let [one, other] = [one, other].map(|word| match word.is_ascii() {
-                true => english.stem(word),
-                false => stem(word, &english),
+            let [one, other] = [one, other].map(|word| {
+                if word.is_ascii() {
+                    english.stem(word)
+                } else {
+                    stem(word, &english)
+                }
             });
             assert_eq!(one, other);
         }

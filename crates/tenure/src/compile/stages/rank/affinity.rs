@@ -360,10 +360,7 @@ fn similarities(
         marks.extend_from_slice(&noted);
     }
     let used = used(&marks);
-    (
-        Some(Cosines::by(model, similarities, unsure, beside)),
-        used,
-    )
+    (Some(Cosines::by(model, similarities, unsure, beside)), used)
 }
 
 /// The similarity of these rows to a text by the built-in table, where it stands beside an encoder of one's own and the policy
