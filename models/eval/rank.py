@@ -6,6 +6,7 @@ Documents and code: recall at 5. Else: recall at 500, 1,000 and 2,000 tokens, ce
 for each unit, in rank order up to the first that does not fit.
 """
 
+import collections
 import json
 import math
 import re
@@ -45,7 +46,7 @@ def terms(text):
 
 
 FIELDS = [("text", 1.0, 0.75), ("name", 1.0, 0.0), ("speaker", 0.6, 0.0), ("date", 0.3, 0.0)]
-DEFAULT = {"dense": 0.45, "before": (0.4, 0.2, 0.05), "after": (0.3, 0.2, 0.05), "section": 0.45, "opener": 0.1, "speaker": 0.2}
+DEFAULT = {"dense": 0.45, "turns": 0.4, "before": (0.4, 0.2, 0.05), "after": (0.3, 0.2, 0.05), "section": 0.45, "opener": 0.1, "speaker": 0.2}
 ALONE = {**DEFAULT, "before": (0, 0, 0), "after": (0, 0, 0), "section": 0, "opener": 0, "speaker": 0}
 LONGEST = 64
 NEAR = 0.15  # the share of a near word
@@ -66,7 +67,7 @@ def runs(units):
 class Lexical:
     """BM25F: term frequencies of the fields, each weighted and normalised by its own length, those of neighbours by shares, then saturated."""
 
-    def __init__(self, units, p, k1=0.9):
+    def __init__(self, units, p, k1=1.2):
         self.n, self.k1 = len(units), k1
         own = {}
         for name, weight, b in FIELDS:
@@ -96,10 +97,10 @@ class Lexical:
 
     def scores(self, query, near=()):
         s = np.zeros(self.n)
-        for t in sorted(set(terms(query))):
+        for t, times in sorted(collections.Counter(terms(query)).items()):
             if t in self.post:
                 holders, row = self.post[t]
-                idf = math.log(1 + (self.n - holders + 0.5) / (holders + 0.5))
+                idf = (1 + math.log(times)) * math.log(1 + (self.n - holders + 0.5) / (holders + 0.5))
                 for i, tf in row.items():
                     s[i] += idf * tf * (self.k1 + 1) / (tf + self.k1)
         found = np.flatnonzero(s)
@@ -158,7 +159,8 @@ def ranks(c, lexical, dense, p, near=None):
     for k, q in enumerate(c["queries"]):
         s = top(lexical.scores(q["text"], near(q["text"]) if near else ())) if lexical else np.zeros(len(units))
         if dense is not None:
-            s = (1 - p["dense"]) * s + p["dense"] * top(np.maximum(dense[k], 0))
+            share = np.array([p["turns"] if "order" in u and u.get("speaker") else p["dense"] for u in units])
+            s = (1 - share) * s + share * top(np.maximum(dense[k], 0))
         s = sections(s, units, p)
         if p["speaker"]:
             s = s + named(q["text"], units, p["speaker"])

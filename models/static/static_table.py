@@ -8,6 +8,8 @@ import numpy as np
 
 MAGIC = b"TENURE-T"
 DIMENSIONS = 256
+LONG = 4  # the letters of a word that tells whether the language is known
+LATIN = [(0xAA, 0x24F), (0x1E00, 0x1EFF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF), (0xFB00, 0xFB06), (0xFF21, 0xFF5A)]
 
 
 def write(path, pieces, vectors, weights):
@@ -79,14 +81,34 @@ class Table:
             self.listed = {names[n]: [names[int(m)] for m in pieces[ends[n] : ends[n + 1]]] for n in range(count)}
         return sorted({near for word in re.findall(r"[^\W_]+", text.lower()) for near in self.listed.get(word, [])})
 
+    def known(self, text):
+        """The pieces of the words in Latin letters, none where most letters are others; and the largest component of the
+        vector, less where fewer than half of the longer words are whole in the table."""
+        numbers, latin, foreign, long, whole = [], 0, 0, 0, 0
+        self.numbers("")
+        unknown = len(self.pieces)
+        normal = self.tokenizer.normalizer.normalize_str(text)
+        for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(normal):
+            others = [c for c in word if not c.isascii() and c.isalpha() and not any(a <= ord(c) <= b for a, b in LATIN)]
+            if others:
+                foreign += len("".join(others).encode())
+                continue
+            ids = [i for i in self.tokenizer.encode(word, add_special_tokens=False).ids if i != unknown]
+            latin += len(word)
+            if re.fullmatch(f"[a-z]{{{LONG},}}", word):
+                long += 1
+                whole += len(ids) == 1
+            numbers += ids
+        return [] if foreign > latin else numbers, 63 if 2 * whole < long else 127
+
     def embed(self, text):
-        """256 signed bytes; all zero when no word is known."""
-        numbers = self.numbers(text)
+        """256 signed bytes; all zero when the table does not know the text."""
+        numbers, greatest = self.known(text)
         sums = self.factors[numbers] @ self.rows[numbers].astype(np.int64) if numbers else np.zeros(DIMENSIONS, np.int64)
         largest = np.abs(sums).max()
         if largest == 0:
             return np.zeros(DIMENSIONS, np.int8)
-        scaled = sums.astype(np.float64) * (127.0 / float(largest))
+        scaled = sums.astype(np.float64) * (greatest / float(largest))
         return np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int8)
 
 

@@ -208,7 +208,8 @@ fn what_a_retrieval_plan_brings_keeps_under_the_share() {
     let objects: Vec<Value> = (0..20).map(page).collect();
     let objects = Value::from(objects);
     let policy = "near_duplicates = 0.0\n[context]\nshare = 0.1\n";
-    let mut request = json!({ "budget": { "tokens": 4_000, "window": 4_000 } });
+    let mut request = json!({ "budget": { "tokens": 4_000, "window": 4_000 },
+        "query": "What was the pressure at the inlet?" });
     let given = compile(&objects, request.clone(), policy);
     assert!(tokens(&given, Section::Evidence) > 800);
     let plan = json!({ "subqueries": [{ "name": "all", "text": "pressure at the inlet" }] });

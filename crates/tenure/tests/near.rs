@@ -274,14 +274,23 @@ fn a_policy_without_the_new_keys_has_the_digest_that_it_had() {
 }
 
 #[test]
-fn without_vectors_a_quarter_of_the_words_says_what_is_related() {
-    let objects = json!([
-        passage("near", "The pump of the cellar leaks at its gasket."),
+fn without_vectors_rare_words_say_what_is_related() {
+    let other = |at: usize| {
         passage(
-            "far",
-            "A pump of the fire brigade stood in the parade of the town last summer."
-        ),
-    ]);
+            &format!("far{at}"),
+            &format!("A pump of the brigade, year {at}."),
+        )
+    };
+    let mut objects: Vec<Value> = (0..12).map(other).collect();
+    objects.push(passage(
+        "near",
+        "The pump of the cellar leaks at its gasket.",
+    ));
+    objects.push(passage(
+        "far",
+        "A pump of the fire brigade stood in the parade of the town last summer.",
+    ));
+    let objects = Value::Array(objects);
     let objective = "Which gasket leaks, and what does it cost to repair the pump in the cellar?";
     let compiled = run(
         &Case::new(&objects, task(objective), STANDARD),

@@ -2047,7 +2047,7 @@ fn closure_too_long() {
     let reason = Reason::ClosureTooLong { limit: 256 };
     check(
         objects,
-        json!({}),
+        json!({ "query": "Write the unit." }),
         STANDARD,
         &[("n0", reason.clone()), ("n11", reason)],
     );

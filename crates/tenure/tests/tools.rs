@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure::gate::Gate;
 use tenure::trace::EpochCause;
-use tenure::{Compiled, Facts, Reason, Ruling};
+use tenure::{Catalogue, Compiled, Facts, FrameKey, Reason, Ruling, World};
 
 use crate::support::{Case, STANDARD, merge, result, turn};
 
@@ -251,4 +251,94 @@ fn what_says_the_same_ranks_by_name() {
         let over = json!({ "tools": { "top_k": most } });
         assert_eq!(offered(&compiled(&tools, over)), expected);
     }
+}
+
+#[test]
+fn what_a_step_calls_a_thing_finds_the_tool_that_calls_it_otherwise() {
+    let objects = json!([
+        tool(
+            "create_pull_request",
+            "Asks for a branch to be merged.",
+            &["head"]
+        ),
+        tool("get_repository", "Reads a repository.", &["owner"]),
+        tool("list_tickets", "Shows what was reported.", &["label"]),
+        tool("make_directory", "Makes one on the disk.", &["path"]),
+        tool("send_message", "Writes to somebody.", &["to"]),
+    ]);
+    for (step, wanted) in [
+        ("open a PR for the fix", "create_pull_request"),
+        ("clone the repo", "get_repository"),
+        ("look at the open issues", "list_tickets"),
+        ("add a dir for the logs", "make_directory"),
+        ("drop Anna a msg", "send_message"),
+    ] {
+        assert_eq!(
+            offered(&compiled(&objects, doing(step))),
+            [wanted],
+            "{step}"
+        );
+    }
+}
+
+#[test]
+fn what_a_tool_says_of_its_parameters_counts() {
+    let mut objects = workshop();
+    let described = json!({ "input_schema": { "properties": {
+        "to": { "description": "The recipient, as in the address book." },
+    } } });
+    merge(&mut objects.as_array_mut().unwrap()[2], described);
+    let compiled = compiled(&objects, doing("ask the recipient"));
+    assert_eq!(offered(&compiled), ["send_mail"]);
+}
+
+/// The tool that reaches the rest of a corpus costs what the provider adds for tools, too: it does not take the room of a
+/// document that needs neither.
+#[test]
+fn a_small_budget_holds_a_short_document_for_every_model() {
+    let objects = json!([{
+        "name": "note", "object_type": "artifact",
+        "content": "The feed pump of line three is green.",
+    }]);
+    let catalogue = Catalogue::builtin().unwrap();
+    for model in catalogue.names().filter(|name| name.starts_with("claude") || *name == "gpt-4o") {
+        for target in ["openai-chat", "anthropic-messages", "text"] {
+            for tokens in [300, 500, 880, 890, 2_000] {
+                let request = json!({ "target": target, "budget": { "tokens": tokens } });
+                let mut case = Case::plain(&objects, request, STANDARD);
+                let key = FrameKey::new("test", [7; 32]);
+                case.world = World::from_catalogue(&catalogue, model, key).unwrap();
+                let compiled = case.compile().unwrap();
+                let verdict = &compiled.trace.verdicts[0].verdict;
+                assert_eq!(*verdict, Ruling::Included, "{model} {target} {tokens}");
+                assert!(
+                    compiled.trace.plan.tools.is_empty(),
+                    "{model} {target} {tokens}"
+                );
+            }
+        }
+    }
+}
+
+/// Where not all documents fit, one that does is better than the tool alone.
+#[test]
+fn the_tool_for_the_rest_does_not_cost_the_documents_their_room() {
+    let document = |at: usize| {
+        let text = format!("Chapter {at}. {}", "The pump is blue. ".repeat(30));
+        json!({ "name": format!("d{at}"), "content": text.trim(), "object_type": "artifact" })
+    };
+    let objects: Vec<Value> = (0..8).map(document).collect();
+    let stands = |tokens: u32| {
+        let request = json!({ "target": "anthropic-messages", "budget": { "tokens": tokens } });
+        let mut case = Case::plain(&Value::Array(objects.clone()), request, STANDARD);
+        case.world = World::for_model("claude-opus-4-5", FrameKey::new("test", [7; 32])).unwrap();
+        let compiled = case.compile().unwrap();
+        let verdicts = compiled.trace.verdicts.iter();
+        let count = verdicts.filter(|of| of.verdict == Ruling::Included).count();
+        (count, !compiled.trace.plan.tools.is_empty())
+    };
+    let (few, offers) = stands(700);
+    assert!(few > 0 && !offers, "{few}");
+    let (more, offers) = stands(1_500);
+    assert!(more > 0 && offers, "{more}");
 }

@@ -21,6 +21,13 @@ const MAGIC: &[u8; 8] = b"TENURE-T";
 const VERSION: u32 = 1;
 /// Says in a table's digest how it weighs its pieces.
 const RARITY: &[u8] = b"rarity of pieces";
+/// Says in a table's digest which texts it knows.
+const KNOWN: &[u8] = b"words of Latin letters; faint where fewer than half are whole";
+/// The greatest component of a vector, and of a faint one.
+const GREATEST: i8 = 127;
+const FAINT: i8 = 63;
+/// The letters of a word from which on it tells whether the table knows the language: shorter ones are said in many.
+const LONG: usize = 4;
 const HEADER: usize = 8 + 4 * 4 + 32;
 /// Pieces whose sum is sure to fit 32 bits: each adds at most 127 · 65,535.
 const IN_32_BITS: usize = 256;
@@ -120,7 +127,7 @@ impl StaticTable {
         let factors = scales.iter().zip(&weights).map(|(s, w)| factor(*s, *w));
         Ok(StaticTable {
             // The same file gives other vectors than before rarity counted in full.
-            digest: Digest::of_parts([digest.bytes().as_slice(), RARITY]),
+            digest: Digest::of_parts([digest.bytes().as_slice(), RARITY, KNOWN]),
             carried: digest,
             pieces: Pieces::new(lengths, text)
                 .ok_or_else(|| malformed("its vocabulary is malformed"))?,
@@ -145,8 +152,8 @@ impl StaticTable {
     }
 
     /// Calls `found` with the pieces of each word of a text.
-    pub(super) fn each_piece(&self, text: &str, found: impl FnMut(&[u32])) {
-        self.pieces.each(text, found);
+    pub(super) fn each_piece(&self, text: &str, mut found: impl FnMut(&[u32])) {
+        self.pieces.each(text, |word, _| found(word));
     }
 
     /// The components of a piece.
@@ -169,26 +176,41 @@ impl StaticTable {
     /// The numbers of a text's pieces, in order. Unknown words give none.
     pub fn piece_numbers(&self, text: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
-        self.pieces.each(text, |word| numbers.extend_from_slice(word));
+        self.pieces.each(text, |word, _| numbers.extend_from_slice(word));
         numbers
     }
 
-    /// The vector of a text, its pieces weighed by their rarity. A text without known
-    /// words has the zero vector, which resembles nothing.
+    /// The vector of a text, its pieces weighed by their rarity. The table was fitted to English: a text that is mostly of
+    /// letters other than Latin ones has the zero vector, which resembles nothing, and so has one without words. That of a
+    /// text of whose longer words fewer than half are whole in the table is faint
+    /// ([`Vectors::add_rounded`](tenure::vectors::Vectors::add_rounded)).
     pub fn embed(&self, text: &str) -> Vector {
         let mut sums = Sums {
             near: [0; DIMENSIONS],
             far: [0; DIMENSIONS],
             added: 0,
         };
-        self.pieces.each(text, |word| {
+        let (mut latin, mut foreign, mut long, mut whole) = (0, 0, 0, 0);
+        self.pieces.each(text, |word, of| {
+            if of.foreign > 0 {
+                foreign += of.foreign;
+                return;
+            }
+            latin += of.characters;
+            if of.is_latin && of.characters >= LONG {
+                long += 1;
+                whole += usize::from(word.len() == 1);
+            }
             for piece in word {
                 let piece = *piece as usize;
                 let row = &self.rows[piece * DIMENSIONS..][..DIMENSIONS];
                 sums.add(row, self.factors[piece]);
             }
         });
-        sums.vector()
+        if foreign > latin {
+            return Vector::new([0; DIMENSIONS]);
+        }
+        sums.vector(if 2 * whole < long { FAINT } else { GREATEST })
     }
 }
 
@@ -233,13 +255,13 @@ impl Sums {
         self.added = 0;
     }
 
-    /// The largest component becomes 127 or −127 and the others follow, rounded to the nearest.
-    fn vector(mut self) -> Vector {
+    /// The largest component becomes this or its opposite and the others follow, rounded to the nearest.
+    fn vector(mut self, greatest: i8) -> Vector {
         self.empty();
         let largest = self.far.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
         let mut components = [0; DIMENSIONS];
         if largest > 0 {
-            let scale = 127.0 / largest as f64;
+            let scale = f64::from(greatest) / largest as f64;
             for (component, sum) in components.iter_mut().zip(self.far) {
                 let scaled = sum as f64 * scale;
                 *component = (scaled + 0.5_f64.copysign(scaled)) as i8;

@@ -122,23 +122,25 @@ impl Pieces {
         }
     }
 
-    /// Hands the pieces of `text` to `each`, word by word.
-    pub(super) fn each(&self, text: &str, mut each: impl FnMut(&[u32])) {
+    /// Hands the pieces of each word of `text` to `each`, with what is known of the word; no pieces where some part of it
+    /// is unknown.
+    pub(super) fn each(&self, text: &str, mut each: impl FnMut(&[u32], Of)) {
         let mut word = Word {
             bytes: Vec::with_capacity(64),
             characters: 0,
+            foreign: 0,
         };
         let mut found = Vec::with_capacity(16);
         let mut close = |word: &mut Word| {
-            if !word.bytes.is_empty() && word.characters <= LONGEST_WORD {
-                self.split(&word.bytes, &mut found);
-                if !found.is_empty() {
-                    each(&found);
-                    found.clear();
+            if !word.bytes.is_empty() {
+                if word.characters <= LONGEST_WORD {
+                    self.split(&word.bytes, &mut found);
                 }
+                each(&found, word.of());
+                found.clear();
             }
             word.bytes.clear();
-            word.characters = 0;
+            (word.characters, word.foreign) = (0, 0);
         };
         for c in text.chars() {
             match kind(c) {
@@ -159,11 +161,35 @@ impl Pieces {
 struct Word {
     bytes: Vec<u8>,
     characters: usize,
+    /// The bytes of its letters that are not Latin.
+    foreign: usize,
+}
+
+/// The letters of a word.
+#[derive(Clone, Copy)]
+pub(super) struct Of {
+    /// Its characters.
+    pub(super) characters: usize,
+    /// True if all of it is letters of ASCII, once accents are gone.
+    pub(super) is_latin: bool,
+    /// The bytes of its letters that are not Latin.
+    pub(super) foreign: usize,
 }
 
 impl Word {
+    fn of(&self) -> Of {
+        Of {
+            characters: self.characters,
+            is_latin: self.bytes.iter().all(u8::is_ascii_lowercase),
+            foreign: self.foreign,
+        }
+    }
+
     fn push(&mut self, c: char) {
         self.characters += 1;
+        if !c.is_ascii() && c.is_alphabetic() && !is_latin(c) {
+            self.foreign += c.len_utf8();
+        }
         // One character too many marks the word as unknown; keeping more would only cost memory.
         if self.characters <= LONGEST_WORD {
             self.bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -181,6 +207,11 @@ impl Word {
             }
         });
     }
+}
+
+/// Returns whether a letter that is not ASCII is a Latin one.
+fn is_latin(c: char) -> bool {
+    matches!(u32::from(c), 0xAA..=0x24F | 0x1E00..=0x1EFF | 0x2C60..=0x2C7F | 0xA720..=0xA7FF | 0xFB00..=0xFB06 | 0xFF21..=0xFF5A)
 }
 
 /// Effects of a character on the word it stands in.

@@ -557,7 +557,7 @@ impl Pricing<'_> {
         table
     }
 
-    /// At most what stands in a payload besides the candidates: the compiler's own texts, and what the
+    /// At most what stands in a payload without tools besides the candidates: the compiler's own texts, and what the
     /// provider adds.
     pub(crate) fn most_around(&self, request: &Request) -> u64 {
         let added = self.added(request, None);
@@ -584,7 +584,16 @@ impl Pricing<'_> {
             .map(|piece| u64::from(piece.tokens))
             .sum();
         let each = u64::from(chat.per_message) + 1;
-        texts + ends + messages * each + u64::from(chat.reply) + u64::from(chat.tools)
+        texts + ends + messages * each + u64::from(chat.reply)
+    }
+
+    /// The tokens that the provider adds where any tool is offered.
+    pub(crate) fn around_tools(&self) -> u64 {
+        if self.target.is_chat() {
+            u64::from(self.world.model().chat.tools)
+        } else {
+            0
+        }
     }
 
     /// Returns the piece that opens the history where its first words must be the user's.

@@ -185,8 +185,7 @@ pub enum Note {
         /// The policy's limit.
         limit: Score,
     },
-    /// The encoder knows no word of the task, as one of a language that it does not cover, and the stated fallback was
-    /// used.
+    /// The encoder does not know the task's language, or no word of it, and the stated fallback was used.
     TaskNotEncoded {
         /// The encoder's name.
         model: String,

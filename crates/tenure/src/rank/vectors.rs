@@ -70,10 +70,15 @@ pub struct Vectors {
     components: Vec<i8>,
     /// The length of each vector.
     lengths: Vec<f64>,
+    /// For each, true if it is faint.
+    faint: Vec<bool>,
     /// The mark of each vector: the digest of its text and its bytes.
     marks: Vec<u128>,
     by_text: DigestMap<u32>,
 }
+
+/// The greatest component of a faint vector.
+const FAINT: u8 = 63;
 
 impl Vectors {
     /// None yet.
@@ -83,6 +88,7 @@ impl Vectors {
             texts: Vec::new(),
             components: Vec::new(),
             lengths: Vec::new(),
+            faint: Vec::new(),
             marks: Vec::new(),
             by_text: DigestMap::default(),
         }
@@ -131,7 +137,8 @@ impl Vectors {
         self.add_rounded(text, &rounded.collect::<Vec<i8>>())
     }
 
-    /// Adds a vector of signed bytes. A text that has one already keeps it.
+    /// Adds a vector of signed bytes. A text that has one already keeps it. One whose components are all between −63 and 63
+    /// is *faint*: its model hardly knows the language of the text. It ranks, and says nothing of what is related.
     ///
     /// # Errors
     ///
@@ -163,6 +170,8 @@ impl Vectors {
         self.texts.push(text);
         self.components.extend_from_slice(vector);
         self.lengths.push((square as f64).sqrt());
+        self.faint
+            .push(vector.iter().all(|component| component.unsigned_abs() <= FAINT));
         self.marks.push(Digest::of_parts([text.bytes().as_slice(), &bytes]).key());
         Ok(())
     }
@@ -221,6 +230,7 @@ impl Vectors {
         Vector {
             components: &self.components[place * dimensions..][..dimensions],
             length: self.lengths[place],
+            is_faint: self.faint[place],
             mark: self.marks[place],
         }
     }
@@ -245,6 +255,7 @@ impl fmt::Debug for Vectors {
 pub(crate) struct Vector<'v> {
     components: &'v [i8],
     length: f64,
+    is_faint: bool,
     pub(crate) mark: u128,
 }
 
@@ -252,6 +263,11 @@ impl Vector<'_> {
     /// Returns whether it has no direction: its model knows no word of the text.
     pub(crate) fn is_zero(self) -> bool {
         self.length == 0.0
+    }
+
+    /// Returns whether it says nothing of what is related: it is faint, or has no direction.
+    pub(crate) fn is_unsure(self) -> bool {
+        self.is_faint || self.is_zero()
     }
 
     /// The cosine of the angle to another vector of the same model, from −1 to 1; 0 where one has no

@@ -302,7 +302,7 @@ fn may_be_cut(
     for ((_, section), piece) in placed.iter().zip(pieces) {
         sums[section.index()] += u64::from(piece.tokens);
     }
-    let around = pricing.most_around(request) + u64::from(archive) + marks;
+    let around = pricing.most_around(request) + pricing.around_tools() + u64::from(archive) + marks;
     Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
         || policy.document().cost_sensitivity > 0.0
         || Section::ALL.iter().any(|section| {

@@ -427,7 +427,7 @@ fn gated(
             set,
             &tools,
             policy,
-            &affinity::question(policy, facts, &text),
+            &affinity::question(policy, facts, &text).with_other_names(),
             request.as_of.valid,
             cosines.flatten().as_ref(),
         );

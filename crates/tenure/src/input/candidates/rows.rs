@@ -474,6 +474,11 @@ fn spell(name: &str, words: &mut String) {
 /// The purpose of an object, as it says itself.
 fn purpose_of(object: &ContextObject) -> Cow<'_, str> {
     let revision = object.revision();
+    if let Some(tool) = revision.tool() {
+        let mut said = String::new();
+        descriptions(&tool.input_schema, &mut said);
+        return Cow::Owned(said);
+    }
     if !revision.has_rare() {
         return Cow::Borrowed("");
     }
@@ -482,6 +487,25 @@ fn purpose_of(object: &ContextObject) -> Cow<'_, str> {
     match (why.as_deref(), then.as_deref()) {
         (Some(why), Some(then)) => Cow::Owned(format!("{why}\n{then}")),
         (one, other) => Cow::Borrowed(one.or(other).unwrap_or_default()),
+    }
+}
+
+/// Adds what a schema says of the parameters of a tool.
+fn descriptions(schema: &Value, said: &mut String) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if key == "description" => {
+                        said.push_str(text);
+                        said.push('\n');
+                    }
+                    _ => descriptions(value, said),
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter().for_each(|schema| descriptions(schema, said)),
+        _ => {}
     }
 }
 

@@ -13,6 +13,9 @@ use crate::rank::ranker::Weights;
 pub struct Ranking {
     /// The share of the vectors' similarity in the sum with the terms.
     pub dense: Score,
+    /// The share of the vectors' similarity for a turn of a conversation. 0: as for all else.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub turns: Score,
     /// The weight of a term in the name.
     pub name: f64,
     /// The weight of a term in the tags.
@@ -84,6 +87,7 @@ impl Ranking {
             length: self.length.to_f64(),
             neighbours: self.neighbours,
             dense: self.dense.to_f64(),
+            turns: self.turns.to_f64(),
             section: self.section.to_f64(),
             opener: self.opener.to_f64(),
             named: self.named.to_f64(),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 
+use super::scripts;
 use super::terms::{self, Terms};
 use super::{FIELDS, TEXT, Unit, Weights};
 use crate::base::num::ln;
@@ -96,11 +97,47 @@ impl Seen<'_> {
     }
 }
 
+/// Words that name the same where tools are described; what an abbreviation stands for is said in each of its words.
+const OTHER_NAMES: [&[&str]; 29] = [
+    &["pr", "pull"],
+    &["mr", "merge"],
+    &["repo", "repository"],
+    &["issue", "ticket", "bug"],
+    &["dir", "directory", "folder"],
+    &["msg", "message"],
+    &["mail", "email", "letter"],
+    &["db", "database"],
+    &["config", "configuration", "settings"],
+    &["env", "environment"],
+    &["doc", "document", "documentation"],
+    &["auth", "authentication", "login"],
+    &["img", "image", "picture", "photo"],
+    &["cmd", "command", "shell"],
+    &["exec", "execute", "run"],
+    &["rm", "remove", "delete", "erase"],
+    &["create", "add", "make", "new"],
+    &["edit", "update", "change", "modify"],
+    &["ls", "list", "show"],
+    &["search", "find", "look", "grep"],
+    &["get", "fetch", "read", "retrieve"],
+    &["cal", "calendar", "meeting", "appointment"],
+    &["org", "organization"],
+    &["func", "function"],
+    &["param", "parameter", "arg", "argument"],
+    &["pkg", "package"],
+    &["dep", "dependency"],
+    &["url", "link", "page", "website"],
+    &["chat", "channel", "slack"],
+];
+/// The weight of another name for what a question says.
+const OTHER_NAME: f64 = 0.5;
+
 /// A query and the terms that it asks for.
 #[derive(Clone, Debug)]
 pub struct Question {
     query: String,
-    terms: BTreeSet<Box<str>>,
+    /// Each with its weight: 1 + ln of how often it is asked for.
+    terms: BTreeMap<Box<str>, f64>,
     /// The terms of words that are near to its own, which it does not ask for itself.
     near: BTreeSet<Box<str>>,
 }
@@ -108,15 +145,20 @@ pub struct Question {
 impl Question {
     /// Reads a query.
     pub fn of(query: &str) -> Question {
-        let mut terms: BTreeSet<Box<str>> = BTreeSet::new();
-        Terms::default().each_asked(query, |term| {
-            if !terms.contains(term) {
-                terms.insert(term.into());
+        let mut times: BTreeMap<Box<str>, u32> = BTreeMap::new();
+        Terms::default().each_asked(query, |term| match times.get_mut(term) {
+            Some(times) => *times = times.saturating_add(1),
+            None => {
+                times.insert(term.into(), 1);
             }
+        });
+        let terms = times.into_iter().map(|(term, times)| match times {
+            1 => (term, 1.0),
+            _ => (term, 1.0 + ln(f64::from(times))),
         });
         Question {
             query: query.to_owned(),
-            terms,
+            terms: terms.collect(),
             near: BTreeSet::new(),
         }
     }
@@ -128,10 +170,31 @@ impl Question {
         let mut terms = Terms::default();
         for word in words {
             terms.each_asked(word, |term| {
-                if !self.terms.contains(term) && !self.near.contains(term) {
+                if !self.terms.contains_key(term) && !self.near.contains(term) {
                     self.near.insert(term.into());
                 }
             });
+        }
+        self
+    }
+
+    /// Returns the question with other words for what is done with tools and what they are about (`PR`: pull request), for
+    /// half a word each.
+    #[must_use]
+    pub(crate) fn with_other_names(mut self) -> Question {
+        let mut terms = Terms::default();
+        let mut others: Vec<Box<str>> = Vec::new();
+        for names in OTHER_NAMES {
+            let mut known: Vec<Box<str>> = Vec::new();
+            for name in names {
+                terms.each_asked(name, |term| known.push(term.into()));
+            }
+            if known.iter().any(|term| self.terms.contains_key(term)) {
+                others.extend(known);
+            }
+        }
+        for term in others {
+            self.terms.entry(term).or_insert(OTHER_NAME);
         }
         self
     }
@@ -143,8 +206,23 @@ impl Question {
 
     /// Returns whether at least half of its terms are numbers.
     pub(crate) fn asks_by_numbers(&self) -> bool {
-        let numbers = self.terms.iter().filter(|term| is_number(term)).count();
+        let numbers = self.terms.keys().filter(|term| is_number(term)).count();
         numbers > 0 && 2 * numbers >= self.terms.len()
+    }
+
+    /// Returns whether a text holds a word that it asks for.
+    pub(crate) fn shares_a_word(&self, text: &str) -> bool {
+        let mut shares = false;
+        Terms::default().each(text, |term| {
+            let says = !is_number(term) && !term.contains(scripts::is_hiragana);
+            shares |= says && self.terms.contains_key(term);
+        });
+        shares
+    }
+
+    /// Returns the number of its terms.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
     }
 }
 
@@ -301,11 +379,11 @@ impl Index {
     /// an answer rarely repeats the words of the question before it. The sums run in the order of the query's sorted
     /// terms, so they are the same on every platform.
     fn lexical(&self, question: &Question, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
-        let asked: Vec<&str> = question
+        let asked: Vec<(&str, f64)> = question
             .terms
             .iter()
-            .map(|term| &**term)
-            .filter(|term| {
+            .map(|(term, weight)| (&**term, *weight))
+            .filter(|(term, _)| {
                 let mut parts = self.parts.iter();
                 parts.any(|(_, part)| part.terms.contains_key(*term))
             })
@@ -316,9 +394,9 @@ impl Index {
         }
         let statistics = self.statistics(weights, seen);
         let (numbers, words): (Vec<_>, Vec<_>) =
-            asked.into_iter().partition(|term| is_number(term));
+            asked.into_iter().partition(|(term, _)| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
-        let only_numbers = !words.iter().any(|term| {
+        let only_numbers = !words.iter().any(|(term, _)| {
             self.parts.iter().any(|(first, part)| {
                 let mut holders = part.holders(term).iter();
                 holders.any(|held| seen.has(first + held.unit))
@@ -327,10 +405,10 @@ impl Index {
         let neighbours = self.neighbours(weights, seen);
         let mut frequencies = vec![0.0; self.len()];
         let mut holding: Vec<u32> = Vec::new();
-        let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
-        let words = words.into_iter().map(|term| (term, false));
-        for (term, is_weak) in words.chain(numbers) {
-            let rarity = self.rarity(term, seen);
+        let numbers = numbers.into_iter().map(|asked| (asked, !only_numbers));
+        let words = words.into_iter().map(|asked| (asked, false));
+        for ((term, weight), is_weak) in words.chain(numbers) {
+            let rarity = weight * self.rarity(term, seen);
             if neighbours.is_empty() {
                 // The same numbers as below, with nothing to wait for.
                 self.each_holder(term, seen, |unit, length, held| {
@@ -404,8 +482,12 @@ impl Index {
 
     /// The rarity of a term among what is seen.
     fn rarity(&self, term: &str, seen: Seen<'_>) -> f64 {
-        let holders = self
-            .parts
+        rarity(self.holders(term, seen), seen.count)
+    }
+
+    /// The number of units that are seen and hold a term.
+    fn holders(&self, term: &str, seen: Seen<'_>) -> usize {
+        self.parts
             .iter()
             .map(|(first, part)| {
                 let holders = part.holders(term);
@@ -414,9 +496,7 @@ impl Index {
                 }
                 holders.iter().filter(|held| seen.has(first + held.unit)).count()
             })
-            .sum::<usize>();
-        let (count, holders) = (seen.count as f64, holders as f64);
-        ln(1.0 + (count - holders + 0.5) / (holders + 0.5))
+            .sum()
     }
 
     fn statistics<'w>(&self, weights: &'w Weights, seen: Seen<'_>) -> Statistics<'w> {
@@ -437,29 +517,63 @@ impl Index {
         }
     }
 
-    /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
-    /// shorter of the two. Numbers are no words.
-    pub(crate) fn overlaps(&self, question: &Question, seen: Seen<'_>) -> Vec<f64> {
-        let asked: Vec<&str> = question
-            .terms
-            .iter()
-            .map(|term| &**term)
-            .filter(|term| !is_number(term))
-            .collect();
-        let mut shared = vec![0.0; self.len()];
-        for (first, part) in &self.parts {
-            for term in &asked {
-                let holders = part.holders(term).iter().map(|held| first + held.unit);
-                for unit in holders.filter(|unit| seen.has(*unit)) {
-                    shared[unit as usize] += 1.0;
-                }
+    /// Returns what the terms say of each unit that is seen: whether it has to do with the query, and how many words both share.
+    pub(crate) fn shared(&self, question: &Question, seen: Seen<'_>) -> Shared {
+        let mut shared = Shared {
+            evidence: vec![0.0; self.len()],
+            overlap: vec![0.0; self.len()],
+            rarest: 0.0,
+            says_little: false,
+        };
+        let (mut asked, mut known, mut said) = (0.0, 0.0, 0.0);
+        let mut words_of = vec![0u32; self.len()];
+        let (numbers, words): (Vec<&Box<str>>, Vec<_>) =
+            question.terms.keys().partition(|term| is_number(term));
+        for term in &words {
+            let holders = self.holders(term, seen);
+            let telling = telling(term, holders, seen.count);
+            asked += 1.0;
+            if COURTESY.binary_search(&&***term).is_err() {
+                said += telling;
             }
+            if holders > 0 {
+                known += telling;
+                shared.rarest = shared.rarest.max(telling);
+            }
+            self.each_holder(term, seen, |unit, _, _| {
+                words_of[unit as usize] += 1;
+                shared.evidence[unit as usize] += telling;
+                shared.overlap[unit as usize] += (telling / TELLING).min(1.0);
+            });
         }
+        // What holds two words, and nearly all that is known of the question, is what it is about, however common.
+        let covers: Vec<bool> = shared
+            .evidence
+            .iter()
+            .zip(words_of)
+            .map(|(evidence, words)| words > 1 && *evidence >= COVERED * known)
+            .collect();
+        // A number says something of what it is said of: `pump 39`.
+        for term in numbers.iter().filter(|_| !words.is_empty()) {
+            let telling = telling(term, self.holders(term, seen), seen.count);
+            said += telling;
+            self.each_holder(term, seen, |unit, _, _| {
+                let evidence = &mut shared.evidence[unit as usize];
+                if *evidence > 0.0 {
+                    *evidence += telling;
+                }
+            });
+        }
+        // A long question shares words with everything.
+        let enough = TELLING * f64::max(1.0, (known / SHORT).sqrt());
         let lengths = self.parts.iter().flat_map(|(_, part)| &part.lengths);
-        for (shared, length) in shared.iter_mut().zip(lengths) {
-            let shorter = (asked.len() as f64).min(f64::from(*length)).max(1.0);
-            *shared = (*shared / shorter).min(1.0);
+        for (overlap, length) in shared.overlap.iter_mut().zip(lengths) {
+            *overlap = (*overlap / f64::min(asked, f64::from(*length)).max(1.0)).min(1.0);
         }
+        for (evidence, covers) in shared.evidence.iter_mut().zip(covers) {
+            *evidence = f64::max(*evidence / enough, f64::from(u8::from(covers)));
+        }
+        shared.says_little = asked > 0.0 && said < LITTLE;
         shared
     }
 
@@ -494,6 +608,11 @@ impl Index {
             Some(_) => (weights.encoder, weights.beside),
             None => (weights.dense, 0.0),
         };
+        let turns = if beside.is_none() && weights.turns > 0.0 {
+            self.turns()
+        } else {
+            Vec::new()
+        };
         let (most, most_beside) = (greatest(similarities), beside.map_or(0.0, greatest));
         if most <= 0.0 && most_beside <= 0.0 {
             return;
@@ -508,10 +627,28 @@ impl Index {
             let near = *similarity > 0.0 && is_alike;
             let dense = if near { part(*similarity, most) } else { 0.0 };
             let beside = beside.map_or(0.0, |of| of[unit]);
+            let share = match turns.get(unit) {
+                Some(true) => weights.turns,
+                _ => share,
+            };
             let near = beside > 0.0 && is_alike;
             let table = if near { part(beside, most_beside) } else { 0.0 };
             *score = (1.0 - share - other) * *score + share * dense + other * table;
         }
+    }
+
+    /// Returns which units are turns of a conversation: somebody says them, and they have an order. Empty where none is.
+    fn turns(&self) -> Vec<bool> {
+        if self.parts.iter().all(|(_, part)| part.speakers.is_empty()) {
+            return Vec::new();
+        }
+        let mut turns = vec![false; self.units];
+        let said_by = self.parts.iter().flat_map(|(_, part)| &part.said_by);
+        let is_said: Vec<bool> = said_by.map(Option::is_some).collect();
+        for Placed { unit, .. } in &*self.places {
+            turns[*unit as usize] = is_said[*unit as usize];
+        }
+        turns
     }
 
     /// The neighbours of each unit among those that are seen, or nothing where none of them counts. What is not seen
@@ -613,6 +750,58 @@ impl Index {
         }
         any
     }
+}
+
+/// The words that a question and units have in common.
+pub(crate) struct Shared {
+    /// From 1 on the unit has to do with the question: they share a rare word, or two that not everything says.
+    pub(crate) evidence: Vec<f64>,
+    /// The share of the words of the shorter of both that they have in common, each counted by how much it tells.
+    pub(crate) overlap: Vec<f64>,
+    /// The most that a word of the question tells which any unit holds.
+    pub(crate) rarest: f64,
+    /// True if the question has no word that tells anything: `thanks!` where every second unit thanks.
+    pub(crate) says_little: bool,
+}
+
+/// The least that the words tell which a related unit has in common with a question: one word that few units hold, or two
+/// that many do.
+const TELLING: f64 = 0.65;
+/// The least that the words of a question tell which is about anything.
+const LITTLE: f64 = 0.5;
+/// Stems of words that are said to be polite, in the order of their letters.
+const COURTESY: [&str; 18] = [
+    "alright", "awesom", "bye", "cool", "fine", "good", "great", "hello", "hey", "hi", "nice",
+    "ok", "okay", "perfect", "pleas", "sure", "thank", "yes",
+];
+/// The share of what is known of a question that makes up for how common its words are.
+const COVERED: f64 = 0.75;
+/// The terms of a question, by how much they tell, from which on more must be in common.
+const SHORT: f64 = 4.0;
+/// The units without a term that are thought to stand beside those that there are: what all of six say is their subject.
+const OTHERS: usize = 100;
+/// The worth of a pair of characters with hiragana, an ending mostly, and of a word that says nothing in another language;
+/// and that of a character that is asked for alone.
+const OF_ENDINGS: f64 = 0.5;
+const ALONE_ASKED: f64 = 0.75;
+
+/// Returns how much it tells that a unit holds a term which so many of all hold, from 0 to 1, for one that no other holds.
+fn telling(term: &str, holders: usize, count: usize) -> f64 {
+    let all = count + OTHERS;
+    let worth = if term.contains(scripts::is_hiragana) || scripts::says_nothing_elsewhere(term) {
+        OF_ENDINGS
+    } else if scripts::is_one_character(term) {
+        ALONE_ASKED
+    } else {
+        1.0
+    };
+    worth * rarity(holders.max(1), all) / rarity(1, all)
+}
+
+/// The rarity of a term that so many of all units hold.
+fn rarity(holders: usize, all: usize) -> f64 {
+    let (all, holders) = (all as f64, holders as f64);
+    ln(1.0 + (all - holders + 0.5) / (holders + 0.5))
 }
 
 /// The numbers by which the terms of a question are weighed.

@@ -21,6 +21,7 @@
 //! ```
 
 mod index;
+mod scripts;
 mod terms;
 
 use std::collections::BTreeSet;
@@ -77,6 +78,8 @@ pub struct Weights {
     pub near_words: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
+    /// The share of the vectors for a turn of a conversation, which says less by itself. 0: as for all else.
+    pub turns: f64,
     /// The share of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
     /// counts for nothing then.
     pub encoder: f64,
@@ -88,7 +91,7 @@ impl Default for Weights {
     fn default() -> Weights {
         Weights {
             fields: [1.0, 1.0, 0.6, 0.3, 0.5, 1.0],
-            saturation: 0.9,
+            saturation: 1.2,
             length: 0.75,
             neighbours: [0.4, 0.3, 0.2, 0.05],
             section: 0.45,
@@ -97,6 +100,7 @@ impl Default for Weights {
             dates: 0.5,
             near_words: 0.15,
             dense: 0.45,
+            turns: 0.4,
             encoder: 0.45,
             beside: 0.1,
         }

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use rust_stemmers::{Algorithm, Stemmer};
-
 use unicode_normalization::char::{compose, is_combining_mark};
+
+use super::scripts;
 
 /// The longest word, in bytes.
 const MAX_WORD: usize = 64;
@@ -192,58 +193,94 @@ fn says_nothing(word: &str) -> bool {
 /// Makes the terms of texts: what a text is found by. What was looked at once is remembered.
 pub struct Terms {
     stemmer: Stemmer,
-    /// For all that is written in Cyrillic: it serves Ukrainian, too (`docs/reference/ranking.md`).
-    cyrillic: Stemmer,
-    /// The stem of each word, nothing for those that say nothing.
-    stems: HashMap<Box<str>, Option<Box<str>>, BuildHasherDefault<std::hash::DefaultHasher>>,
+    /// The stem of each word.
+    stems: HashMap<Box<str>, Stem, BuildHasherDefault<std::hash::DefaultHasher>>,
 }
 
 impl Default for Terms {
     fn default() -> Terms {
         Terms {
             stemmer: Stemmer::create(Algorithm::English),
-            cyrillic: Stemmer::create(Algorithm::Russian),
             stems: HashMap::default(),
         }
     }
 }
 
+/// The term that a word is found by.
+struct Stem {
+    /// Nothing for a word of English that says nothing.
+    text: Option<Box<str>>,
+    /// True if it says nothing in another language.
+    is_empty_elsewhere: bool,
+}
+
+impl Stem {
+    /// The stem, where the word says something to who reads it.
+    fn said(&self, reading: Reading) -> Option<&str> {
+        let is_empty = self.is_empty_elsewhere && reading != Reading::Stored;
+        self.text.as_deref().filter(|_| !is_empty)
+    }
+}
+
+/// The purpose for which terms are made.
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    Text,
+    /// A question rarely says a word twice: nothing is remembered.
+    Query,
+    /// An index that is stored: its terms keep their meaning while the ranker learns.
+    Stored,
+}
+
 impl Terms {
     /// Calls `found` for each term of a text, as often as it stands there.
     pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
-        self.of_words(text, true, &mut found);
-        runs(text).flat_map(pairs).for_each(found);
+        self.of_words(text, Reading::Text, &mut found);
+        if !text.is_ascii() {
+            runs(text).flat_map(pairs).for_each(&mut found);
+            scripts::each_unspaced(text, found);
+        }
     }
 
     /// Calls `found` for each term that a query asks for. Characters that stand side by side are asked for in pairs: what
     /// has both of them somewhere else says something else.
     pub fn each_asked(&mut self, query: &str, mut found: impl FnMut(&str)) {
-        self.of_words(query, false, &mut |term| {
+        self.of_words(query, Reading::Query, &mut |term| {
             if !term.chars().next().is_some_and(stands_alone) {
                 found(term);
             }
         });
-        for run in runs(query) {
-            let mut any = false;
-            pairs(run).for_each(|pair| {
-                any = true;
-                found(pair);
-            });
-            if !any {
-                found(run);
-            }
+        if query.is_ascii() {
+            return;
         }
+        let mut says = |term: &str| {
+            if !scripts::says_nothing(term) {
+                found(term);
+            }
+        };
+        for run in runs(query) {
+            if run.chars().nth(1).is_none() {
+                says(run);
+            }
+            pairs(run).chain(scripts::words_of_one_character(run)).for_each(&mut says);
+        }
+        scripts::each_unspaced_asked(query, says);
     }
 
-    /// Calls `found` for each term but pairs of characters. What was looked at once is remembered where that is worth it: a
-    /// question rarely says a word twice.
-    fn of_words(&mut self, text: &str, remembers: bool, found: &mut impl FnMut(&str)) {
+    /// Calls `found` for each term but those of several characters side by side.
+    fn of_words(&mut self, text: &str, reading: Reading, found: &mut impl FnMut(&str)) {
         each_word(text, |word, cuts| {
-            self.term(word, remembers, found);
+            if word.is_ascii() || !word.contains(scripts::is_unspaced) {
+                self.term(word, reading, found);
+            } else {
+                for part in word.split(scripts::is_unspaced).filter(|part| !part.is_empty()) {
+                    self.term(part, reading, found);
+                }
+            }
             if !cuts.is_empty() && word.is_ascii() {
                 let mut from = 0;
                 for until in cuts.iter().copied().chain([word.len()]) {
-                    self.term(&word[from..until], remembers, found);
+                    self.term(&word[from..until], reading, found);
                     from = until;
                 }
             }
@@ -259,7 +296,7 @@ impl Terms {
     pub fn each_word(&mut self, text: &str, mut found: impl FnMut(&str)) {
         each_term(text, |word| {
             if is_english(word) {
-                self.term(word, true, &mut found);
+                self.term(word, Reading::Stored, &mut found);
             } else {
                 found(word);
             }
@@ -267,35 +304,40 @@ impl Terms {
     }
 
     /// Calls `found` with the term of a word, if it says something.
-    fn term(&mut self, word: &str, remembers: bool, found: &mut impl FnMut(&str)) {
-        let stemmer = if is_english(word) {
-            &self.stemmer
-        } else if is_cyrillic(word) {
-            &self.cyrillic
-        } else {
-            // Numbers and other scripts have no endings that are known here, and all of them say something.
+    fn term(&mut self, word: &str, reading: Reading, found: &mut impl FnMut(&str)) {
+        if !is_english(word) && (word.is_ascii() || word.chars().next().is_some_and(stands_alone)) {
+            // Numbers, and characters that are words, have no endings, and all of them say something.
             return found(word);
-        };
-        if let Some(known) = self.stems.get(word) {
-            return known.as_deref().into_iter().for_each(found);
         }
-        let stem = (!says_nothing(word)).then(|| match word.len() {
-            0..3 => Cow::Borrowed(word),
-            _ => stemmer.stem(word),
-        });
-        stem.as_deref().into_iter().for_each(found);
-        if remembers {
-            self.stems.insert(word.into(), stem.map(Into::into));
+        if let Some(known) = self.stems.get(word) {
+            return known.said(reading).into_iter().for_each(found);
+        }
+        let stem = self.stem(word);
+        stem.said(reading).into_iter().for_each(found);
+        if reading != Reading::Query {
+            self.stems.insert(word.into(), stem);
+        }
+    }
+
+    fn stem(&self, word: &str) -> Stem {
+        let text = if !is_english(word) {
+            Some(scripts::stem(word, &self.stemmer))
+        } else if says_nothing(word) {
+            None
+        } else if word.len() < 3 {
+            Some(Cow::Borrowed(word))
+        } else {
+            Some(self.stemmer.stem(word))
+        };
+        Stem {
+            text: text.map(Into::into),
+            is_empty_elsewhere: scripts::says_nothing(word),
         }
     }
 }
 
 fn is_english(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-fn is_cyrillic(word: &str) -> bool {
-    word.chars().all(|c| matches!(c, '\u{400}'..='\u{4FF}'))
 }
 
 /// The names of several words that a text joins with `_`: each is found as a whole as well, which is rare.
@@ -309,11 +351,8 @@ fn snake_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// The runs of characters that stand alone, as [`stands_alone`] says.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
-    let runs = text
-        .split(|c| !stands_alone(c) || !c.is_alphanumeric())
-        .filter(|run| !run.is_empty());
-    let has_any = !text.is_ascii();
-    runs.take_while(move |_| has_any)
+    text.split(|c| !stands_alone(c) || !c.is_alphanumeric())
+        .filter(|run| !run.is_empty())
 }
 
 /// The pairs of characters that stand side by side in a run.
@@ -410,7 +449,7 @@ mod tests {
         });
         assert_eq!(stored, ["gethttprepli", "read", "file"]);
         // A character that is not ASCII ends the humps, not the word.
-        assert_eq!(terms_of("aÉB")[0], "aéb");
+        assert_eq!(terms_of("aÉB")[0], "aeb");
     }
 
     #[test]
@@ -431,7 +470,7 @@ mod tests {
         );
         assert_eq!(
             terms_of("东京都 v2，水", true),
-            ["v2", "东京", "京都", "水"]
+            ["v2", "东京", "京都", "都", "水"]
         );
         assert_eq!(terms_of("펌프 running", true), ["run", "펌프"]);
         // Endings do not keep words apart that are written in Cyrillic.

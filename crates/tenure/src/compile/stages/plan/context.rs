@@ -1,7 +1,8 @@
 //! The switch between a corpus as a whole and retrieval.
 //!
 //! The whole is chosen only where it surely fits: its own cost is exact, and the cost of what stands
-//! beside it is bounded from above.
+//! beside it is bounded from above. Each way is held against the budget at its own price: the tool that reaches the rest
+//! costs itself and what a provider adds for tools, and it is not offered where it takes the room of the documents.
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,7 @@ pub(super) fn choose(
     let ledger = request.served.as_ref();
     let held = (keeps && policy.freezes(Section::Tools))
         .then(|| ledger.is_some_and(|ledger| ledger.archive));
+    let mut affords_tool = true;
     planned.epoch.strategy = match (settled, mode) {
         (Some(strategy), _) => strategy,
         (None, ContextMode::Retrieve) => Strategy::Retrieve,
@@ -55,18 +57,14 @@ pub(super) fn choose(
                 target: request.target,
                 task_type: request.task.task_type,
             };
-            let archive = match held {
-                Some(true) => u64::from(pricing.archive()?.piece.tokens),
-                _ => 0,
-            };
             let mut scales = Scales::new(planned, pricing, request, &corpus, served)?;
-            scales.report.beside += archive;
-            planned.epoch.report.context = Some(scales.report);
-            if mode == ContextMode::Full {
-                Strategy::Full
-            } else {
-                scales.strategy()
+            if held == Some(true) {
+                scales.report.beside += std::mem::take(&mut scales.tool);
             }
+            planned.epoch.report.context = Some(scales.report);
+            let strategy;
+            (strategy, affords_tool) = scales.strategy(mode);
+            strategy
         }
     };
     let own = live
@@ -86,7 +84,7 @@ pub(super) fn choose(
         {
             *obligation = Some(Obligation::Archive);
         }
-    } else if held.unwrap_or(planned.epoch.strategy != Strategy::Full) {
+    } else if held.unwrap_or(planned.epoch.strategy != Strategy::Full && affords_tool) {
         planned.epoch.offers_archive = true;
         // Whoever asks for retrieval may have an archive elsewhere.
         planned.epoch.archive_may_go = held.is_none() && mode != ContextMode::Retrieve;
@@ -132,6 +130,8 @@ struct Scales {
     report: ContextReport,
     /// The cost of the cheapest document.
     least: u64,
+    /// The cost of the tool that reaches the rest, with what the provider adds where it is the only one.
+    tool: u64,
 }
 
 impl Scales {
@@ -191,23 +191,36 @@ impl Scales {
         };
         let placed = live.rows.iter().map(|row| (*row, planned.epoch.section(*row)));
         let marks = pricing.most_marks(set, placed);
+        let tools = &planned.epoch.report.tools;
+        let (own_tools, tool) = if tools.is_empty() {
+            (0, pricing.around_tools())
+        } else {
+            (pricing.around_tools(), 0)
+        };
+        let archive = if tools.iter().any(|name| &**name == ARCHIVE) {
+            0
+        } else {
+            u64::from(pricing.archive()?.piece.tokens)
+        };
         let report = ContextReport {
             mode: request.context.unwrap_or(policy.document().context.mode),
             documents: corpus.len() as u32,
             too_long,
             corpus: costs.iter().sum(),
             threshold: window * share * percent / 100_000_000,
-            beside: rows + pricing.most_around(request) + marks + minimums.sum::<u64>(),
+            beside: rows + pricing.most_around(request) + own_tools + marks + minimums.sum::<u64>(),
             budget,
         };
         Ok(Scales {
             share: u64::from(share_of(world, policy, request)),
             report,
             least: costs.into_iter().min().unwrap_or(0),
+            tool: tool + archive,
         })
     }
 
-    fn strategy(&self) -> Strategy {
+    /// The way to the corpus, and whether the tool that reaches the rest of it is offered.
+    fn strategy(&self, mode: ContextMode) -> (Strategy, bool) {
         let ContextReport {
             too_long,
             corpus,
@@ -217,12 +230,17 @@ impl Scales {
             ..
         } = self.report;
         let fits = |tokens: u64| beside.saturating_add(tokens) <= u64::from(budget);
-        if too_long == 0 && corpus < threshold && fits(corpus) {
-            Strategy::Full
-        } else if fits(self.least) && self.least <= self.share {
-            Strategy::Documents
+        let has_room = self.least <= self.share;
+        let fits_whole = too_long == 0 && corpus < threshold && fits(corpus);
+        if mode == ContextMode::Full || fits_whole {
+            (Strategy::Full, false)
+        } else if has_room && fits(self.least.saturating_add(self.tool)) {
+            (Strategy::Documents, true)
+        } else if has_room && fits(self.least) || !fits(self.tool) {
+            // Beside the tool no document stands, or not even the tool: it would cost more than what it is offered for.
+            (Strategy::Documents, false)
         } else {
-            Strategy::Retrieve
+            (Strategy::Retrieve, true)
         }
     }
 }

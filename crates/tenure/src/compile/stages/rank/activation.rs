@@ -9,7 +9,7 @@ use crate::belief::entity::RelationType;
 use crate::compile::rules::is_memory;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
-use crate::compile::stages::rank::affinity::{self, Nearness};
+use crate::compile::stages::rank::affinity::{self, Least, Nearness};
 use crate::compile::trace::{Note, Reason};
 use crate::input::candidates::Normalized;
 use crate::input::facts::{Asked, Fact, Facts, Need, Next};
@@ -105,6 +105,11 @@ pub(super) fn idle(
         if let Some((asked, vectors)) = asked {
             let model = vectors.model();
             match facts.vector(&Digest::of(why.as_bytes()), &mut Next::default()) {
+                // Of a language that the model does not know.
+                Some(vector) if vector.is_unsure() || asked.is_unsure() => {
+                    marks.extend_from_slice(&vector.mark.to_le_bytes());
+                    return nearness.asked.iter().any(|asked| asked.shares_a_word(why));
+                }
                 Some(vector) => {
                     marks.extend_from_slice(&vector.mark.to_le_bytes());
                     marks.extend_from_slice(&model.related.millionths().to_le_bytes());
@@ -189,7 +194,7 @@ fn far(
         return held;
     }
     let query = request.query_text();
-    let near = affinity::near(set, &nearness.asked, &held);
+    let near = affinity::reached(set, &nearness.asked, &held, Least::Of(least.to_f64()));
     let supplied = policy.document().scorer == Scorer::Supplied;
     let digest = Digest::of(query.as_bytes());
     // One that only stands beside it in some text is near by its own words, or not.
@@ -212,10 +217,7 @@ fn far(
             if supplied && let Some(Fact::Relevance { score }) = facts.get(&need()) {
                 return *score < least;
             }
-            match &near {
-                Some(near) => near[*row as usize] < least.to_f64(),
-                None => nearness.raw[*row as usize] <= 0.0,
-            }
+            !near[*row as usize]
         })
         .collect();
     if !far.is_empty() {

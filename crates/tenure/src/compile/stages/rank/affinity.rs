@@ -6,12 +6,13 @@ use crate::base::time::Instant;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
 use crate::compile::trace::Note;
+use crate::condense::sentences::acknowledges;
 use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
 use crate::input::facts::{Asked, Facts, Need, Next};
 use crate::input::policy::{Policy, Scorer};
 use crate::rank::dates::{self, Days, day_of};
 use crate::rank::ranker::{Dense, Question, Seen, raise_dated};
-use crate::rank::vectors::VectorModel;
+use crate::rank::vectors::{Vector, VectorModel};
 
 /// The nearness of each row, where the nearest has 1, and the facts that were used.
 pub(super) struct Nearness {
@@ -27,7 +28,17 @@ pub(super) struct AskedAbout {
     question: Question,
     /// The similarity of each row's vector to that of the text, as far as it is known.
     cosines: Option<Cosines>,
+    /// The share of its nearness that counts.
+    weight: f64,
 }
+
+/// The least that a word must tell for thanks to be about something: `Thanks, and the valve?`
+const RARE: f64 = 0.4;
+/// The most terms of a task that may go on with what the user said before: `And in pascal?`
+const MOST_OF_FOLLOWING: usize = 6;
+/// The weight of what the user said before, where it ranks and where it lets in.
+const BEFORE_RANKS: f64 = 0.5;
+const BEFORE_LETS_IN: f64 = 0.85;
 
 /// The vectors that ranking would use.
 pub(super) fn needs(live: &Live<'_>) -> Vec<Asked> {
@@ -72,24 +83,33 @@ pub(super) fn nearness(
     let whole = question(policy, facts, query);
     let mut raw = set.index().scores(&whole, &weights, seen, parts);
     raise_days(&mut raw, &live.rows, set, policy, query, now);
+    let before = before(live, query, whole.len());
     let mut asked = vec![AskedAbout {
         question: whole,
         cosines: dense,
+        weight: 1.0,
     }];
     let mut marks = Vec::new();
-    for text in facts.subqueries(query) {
+    // What one of the questions is about is as near as what all of it is about.
+    let parts = facts.subqueries(query).iter().map(|text| (text.as_str(), 1.0, 1.0));
+    for (text, ranks, weight) in
+        parts.chain(before.map(|text| (text, BEFORE_RANKS, BEFORE_LETS_IN)))
+    {
         let rows = &live.rows;
         let cosines = match policy.document().scorer {
             Scorer::Hybrid => cosines(set, rows, policy, facts, text, &mut marks),
             Scorer::Lexical | Scorer::Supplied => None,
         };
-        // What one of the questions is about is as near as what all of it is about.
         let question = question(policy, facts, text);
         let near = among(set, rows, policy, &question, now, cosines.as_ref());
         for (raw, near) in raw.iter_mut().zip(near) {
-            *raw = raw.max(near);
+            *raw = raw.max(ranks * near);
         }
-        asked.push(AskedAbout { question, cosines });
+        asked.push(AskedAbout {
+            question,
+            cosines,
+            weight,
+        });
     }
     let facts = if marks.is_empty() || !accounts {
         used
@@ -97,6 +117,19 @@ pub(super) fn nearness(
         Digest::of_parts([used.bytes().as_slice(), &marks])
     };
     Nearness { raw, asked, facts }
+}
+
+/// The user's words before the task, where that is short enough to go on with them: of the turns that stand, the last
+/// one that the task does not repeat.
+fn before<'l>(live: &Live<'l>, query: &str, terms: usize) -> Option<&'l str> {
+    if terms > MOST_OF_FOLLOWING {
+        return None;
+    }
+    let set = live.set;
+    let turns = live.rows.iter().rev().filter(|row| set.is_user_turn(**row));
+    turns
+        .map(|row| set.object(*row).revision().content())
+        .find(|said| !said.trim().is_empty() && !query.contains(said.trim()))
 }
 
 /// Reads a question, with the words that are near to its own where the policy has vectors decide.
@@ -146,62 +179,80 @@ fn days_of(set: &Normalized, row: u32) -> Option<Days> {
     Some(Days { first, last })
 }
 
-/// The share of a text's words that it has in common with the task, from which on it is related where no vectors are known.
-const SHARED: f64 = 0.25;
-
 impl AskedAbout {
-    /// Returns how near these rows are to the text, by row: the similarity, and half the share of the words that both
-    /// have; without a vector the words alone. It is comparable across texts and tasks, as [`Nearness::raw`] is not.
-    fn near(&self, set: &Normalized, rows: &[u32]) -> Vec<f64> {
+    /// Returns which of these rows have to do with the text, by row: those whose similarity, with half the share of the
+    /// words that both have, is at least this much; where no vectors are known, those whose words are evidence enough.
+    fn reach(&self, set: &Normalized, rows: &[u32], least: Least) -> Vec<bool> {
         let mut seen = vec![false; set.rows.len()];
         rows.iter().for_each(|row| seen[*row as usize] = true);
         let seen = Seen {
             rows: Some(&seen),
             count: rows.len(),
         };
-        let mut near = set.index().overlaps(&self.question, seen);
+        let shared = set.index().shared(&self.question, seen);
+        if shared.rarest < RARE && acknowledges(self.question.text()) {
+            return vec![false; set.rows.len()];
+        }
+        let mut near = vec![false; set.rows.len()];
         for &row in rows {
-            if let Some((_, cosine)) = self.known(row) {
-                let near = &mut near[row as usize];
-                *near = cosine + *near / 2.0;
-            }
+            let at = row as usize;
+            near[at] = match self.known(row) {
+                None => self.weight * shared.evidence[at] >= 1.0,
+                // A word that everything says is no subject, nor is a number.
+                Some((cosines, cosine)) if shared.says_little => cosine >= cosines.related,
+                Some((cosines, cosine)) => {
+                    let least = match least {
+                        _ if self.question.asks_by_numbers() => cosines.related,
+                        Least::Halfway => cosines.halfway,
+                        Least::Of(least) => least,
+                    };
+                    self.weight * (cosine + shared.overlap[at] / 2.0) >= least
+                }
+            };
         }
         near
     }
 
-    /// The nearness from which on a row is related to the text.
-    fn least(&self, row: u32) -> f64 {
-        match self.known(row) {
-            None => SHARED,
-            // The vector of a question of numbers is one of numbers, and a number is no subject.
-            Some((cosines, _)) if self.question.asks_by_numbers() => cosines.related,
-            Some((cosines, _)) => cosines.halfway,
-        }
+    /// Returns whether a text has a word in common with this one.
+    pub(super) fn shares_a_word(&self, text: &str) -> bool {
+        self.question.shares_a_word(text)
     }
 
     fn known(&self, row: u32) -> Option<(&Cosines, f64)> {
         let cosines = self.cosines.as_ref()?;
         let cosine = cosines.of[row as usize];
-        (cosine >= 0.0).then_some((cosines, cosine))
+        (cosine >= 0.0 && !cosines.unsure[row as usize]).then_some((cosines, cosine))
     }
 }
 
-/// Returns how near these rows are to what is asked about, by row, where vectors are known: to the nearest of it.
-pub(super) fn near(set: &Normalized, asked: &[AskedAbout], rows: &[u32]) -> Option<Vec<f64>> {
-    asked.first()?.cosines.as_ref()?;
-    let mut nearest = vec![0.0f64; set.rows.len()];
+/// The nearness from which on a row has to do with a text.
+#[derive(Clone, Copy)]
+pub(super) enum Least {
+    /// Halfway from that of unrelated texts to that of texts which speak of the same, as their model says.
+    Halfway,
+    /// This much.
+    Of(f64),
+}
+
+/// Returns which of these rows have to do with anything that is asked about, by row.
+pub(super) fn reached(
+    set: &Normalized,
+    asked: &[AskedAbout],
+    rows: &[u32],
+    least: Least,
+) -> Vec<bool> {
+    let mut reached = vec![false; set.rows.len()];
     for asked in asked {
-        for (nearest, near) in nearest.iter_mut().zip(asked.near(set, rows)) {
-            *nearest = nearest.max(near);
+        for (reached, near) in reached.iter_mut().zip(asked.reach(set, rows, least)) {
+            *reached |= near;
         }
     }
-    Some(nearest)
+    reached
 }
 
 /// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
-/// relevance, but for what somebody chose with a package: the nearest of what is unrelated is still the nearest. A row is related whose similarity, with half the share of
-/// the words that both have, is halfway from that of unrelated texts to that of texts which speak of the same; where no
-/// vectors are known, one that has a quarter of its words in common with the task.
+/// relevance, but for what somebody chose with a package: the nearest of what is unrelated is still the nearest. What
+/// nothing chose is held in every section.
 pub(super) fn drop_unrelated(
     planned: &Planned<'_>,
     policy: &Policy,
@@ -211,20 +262,15 @@ pub(super) fn drop_unrelated(
     let live = &planned.live;
     let set = live.set;
     let is_held = |row: &u32| {
-        policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO
+        let has_floor = policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
+        (has_floor || set.row(*row).unasked && policy.document().unasked_floor > Score::ZERO)
             && !set.row(*row).packed
     };
     let rows: Vec<u32> = live.rows.iter().copied().filter(is_held).collect();
     if rows.is_empty() {
         return;
     }
-    let mut related = vec![false; set.rows.len()];
-    for asked in asked {
-        let near = asked.near(set, &rows);
-        for &row in &rows {
-            related[row as usize] |= near[row as usize] >= asked.least(row);
-        }
-    }
+    let mut related = reached(set, asked, &rows, Least::Halfway);
     let mut there = vec![false; set.rows.len()];
     live.rows.iter().for_each(|row| there[*row as usize] = true);
     let there = Seen {
@@ -282,6 +328,7 @@ fn similarities(
     }
     let set = live.set;
     let mut similarities = vec![0.0; set.rows.len()];
+    let mut unsure = vec![asked.is_unsure(); set.rows.len()];
     let mut marks = Vec::with_capacity(if accounts {
         16 * (live.rows.len() + 1)
     } else {
@@ -295,7 +342,8 @@ fn similarities(
                 if accounts {
                     marks.extend_from_slice(&vector.mark.to_le_bytes());
                 }
-                vector.cosine(asked).max(0.0)
+                unsure[row as usize] |= vector.is_unsure();
+                cosine(vector, asked)
             }
             None => {
                 live.notes.push(Note::FactMissing {
@@ -312,7 +360,7 @@ fn similarities(
         marks.extend_from_slice(&noted);
     }
     let used = used(&marks);
-    (Some(Cosines::by(model, similarities, beside)), used)
+    (Some(Cosines::by(model, similarities, unsure, beside)), used)
 }
 
 /// The similarity of these rows to a text by the built-in table, where it stands beside an encoder of one's own and the policy
@@ -365,10 +413,20 @@ pub(super) fn among(
     raw
 }
 
+/// The similarity of two texts; less than 0 where the model knows no word of the first.
+fn cosine(of: Vector<'_>, asked: Vector<'_>) -> f64 {
+    if of.is_zero() {
+        return -1.0;
+    }
+    of.cosine(asked).max(0.0)
+}
+
 /// The similarity of rows to a text.
 pub(super) struct Cosines {
     /// By row; less than 0 where no one knows.
     pub(super) of: Vec<f64>,
+    /// By row: true if it says nothing of what is related, for the model hardly knows the language of one of the two.
+    unsure: Vec<bool>,
     /// The similarity of unrelated texts.
     pub(super) unrelated: f64,
     /// The similarity halfway from that to what texts have that speak of the same.
@@ -380,10 +438,16 @@ pub(super) struct Cosines {
 }
 
 impl Cosines {
-    fn by(model: &VectorModel, of: Vec<f64>, beside: Option<Vec<f64>>) -> Cosines {
+    fn by(
+        model: &VectorModel,
+        of: Vec<f64>,
+        unsure: Vec<bool>,
+        beside: Option<Vec<f64>>,
+    ) -> Cosines {
         let (unrelated, related) = (model.unrelated.to_f64(), model.related.to_f64());
         Cosines {
             of,
+            unsure,
             unrelated,
             halfway: (unrelated + related) / 2.0,
             related,
@@ -418,13 +482,15 @@ pub(super) fn cosines(
         return None; // No word of it is known.
     }
     let mut of = vec![-1.0; set.rows.len()];
+    let mut unsure = vec![asked.is_unsure(); set.rows.len()];
     for &row in rows {
         let text = set.row(row).content;
         if let Some(vector) = facts.vector(&text, &mut next) {
             marks.extend_from_slice(&vector.mark.to_le_bytes());
-            of[row as usize] = vector.cosine(asked).max(0.0);
+            unsure[row as usize] |= vector.is_unsure();
+            of[row as usize] = cosine(vector, asked);
         }
     }
     let beside = beside(set, rows, policy, facts, text, marks);
-    Some(Cosines::by(model, of, beside))
+    Some(Cosines::by(model, of, unsure, beside))
 }
