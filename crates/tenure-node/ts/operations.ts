@@ -48,6 +48,16 @@ export interface Bound {
   until?: string | null;
 }
 
+/** A decision that a person may make on something that waits. */
+export interface Choice {
+  /** The command that makes it. */
+  command: string;
+  /** The decision; none where a command alone makes it. */
+  decision?: ReviewDecision | null;
+  /** Its effect. */
+  does: string;
+}
+
 /** The place of a chunk in its source, in bytes, half-open. */
 export interface ChunkBounds {
   /** The first byte after. */
@@ -65,15 +75,6 @@ export interface ChunkBounds {
  * - `highly_restricted`: For the named few.
  */
 export type Classification = "public" | "restricted" | "confidential" | "highly_restricted";
-
-/**
- * A decision on what awaits confirmation.
- *
- * - `confirm`: It holds: it is believed from now on. What was inferred takes the place of a stated preference that
- *   says otherwise.
- * - `retract`: It does not hold: it is retracted.
- */
-export type Confirmation = "confirm" | "retract";
 
 /** A judgement on the claims of two objects on one slot. */
 export interface Conflict {
@@ -459,6 +460,16 @@ export interface Held {
  */
 export type Layer = "session" | "task" | "project" | "user" | "tenant" | "corpus" | "tool" | "policy" | "belief";
 
+/**
+ * The stage in the life of a stored object.
+ *
+ * - `active`: It may be compiled.
+ * - `awaiting_confirmation`: A person is asked whether it holds; until then it is not compiled.
+ * - `demoted`: Found only by retrieval.
+ * - `archived`: Kept, not compiled.
+ */
+export type Lifecycle = "active" | "awaiting_confirmation" | "demoted" | "archived";
+
 /** A link from a belief to what speaks for it or against it. */
 export interface Link {
   /** Its claim, where it makes one. */
@@ -821,6 +832,18 @@ export interface Party {
   valid: Held[];
 }
 
+/** A text that a decision is about. */
+export interface PendingText {
+  /** The stage of its life: what is believed is `active`. */
+  lifecycle: Lifecycle;
+  /** Its name. */
+  name: string;
+  /** The object. */
+  object_id: string;
+  /** The text. */
+  text: string;
+}
+
 /** The roles that may see an object. */
 export interface PermissionScope {
   /** The caller needs one of these. Empty means that any role will do. */
@@ -885,6 +908,24 @@ export interface Profile {
   source_authority?: number | null;
   /** The tenant. */
   tenant?: string;
+}
+
+/** Something that waits for a person, with all that a decision needs. */
+export interface ProposalShown {
+  /** The decisions that there are. */
+  choices: Choice[];
+  /** The two claims. */
+  conflict?: Conflict | null;
+  /** The entity, with those that it may be. */
+  entity?: SeenEntity | null;
+  /** The claim of the object, with the evidence for it and against it. */
+  evidence?: BeliefWithEvidence | null;
+  /** The outcome, with who proposed it. */
+  outcome?: OutcomeLine | null;
+  /** The entry, as the list has it. */
+  proposal: Waiting;
+  /** The texts of its objects: what is believed, and what waits. */
+  says: PendingText[];
 }
 
 /** Everything that waits for a person. */
@@ -1005,6 +1046,18 @@ export type ResolverAction = "system_of_record" | "tool_lookup" | "user_question
  * - `trigger_user_confirmation`: The user is asked.
  */
 export type RetirementRule = "archive" | "hard_delete" | "demote_to_archival" | "trigger_user_confirmation";
+
+/**
+ * The decision of a person on what waits for one.
+ *
+ * - `accept`: What is proposed is done.
+ * - `reject`: What is proposed is not done.
+ * - `hold`: Neither, until it is decided anew: of two claims, neither is compiled.
+ * - `confirm`: It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
+ * - `retract`: It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased is
+ *   retracted.
+ */
+export type ReviewDecision = "accept" | "reject" | "hold" | "confirm" | "retract";
 
 /** A belief, and the write that revised it. */
 export interface Revised {
@@ -1181,6 +1234,8 @@ export interface Waiting {
   decide: string;
   /** The id of the entity. */
   entity?: string | null;
+  /** Its id: the object's, the entity's, or of a conflict those of both objects (`FIRST/SECOND`). */
+  id: string;
   /** Its kind. */
   kind: WaitingKind;
   /** The name. */
@@ -1214,11 +1269,11 @@ export interface Waiting {
 }
 
 /**
- * The kind of a proposal.
+ * The kind of what waits for a person.
  *
  * - `outcome`: An outcome or a correction, which a person accepts or rejects.
- * - `inferred`: Something that was inferred, which a person confirms or retracts.
- * - `confirmation`: An object that is too old by its own rule, which a person confirms or retracts.
+ * - `inferred`: Something that was inferred, which a person accepts or rejects.
+ * - `confirmation`: An object that is too old by its own rule, of which a person says whether it holds still.
  * - `erasure`: An object that its own rule would have erased.
  * - `entity`: An entity of which a person says which one it is.
  * - `conflict`: Two claims of which a person says which one stands.
@@ -1471,18 +1526,42 @@ export interface RepeatMistakeOptions {
 
 /** What {@link Tenant.listProposals} takes. */
 export interface ListProposalsOptions {
+  /** Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict, stale, judged or weakened. */
+  kind?: WaitingKind;
+  /** On whose behalf it is read: a principal as a compile takes it, no more than the caller is. */
+  principal?: Principal;
+}
+
+/** What {@link Tenant.getProposal} takes. */
+export interface GetProposalOptions {
+  /** The id of the entry, or the id or the name of an object of it. */
+  object: string;
+  /** The kind of the entry, where several are of the object. */
+  kind?: WaitingKind;
   /** On whose behalf it is read: a principal as a compile takes it, no more than the caller is. */
   principal?: Principal;
 }
 
 /** What {@link Tenant.decideProposal} takes. */
 export interface DecideProposalOptions {
-  /** The id or the name of the object. */
+  /** The id of the entry, or the id or the name of an object of it. */
   object: string;
   /** The decision. */
-  decision: Confirmation;
+  decision: ReviewDecision;
+  /** The kind of the entry, where several are of the object. */
+  kind?: WaitingKind;
   /** The one revision that is decided on, where several wait [default: all that waits]. */
   revision?: string;
+  /** Of a conflict, the claims that stand: first, second or both. */
+  stands?: Decision;
+  /** Of an entity, the one that it is [default: one of its own]. */
+  sameAs?: string;
+  /** Of a conflict, a note on the decision. */
+  note?: string;
+  /** Of an outcome, the person who decides; with a key, its user. */
+  by?: string;
+  /** The instant since which it waits, as it was shown: what has changed since is not decided on. */
+  since?: string;
 }
 
 /** What {@link Tenant.listConflicts} takes. */
@@ -1623,16 +1702,34 @@ export class Tenant extends Caller {
    * that cannot both hold, and objects that were made from something that has changed.
    */
   async listProposals(given: ListProposalsOptions = {}): Promise<Proposals> {
-    return this.call("listProposals", given, ["principal"]);
+    return this.call("listProposals", given, ["kind", "principal"]);
+  }
+
+  /** Show something that waits for a person: what it says, its evidence, what each decision does. */
+  async getProposal(given: GetProposalOptions): Promise<ProposalShown> {
+    return this.call("getProposal", given, ["object", "kind", "principal"]);
   }
 
   /**
-   * Confirm or retract what was inferred or is too old.
+   * Decide on something that waits for a person.
    *
-   * With keys, it takes that of a user with the role `reviewer`, and only what the reviewer may see is decided on.
+   * `review show` says what each decision does. Only what one may see is decided on. With keys, outcomes and what
+   * awaits confirmation take that of a user with the role `reviewer`, conflicts one that may resolve them, all else
+   * an operator's.
    */
   async decideProposal(given: DecideProposalOptions, options: WriteOptions = {}): Promise<Written> {
-    return this.call("decideProposal", given, ["object", "decision", "revision"], options);
+    const fields = [
+      "object",
+      "decision",
+      "kind",
+      "revision",
+      "stands",
+      "same_as",
+      "note",
+      "by",
+      "since",
+    ];
+    return this.call("decideProposal", given, fields, options);
   }
 
   /**

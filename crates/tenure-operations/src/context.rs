@@ -22,6 +22,8 @@ pub enum Access {
     Reviewer,
     /// Operators, and people who decide between claims.
     Resolver,
+    /// Those who decide on some of what is pending: its kind says who.
+    Decider,
     /// Those who may go past the access lists of objects.
     Operator,
 }
@@ -118,6 +120,8 @@ impl Context<'_> {
             Access::Reviewer if matches!(self.deciders, Deciders::Named) => Ok(()),
             Access::Reviewer => self.reviewer().map(drop),
             Access::Resolver => self.check_resolver(),
+            Access::Decider if self.is_reviewer() || self.check_resolver().is_ok() => Ok(()),
+            Access::Decider => self.check(Access::Reviewer),
             Access::Operator if self.caller.grant.operator => Ok(()),
             Access::Operator => Err(Error::new(
                 ErrorKind::Policy,

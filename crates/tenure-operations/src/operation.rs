@@ -20,6 +20,8 @@ pub trait Operation: DeserializeOwned + JsonSchema {
     const ACCESS: Access;
     /// Its effect on what is stored.
     const EFFECT: Effect;
+    /// Whether it may erase, so that a server lets go of what it holds.
+    const MAY_ERASE: bool = false;
     /// The method and the path over HTTP.
     const ROUTE: Route;
     /// The commands that call it.
@@ -100,6 +102,8 @@ pub struct Entry {
     pub access: Access,
     /// Its effect on what is stored.
     pub effect: Effect,
+    /// Whether it may erase, so that a server lets go of what it holds.
+    pub may_erase: bool,
     /// The method and the path over HTTP.
     pub route: Route,
     /// The commands that call it.
@@ -122,6 +126,7 @@ impl Entry {
             id: O::ID,
             access: O::ACCESS,
             effect: O::EFFECT,
+            may_erase: O::MAY_ERASE,
             route: O::ROUTE,
             commands: O::COMMANDS,
             tools: O::TOOLS,

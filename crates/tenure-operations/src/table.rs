@@ -13,14 +13,15 @@ use crate::entity::{ChangeEntities, GetEntityHistory, ListEntities, ResolveEntit
 use crate::input::Input;
 use crate::operation::Entry;
 use crate::outcome::{DecideOutcome, ListOutcomes, ProposeOutcome, RepeatMistake};
-use crate::pending::{DecideProposal, ListProposals};
+use crate::pending::{DecideProposal, GetProposal, ListProposals};
 
-static TABLE: [Entry; 14] = [
+static TABLE: [Entry; 15] = [
     Entry::of::<ListOutcomes>(),
     Entry::of::<ProposeOutcome>(),
     Entry::of::<DecideOutcome>(),
     Entry::of::<RepeatMistake>(),
     Entry::of::<ListProposals>(),
+    Entry::of::<GetProposal>(),
     Entry::of::<DecideProposal>(),
     Entry::of::<ListConflicts>(),
     Entry::of::<ResolveConflict>(),

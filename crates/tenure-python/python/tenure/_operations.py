@@ -14,9 +14,9 @@ __all__ = [
     "AuthorKind",
     "BeliefWithEvidence",
     "Bound",
+    "Choice",
     "ChunkBounds",
     "Classification",
-    "Confirmation",
     "Conflict",
     "ConflictPolicy",
     "Conflicts",
@@ -49,6 +49,7 @@ __all__ = [
     "Ground",
     "Held",
     "Layer",
+    "Lifecycle",
     "Link",
     "Loser",
     "Mark",
@@ -65,10 +66,12 @@ __all__ = [
     "Outcomes",
     "PartWeights",
     "Party",
+    "PendingText",
     "PermissionScope",
     "Polarity",
     "Principal",
     "Profile",
+    "ProposalShown",
     "Proposals",
     "Protection",
     "Protocol",
@@ -79,6 +82,7 @@ __all__ = [
     "Resolved",
     "ResolverAction",
     "RetirementRule",
+    "ReviewDecision",
     "Revised",
     "Rigidity",
     "Role",
@@ -173,6 +177,17 @@ Bound = TypedDict(
 """
 
 
+class Choice(TypedDict):
+    """A decision that a person may make on something that waits."""
+
+    command: str
+    """The command that makes it."""
+    decision: NotRequired[ReviewDecision | None]
+    """The decision; none where a command alone makes it."""
+    does: str
+    """Its effect."""
+
+
 class ChunkBounds(TypedDict):
     """The place of a chunk in its source, in bytes, half-open."""
 
@@ -189,15 +204,6 @@ Classification = Literal["public", "restricted", "confidential", "highly_restric
 - ``restricted``: For members; what an object without a label is.
 - ``confidential``: For those who need it.
 - ``highly_restricted``: For the named few.
-"""
-
-
-Confirmation = Literal["confirm", "retract"]
-"""A decision on what awaits confirmation.
-
-- ``confirm``: It holds: it is believed from now on. What was inferred takes the place of a stated preference
-  that says otherwise.
-- ``retract``: It does not hold: it is retracted.
 """
 
 
@@ -614,6 +620,16 @@ Layer = Literal["session", "task", "project", "user", "tenant", "corpus", "tool"
 """
 
 
+Lifecycle = Literal["active", "awaiting_confirmation", "demoted", "archived"]
+"""The stage in the life of a stored object.
+
+- ``active``: It may be compiled.
+- ``awaiting_confirmation``: A person is asked whether it holds; until then it is not compiled.
+- ``demoted``: Found only by retrieval.
+- ``archived``: Kept, not compiled.
+"""
+
+
 class Link(TypedDict):
     """A link from a belief to what speaks for it or against it."""
 
@@ -980,6 +996,19 @@ class Party(TypedDict):
     """The time of each of them, in the same order."""
 
 
+class PendingText(TypedDict):
+    """A text that a decision is about."""
+
+    lifecycle: Lifecycle
+    """The stage of its life: what is believed is ``active``."""
+    name: str
+    """Its name."""
+    object_id: str
+    """The object."""
+    text: str
+    """The text."""
+
+
 class PermissionScope(TypedDict, total=False):
     """The roles that may see an object."""
 
@@ -1047,6 +1076,25 @@ class Profile(TypedDict, total=False):
     """The quality of its source."""
     tenant: str
     """The tenant."""
+
+
+class ProposalShown(TypedDict):
+    """Something that waits for a person, with all that a decision needs."""
+
+    choices: list[Choice]
+    """The decisions that there are."""
+    conflict: NotRequired[Conflict | None]
+    """The two claims."""
+    entity: NotRequired[SeenEntity | None]
+    """The entity, with those that it may be."""
+    evidence: NotRequired[BeliefWithEvidence | None]
+    """The claim of the object, with the evidence for it and against it."""
+    outcome: NotRequired[OutcomeLine | None]
+    """The outcome, with who proposed it."""
+    proposal: Waiting
+    """The entry, as the list has it."""
+    says: list[PendingText]
+    """The texts of its objects: what is believed, and what waits."""
 
 
 class Proposals(TypedDict):
@@ -1167,6 +1215,18 @@ RetirementRule = Literal["archive", "hard_delete", "demote_to_archival", "trigge
 - ``hard_delete``: Erased.
 - ``demote_to_archival``: Found only by retrieval.
 - ``trigger_user_confirmation``: The user is asked.
+"""
+
+
+ReviewDecision = Literal["accept", "reject", "hold", "confirm", "retract"]
+"""The decision of a person on what waits for one.
+
+- ``accept``: What is proposed is done.
+- ``reject``: What is proposed is not done.
+- ``hold``: Neither, until it is decided anew: of two claims, neither is compiled.
+- ``confirm``: It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
+- ``retract``: It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased
+  is retracted.
 """
 
 
@@ -1351,6 +1411,8 @@ class Waiting(TypedDict):
     """
     entity: NotRequired[str | None]
     """The id of the entity."""
+    id: str
+    """Its id: the object's, the entity's, or of a conflict those of both objects (``FIRST/SECOND``)."""
     kind: WaitingKind
     """Its kind."""
     name: str
@@ -1393,11 +1455,11 @@ WaitingKind = Literal[
     "judged",
     "weakened",
 ]
-"""The kind of a proposal.
+"""The kind of what waits for a person.
 
 - ``outcome``: An outcome or a correction, which a person accepts or rejects.
-- ``inferred``: Something that was inferred, which a person confirms or retracts.
-- ``confirmation``: An object that is too old by its own rule, which a person confirms or retracts.
+- ``inferred``: Something that was inferred, which a person accepts or rejects.
+- ``confirmation``: An object that is too old by its own rule, of which a person says whether it holds still.
 - ``erasure``: An object that its own rule would have erased.
 - ``entity``: An entity of which a person says which one it is.
 - ``conflict``: Two claims of which a person says which one stands.
@@ -1707,39 +1769,89 @@ class Tenant(Caller):
         value: Written = self._call("repeatMistake", {"outcome": outcome, "record": record}, key)
         return value
 
-    def list_proposals(self, *, principal: Principal | None = None) -> Proposals:
+    def list_proposals(
+        self,
+        *,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> Proposals:
         """List what waits for a person, each with the command that decides it: none of it is compiled.
 
         Proposed outcomes, what was inferred or is too old and awaits confirmation, entities that may be others,
         claims that cannot both hold, and objects that were made from something that has changed.
 
+        :param kind: Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict,
+            stale, judged or weakened.
         :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
             caller is.
         """
-        value: Proposals = self._call("listProposals", {"principal": principal})
+        value: Proposals = self._call("listProposals", {"kind": kind, "principal": principal})
+        return value
+
+    def get_proposal(
+        self,
+        *,
+        object: str,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> ProposalShown:
+        """Show something that waits for a person: what it says, its evidence, what each decision does.
+
+        :param object: The id of the entry, or the id or the name of an object of it.
+        :param kind: The kind of the entry, where several are of the object.
+        :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
+            caller is.
+        """
+        form = {
+            "object": object,
+            "kind": kind,
+            "principal": principal,
+        }
+        value: ProposalShown = self._call("getProposal", form)
         return value
 
     def decide_proposal(
         self,
         *,
         object: str,
-        decision: Confirmation,
+        decision: ReviewDecision,
+        kind: WaitingKind | None = None,
         revision: str | None = None,
+        stands: Decision | None = None,
+        same_as: str | None = None,
+        note: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
         key: str | None = None,
     ) -> Written:
-        """Confirm or retract what was inferred or is too old.
+        """Decide on something that waits for a person.
 
-        With keys, it takes that of a user with the role ``reviewer``, and only what the reviewer may see is decided on.
+        ``review show`` says what each decision does. Only what one may see is decided on. With keys, outcomes and what
+        awaits confirmation take that of a user with the role ``reviewer``, conflicts one that may resolve them, all
+        else an operator's.
 
-        :param object: The id or the name of the object.
+        :param object: The id of the entry, or the id or the name of an object of it.
         :param decision: The decision.
+        :param kind: The kind of the entry, where several are of the object.
         :param revision: The one revision that is decided on, where several wait [default: all that waits].
+        :param stands: Of a conflict, the claims that stand: first, second or both.
+        :param same_as: Of an entity, the one that it is [default: one of its own].
+        :param note: Of a conflict, a note on the decision.
+        :param by: Of an outcome, the person who decides; with a key, its user.
+        :param since: The instant since which it waits, as it was shown: what has changed since is not decided
+            on.
         :param key: The idempotency key: with the same one, the same write happens once.
         """
         form = {
             "object": object,
             "decision": decision,
+            "kind": kind,
             "revision": revision,
+            "stands": stands,
+            "same_as": same_as,
+            "note": note,
+            "by": by,
+            "since": since,
         }
         value: Written = self._call("decideProposal", form, key)
         return value

@@ -126,7 +126,17 @@ async fn answer(
     };
     let json = crate::blocking(move || {
         let input = Input::json(&body)?.with_texts(&form, texts)?;
-        Ok(entry.call(input, &app.context(&caller, writing))?)
+        let context = app.context(&caller, writing);
+        if !entry.may_erase {
+            return Ok(entry.call(input, &context)?);
+        }
+        let tenant = context.tenant()?;
+        let before = tenant.version()?;
+        let answer = entry.call(input, &context)?;
+        if tenant.log(before, u32::MAX)?.iter().any(|write| write.verb == "erase") {
+            app.forget(&tenant)?;
+        }
+        Ok(answer)
     })
     .await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
