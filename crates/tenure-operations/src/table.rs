@@ -14,8 +14,9 @@ use crate::input::Input;
 use crate::operation::Entry;
 use crate::outcome::{DecideOutcome, ListOutcomes, ProposeOutcome, RepeatMistake};
 use crate::pending::{DecideProposal, GetProposal, ListProposals};
+use crate::registry::{ApplyOp, CreateRegistry, GetRegistry, ImportBlocks, ListRegistries};
 
-static TABLE: [Entry; 15] = [
+static TABLE: [Entry; 20] = [
     Entry::of::<ListOutcomes>(),
     Entry::of::<ProposeOutcome>(),
     Entry::of::<DecideOutcome>(),
@@ -31,6 +32,11 @@ static TABLE: [Entry; 15] = [
     Entry::of::<ChangeEntities>(),
     Entry::of::<GetEntityHistory>(),
     Entry::of::<ResolveEntity>(),
+    Entry::of::<ListRegistries>(),
+    Entry::of::<CreateRegistry>(),
+    Entry::of::<GetRegistry>(),
+    Entry::of::<ApplyOp>(),
+    Entry::of::<ImportBlocks>(),
 ];
 
 /// Returns all operations, in the order in which they are described.
@@ -84,6 +90,7 @@ pub fn call_as_owner(
         caller: &Caller::owner(tenant),
         workspace,
         writing,
+        expected: None,
         deciders: Deciders::Named,
     };
     String::from_utf8(call(id, input.as_bytes(), &context)?)

@@ -54,6 +54,7 @@ fn a_key_calls_what_it_may_and_nothing_else() {
             caller: &caller,
             workspace: &workspace,
             writing: Writing::default(),
+            expected: None,
             deciders: Deciders::Reviewers {
                 keys: Arc::new(KeySet::default()),
                 own: false,

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from ._caller import AsyncCaller
 from ._operations import (
+    AppliedOp,
     Conflicts,
     Decision,
     Entities,
     EntityHistory,
     EntityOp,
     EntityType,
+    Imported,
+    Kind,
+    ListedRegistry,
+    MadeRegistry,
     Meaning,
     ObjectDocument,
+    Op,
     OutcomeDecision,
     OutcomeKind,
     OutcomeState,
@@ -23,8 +29,10 @@ from ._operations import (
     Profile,
     ProposalShown,
     Proposals,
+    RegistryShown,
     ReviewDecision,
     Revised,
+    SeedText,
     Shown,
     WaitingKind,
     Written,
@@ -420,4 +428,89 @@ class AsyncTenant(AsyncCaller):
             "weights": weights,
         }
         value: Meaning = await self._call("resolveEntity", form)
+        return value
+
+    async def list_registries(self) -> list[ListedRegistry]:
+        """List the registries."""
+        value: list[ListedRegistry] = await self._call("listRegistries", {})
+        return value
+
+    async def create_registry(
+        self,
+        *,
+        label: str,
+        kind: Kind,
+        writes_to: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> MadeRegistry:
+        """Make a registry.
+
+        :param label: Its label.
+        :param kind: The kind: an agent's writes guidance and data, an orchestrator's also rules and tools.
+        :param writes_to: A registry that it may write to (may be repeated).
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "kind": kind,
+            "writes_to": writes_to,
+        }
+        value: MadeRegistry = await self._call("createRegistry", form, key)
+        return value
+
+    async def get_registry(self, *, label: str) -> RegistryShown:
+        """Show a registry with its blocks, in order.
+
+        :param label: The registry's label.
+        """
+        value: RegistryShown = await self._call("getRegistry", {"label": label})
+        return value
+
+    async def apply_op(
+        self,
+        *,
+        label: str,
+        operation: Op,
+        actor: str | None = None,
+        key: str | None = None,
+    ) -> AppliedOp:
+        """Change a registry by an operation.
+
+        :param label: The registry's label.
+        :param operation: The operation. Its blocks are named by their names; its objects are the tenant's.
+        :param actor: The registry on whose behalf it is done [default: the one that is changed].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "operation": operation,
+            "actor": actor,
+        }
+        value: AppliedOp = await self._call("applyOp", form, key)
+        return value
+
+    async def import_blocks(
+        self,
+        *,
+        label: str,
+        objects: Sequence[ObjectDocument] | None = None,
+        documents: Sequence[SeedText] | None = None,
+        blocks: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Imported:
+        """Put objects, or what texts hold, into a registry behind its blocks: all of them, or none.
+
+        :param label: The registry's label; where there is none, it is made.
+        :param objects: Objects, which are the tenant's.
+        :param documents: Texts of seed files, behind the objects.
+        :param blocks: The names of the blocks that are wanted [default: all].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "objects": objects,
+            "documents": documents,
+            "blocks": blocks,
+        }
+        value: Imported = await self._call("importBlocks", form, key)
         return value
