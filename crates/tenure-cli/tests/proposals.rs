@@ -430,6 +430,7 @@ fn a_decision_is_repeated_under_its_key() {
         &["accept", &mei],
         &["reject", "summary"],
         &["accept", "erased"],
+        &["accept", "one", "--stands", "first"],
     ]
     .into_iter()
     .enumerate()
@@ -438,6 +439,12 @@ fn a_decision_is_repeated_under_its_key() {
             .as_str()
             .unwrap()
             .to_owned();
+        // A conflict is named by one of its objects.
+        let id = if args[1] == "one" {
+            "one".to_owned()
+        } else {
+            id
+        };
         let key = format!("k{at}");
         let call = [
             &["review", args[0], &id][..],
@@ -454,8 +461,27 @@ fn a_decision_is_repeated_under_its_key() {
         );
     }
     // Another write under the key is refused.
-    let said = bench.refused(5, &["review", "hold", "one", "--idempotency-key", "k0"]);
+    let said = bench.refused(5, &["review", "accept", "one", "--idempotency-key", "k0"]);
     assert!(said.contains("used for another write"), "{said}");
+}
+
+#[test]
+fn of_two_claims_the_one_that_is_named_is_the_first() {
+    for (name, stands) in [("one", "first"), ("other", "second")] {
+        let bench = scene(&[]);
+        bench.ok(&["review", "accept", name, "--stands", stands]);
+        let shown = bench.ok(&["conflicts", "show", "one", "other"]);
+        let stood = shown.contains("stands  one ") && shown.contains("by person");
+        assert!(stood && !shown.contains("stands  other "), "{shown}");
+    }
+    // By the id of the entry, its order counts, as in what is shown.
+    let bench = scene(&[]);
+    let shown = bench.json(&["review", "show", "other", "--format", "json"]);
+    let says = shown["choices"][0]["does"].as_str().unwrap();
+    pasted(&bench, shown["choices"][0]["command"].as_str().unwrap());
+    let first = says.split('`').nth(1).unwrap();
+    let now = bench.ok(&["conflicts", "show", "one", "other"]);
+    assert!(now.contains(&format!("stands  {first} ")), "{says}: {now}");
 }
 
 #[test]

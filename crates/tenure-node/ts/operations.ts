@@ -2001,7 +2001,10 @@ export interface DecideProposalOptions {
   kind?: WaitingKind;
   /** The one revision that is decided on, where several wait [default: all that waits]. */
   revision?: string;
-  /** Of a conflict, the claims that stand: first, second or both. */
+  /**
+   * Of a conflict, the claims that stand: first, second or both. The first is the object that is named, or the
+   * first of the id.
+   */
   stands?: Decision;
   /** Of an entity, the one that it is [default: one of its own]. */
   sameAs?: string;

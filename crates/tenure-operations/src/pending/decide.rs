@@ -9,7 +9,7 @@ use tenure::object::{
 };
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
-use tenure_store::{Expect, Tenant, Waiting, Written};
+use tenure_store::{ConflictQuery, Expect, Tenant, Waiting, Written};
 
 use super::{named, nothing, object, waiting};
 use crate::conflict::ResolveConflict;
@@ -42,7 +42,7 @@ pub struct DecideProposal {
     #[serde(default)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "DIGEST"))]
     pub revision: Option<RevisionId>,
-    /// Of a conflict, the claims that stand: first, second or both
+    /// Of a conflict, the claims that stand: first, second or both. The first is the object that is named, or the first of the id
     #[serde(default)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHICH"))]
     pub stands: Option<Decision>,
@@ -114,7 +114,16 @@ impl Operation for DecideProposal {
                 return Err(Error::new(ErrorKind::Conflict, what).hint("read what it says now"));
             }
             self.check(&one)?;
-            return self.decide(context, &tenant, &Target::of(&one));
+            let mut target = Target::of(&one);
+            // Who names one of two objects means it as the first.
+            if one.kind == WaitingKind::Conflict
+                && self.object != one.id
+                && self.object != one.name
+                && object(&tenant, &reader, &self.object)? == one.other_id
+            {
+                target.objects.reverse();
+            }
+            return self.decide(context, &tenant, &target);
         };
         let id = object(&tenant, &reader, &self.object)?.ok_or(nothing(
             &tenant,
@@ -244,18 +253,17 @@ impl DecideProposal {
                 };
                 done(change, context).in_field("object")
             }
-            (kind, Some(id), ..) => {
+            (WaitingKind::Judged, Some(id), ..) if is_accept => {
                 context.check(Access::Operator)?;
-                match kind {
-                    WaitingKind::Judged if is_accept => {
-                        let clean = ContradictionStatus::Clean;
-                        tenant.judge(id, clean, None, &context.writing)
-                    }
-                    WaitingKind::Weakened if is_accept => {
-                        tenant.weaken_one(id, context.now(), &context.writing)
-                    }
-                    _ => tenant.retract(id, Expect::Any, &context.writing),
-                }
+                tenant.judge(id, ContradictionStatus::Clean, None, &context.writing)
+            }
+            (WaitingKind::Weakened, Some(id), ..) if is_accept => {
+                context.check(Access::Operator)?;
+                tenant.weaken_one(id, context.now(), &context.writing)
+            }
+            (WaitingKind::Stale | WaitingKind::Judged | WaitingKind::Weakened, Some(id), ..) => {
+                context.check(Access::Operator)?;
+                tenant.retract(id, Expect::Any, &context.writing)
             }
             _ => Err(Error::assertion("what waits is of something")),
         }
@@ -291,10 +299,6 @@ impl DecideProposal {
         tenant: &Tenant,
         reader: &Reader,
     ) -> Result<Written, Error> {
-        let pair = self
-            .object
-            .split_once('/')
-            .and_then(|(first, second)| Some(vec![first.parse().ok()?, second.parse().ok()?]));
         let one: Option<ObjectId> = match self.object.parse() {
             Ok(id) => Some(id),
             Err(_) => object(tenant, reader, &self.object)?,
@@ -302,27 +306,52 @@ impl DecideProposal {
         if let (Some(holds), Some(id)) = (self.holds(), one) {
             return self.confirm(context, tenant, (id, holds));
         }
-        let kinds = WaitingKind::ALL.iter().copied();
-        let targets =
-            kinds
-                .filter(|kind| self.kind.is_none_or(|own| own == *kind))
-                .map(|kind| Target {
-                    kind,
-                    objects: match (kind, &pair) {
-                        (WaitingKind::Conflict, Some(pair)) => pair.clone(),
-                        _ => one.into_iter().collect(),
-                    },
-                    entity: Some(self.object.clone()),
-                });
         let mut refused = nothing(tenant, reader, &self.object)?;
-        for target in targets {
-            match self.decide(context, tenant, &target) {
-                Ok(written) => return Ok(written),
-                Err(error) if error.kind == ErrorKind::Conflict => refused = error,
-                Err(_) => {}
+        for kind in WaitingKind::ALL.iter().filter(|kind| self.kind.is_none_or(|own| own == **kind))
+        {
+            let found = match kind {
+                WaitingKind::Conflict => self.pairs(tenant, reader, one)?,
+                _ => vec![one.into_iter().collect()],
+            };
+            for objects in found {
+                let target = Target {
+                    kind: *kind,
+                    objects,
+                    entity: Some(self.object.clone()),
+                };
+                match self.decide(context, tenant, &target) {
+                    Ok(written) => return Ok(written),
+                    Err(error) if error.kind == ErrorKind::Conflict => refused = error,
+                    Err(_) => {}
+                }
             }
         }
         Err(refused)
+    }
+
+    /// Returns the pairs of objects that the name of a conflict may mean: those of the id, or this object with each that it is in
+    /// conflict with.
+    fn pairs(
+        &self,
+        tenant: &Tenant,
+        reader: &Reader,
+        one: Option<ObjectId>,
+    ) -> Result<Vec<Vec<ObjectId>>, Error> {
+        let Some(one) = one else {
+            let ids = self.object.split('/').map(str::parse).collect::<Result<Vec<_>, _>>();
+            return Ok(ids.into_iter().filter(|ids| ids.len() == 2).collect());
+        };
+        let sees = reader.sees();
+        let query = ConflictQuery {
+            sees: sees.as_deref(),
+            ..ConflictQuery::default()
+        };
+        let all = tenant.conflict_page(&query, usize::MAX)?.conflicts.into_iter();
+        Ok(all
+            .map(|pair| [pair.first.object_id, pair.second.object_id])
+            .filter(|pair| pair.contains(&one))
+            .map(|[first, second]| vec![one, if first == one { second } else { first }])
+            .collect())
     }
 }
 

@@ -78,7 +78,7 @@ fn named(
     }
 }
 
-fn chosen<'a>(all: &'a [Waiting], is_it: impl Fn(&Waiting) -> bool) -> Vec<&'a Waiting> {
+fn chosen(all: &[Waiting], is_it: impl Fn(&Waiting) -> bool) -> Vec<&Waiting> {
     all.iter().filter(|one| is_it(one)).collect()
 }
 

@@ -223,7 +223,8 @@ class AsyncTenant(AsyncCaller):
         :param decision: The decision.
         :param kind: The kind of the entry, where several are of the object.
         :param revision: The one revision that is decided on, where several wait [default: all that waits].
-        :param stands: Of a conflict, the claims that stand: first, second or both.
+        :param stands: Of a conflict, the claims that stand: first, second or both. The first is the object
+            that is named, or the first of the id.
         :param same_as: Of an entity, the one that it is [default: one of its own].
         :param note: Of a conflict, a note on the decision.
         :param by: Of an outcome, the person who decides; with a key, its user.
