@@ -570,7 +570,7 @@ export interface Link {
 export interface ListedRegistry {
   /** The number of its blocks. */
   blocks: number;
-  /** Whose it is. */
+  /** The kind. */
   kind: Kind;
   /** Its label. */
   registry: string;
@@ -598,7 +598,7 @@ export interface LoweredAuthority {
 
 /** A registry that was made. */
 export interface MadeRegistry {
-  /** Whose it is. */
+  /** The kind. */
   kind: Kind;
   /** Its label. */
   registry: string;

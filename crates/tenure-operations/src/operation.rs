@@ -20,7 +20,7 @@ pub trait Operation: DeserializeOwned + JsonSchema {
     const ACCESS: Access;
     /// Its effect on what is stored.
     const EFFECT: Effect;
-    /// Whether it may erase, so that a server lets go of what it holds.
+    /// True if it may erase, so that a server lets go of what it holds.
     const MAY_ERASE: bool = false;
     /// The state that it is about.
     const STATE: Numbering = Numbering::None;
@@ -132,7 +132,7 @@ pub struct Entry {
     pub access: Access,
     /// Its effect on what is stored.
     pub effect: Effect,
-    /// Whether it may erase, so that a server lets go of what it holds.
+    /// True if it may erase, so that a server lets go of what it holds.
     pub may_erase: bool,
     /// The state that it is about.
     pub state: Numbering,

@@ -54,8 +54,8 @@ fn named(
     reader: &Reader,
     (named, kind): (&str, Option<WaitingKind>),
 ) -> Result<Option<Waiting>, Error> {
-    let is_meant = |one: &Waiting| kind.is_none_or(|kind| one.kind == kind);
-    let all: Vec<Waiting> = all.into_iter().filter(is_meant).collect();
+    let all: Vec<Waiting> =
+        all.into_iter().filter(|one| kind.is_none_or(|kind| one.kind == kind)).collect();
     let mut found = chosen(&all, |one| one.id == named);
     if found.is_empty() {
         found = chosen(&all, |one| one.name == named);

@@ -10,7 +10,7 @@ use super::{check_expected, check_known, has};
 use crate::context::{Caller, Context};
 use crate::fields::{InField, read_field};
 
-/// How often a change is tried while others change the registry, too.
+/// The most tries of a change while others change the registry, too.
 const TRIES: usize = 8;
 
 /// A change, and the registry on whose behalf it is done.
@@ -24,7 +24,7 @@ impl Change {
         registries.issue(self.actor.as_deref().unwrap_or(label)).in_field("actor")
     }
 
-    /// What a change that was done already has of less authority than it asked for.
+    /// Returns the objects of a change that was done already that have less authority than they asked for.
     pub(super) fn lowered(
         self,
         kept: &KeptRegistries,

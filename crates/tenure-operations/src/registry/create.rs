@@ -36,7 +36,7 @@ pub struct CreateRegistry {
 pub struct MadeRegistry {
     /// Its label.
     pub registry: String,
-    /// Whose it is.
+    /// The kind.
     pub kind: Kind,
     /// The registries that it may write to.
     pub writes_to: Vec<String>,

@@ -19,7 +19,7 @@ pub struct ListRegistries {}
 pub struct ListedRegistry {
     /// Its label.
     pub registry: String,
-    /// Whose it is.
+    /// The kind.
     pub kind: Kind,
     /// The number of its blocks.
     pub blocks: usize,

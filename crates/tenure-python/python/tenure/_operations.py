@@ -769,7 +769,7 @@ class ListedRegistry(TypedDict):
     blocks: int
     """The number of its blocks."""
     kind: Kind
-    """Whose it is."""
+    """The kind."""
     registry: str
     """Its label."""
 
@@ -799,7 +799,7 @@ class MadeRegistry(TypedDict):
     """A registry that was made."""
 
     kind: Kind
-    """Whose it is."""
+    """The kind."""
     registry: str
     """Its label."""
     writes_to: list[str]

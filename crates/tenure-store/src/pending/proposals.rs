@@ -438,9 +438,11 @@ fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiti
 
 /// The effect of a confirmation.
 fn believed(over: Option<&(ObjectId, String)>) -> String {
-    let over = over.map(|(_, name)| format!(", in the place of `{name}`"));
-    let over = over.unwrap_or_default();
-    format!("it counts as confirmed, and is believed from now on{over}")
+    let place = over.map(|(_, name)| format!(", in the place of `{name}`"));
+    format!(
+        "it counts as confirmed, and is believed from now on{}",
+        place.unwrap_or_default()
+    )
 }
 
 /// A conflict, as a proposal.
