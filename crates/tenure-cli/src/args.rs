@@ -18,6 +18,7 @@ mod outcome;
 mod pages;
 mod registry;
 mod report;
+mod review;
 mod serve;
 mod session;
 mod setup;
@@ -50,6 +51,7 @@ pub(crate) use outcome::*;
 pub(crate) use pages::command;
 pub(crate) use registry::*;
 pub(crate) use report::*;
+pub(crate) use review::*;
 pub(crate) use serve::*;
 pub(crate) use session::*;
 pub(crate) use setup::*;
@@ -71,7 +73,7 @@ pub(crate) use trust::*;
     max_term_width = 100,
     arg_required_else_help = true,
     // `pages` says the options.
-    help_template = "{about-with-newline}\nUsage: {usage}\n\nCommands:\n{subcommands}{after-help}"
+    help_template = "{about-with-newline}Usage: {usage}\n\nCommands:\n{subcommands}{after-help}"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -157,6 +159,11 @@ pub(crate) enum Command {
     /// A store keeps every revision of an object, and the time in which each was believed. `put` writes, `get` shows
     /// the beliefs of now or of an instant, `history` shows all, `erase` removes every trace.
     Store(StoreArgs),
+    /// Decide on what waits for a person
+    ///
+    /// Outcomes, what was inferred or is too old, erasures, entities, claims that contradict each other, what is stale, and
+    /// what lost its evidence: one list, and one way to decide.
+    Review(ReviewArgs),
     /// List claims that cannot both hold, and decide between them
     ///
     /// A claim is the `normalized_claim` of an object: `slot op value`. Of two on one single-valued slot of an entity that

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Log(args) => commands::log::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Review(args) => commands::review::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Run(args) => commands::run::run(*args),
         Command::Setup(args) => commands::setup::run(&args),

@@ -79,7 +79,7 @@ fn what_is_inferred_waits_until_it_is_confirmed_and_whoever_writes_it_is_told() 
     let said = bench.run(&["store", "put", "guess.jsonl"]);
     let told = String::from_utf8_lossy(&said.stdout).into_owned();
     let told = format!("{told}{}", String::from_utf8_lossy(&said.stderr));
-    let waits = "guess: awaits_confirmation: too_little_evidence; it is not compiled until `tenure store confirm`";
+    let waits = "guess: awaits_confirmation: too_little_evidence; it is not compiled until `tenure review accept`";
     assert!(said.status.success() && told.starts_with(waits), "{told}");
     assert_eq!(told.lines().count(), 2, "{told}");
     let said = bench.ok(&["store", "put", "guess.jsonl", "-v"]);
@@ -131,12 +131,9 @@ fn what_waits_beside_what_is_believed_is_retracted_alone() {
         "{text}"
     );
     // The list has the command that ends it.
-    let proposals = bench.ok(&["store", "proposals"]);
-    let ends = proposals.split("tenure store retract ").nth(1).unwrap();
-    let mut words = ends.split_whitespace();
-    let id = words.next().unwrap();
-    assert_eq!(words.next(), Some("--waiting"), "{proposals}");
-    bench.ok(&["store", "retract", id, "--waiting"]);
+    let proposals = bench.ok(&["review", "list"]);
+    let ends = proposals.split("tenure review reject ").nth(1).unwrap();
+    bench.ok(&["review", "reject", ends.split_whitespace().next().unwrap()]);
     assert!(compiled("What does the desk say?").contains("Chicago"));
     let refused = bench.refused(5, &["store", "retract", "desk", "--waiting"]);
     assert!(refused.contains("waits for nobody"), "{refused}");

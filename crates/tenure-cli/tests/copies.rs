@@ -80,7 +80,7 @@ fn a_copy_of_a_store_says_and_compiles_the_same() {
         "outcome list",
         "belief show badge",
         "belief log badge",
-        "store proposals",
+        "review list",
         "store export",
         "store history badge",
     ] {

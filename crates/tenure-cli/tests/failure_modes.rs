@@ -490,7 +490,7 @@ fn contradictory_memory_accumulation() {
         (&json!("guess"), &json!("awaiting_confirmation"))
     );
     // It waits for her, and takes the place of what she said once she says so.
-    let waiting = bench.json(&["store", "proposals", "--format", "json"])["proposals"].take();
+    let waiting = bench.json(&["review", "list", "--format", "json"])["proposals"].take();
     assert_eq!(
         (&waiting[0]["kind"], &waiting[0]["other_id"]),
         (&json!("inferred"), &json!(id(&bench, "tuesday")))

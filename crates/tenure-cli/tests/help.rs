@@ -188,6 +188,15 @@ pub(crate) fn folder() -> Bench {
             "It is hot.",
         ],
         &["session", "append", "talk", "--text", "And pump 8?"],
+        &["registry", "create", "sqlite://.tenure/store.db", "notes"],
+        &[
+            "registry",
+            "write",
+            "sqlite://.tenure/store.db",
+            "units",
+            "--text",
+            "Use bar.",
+        ],
         &["registry", "create", "agent.snapshot", "main"],
         &[
             "registry",

@@ -74,7 +74,8 @@ fn over_http(server: &Serving, key: &str, entry: &Entry, example: &Example) -> V
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
     let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200"), "{}: {reply}", entry.id);
+    let status = format!("HTTP/1.1 {}", entry.route.status);
+    assert!(head.starts_with(&status), "{}: {reply}", entry.id);
     serde_json::from_str(body).unwrap()
 }
 

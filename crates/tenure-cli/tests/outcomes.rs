@@ -64,13 +64,13 @@ fn only_what_a_person_accepted_is_compiled() {
     let unfetched = out["trace"]["unfetched"].as_array().unwrap();
     let left = json!({ "what": "bars", "why": "awaiting_confirmation" });
     assert!(unfetched.contains(&left), "{unfetched:?}");
-    let shown = bench.ok(&["store", "proposals"]);
+    let shown = bench.ok(&["review", "list"]);
     assert!(
         shown.starts_with("accept or reject") && shown.contains("bars"),
         "{shown}"
     );
     let said = bench.refused(5, &["store", "confirm", "bars"]);
-    assert!(said.contains("tenure outcome accept"), "{said}");
+    assert!(said.contains("tenure review accept"), "{said}");
     let said = bench.refused(5, &["outcome", "withdraw", "bars", "--by", "ada"]);
     assert!(said.contains("not accepted yet"), "{said}");
     let said = bench.refused(2, &["outcome", "accept", "bars", "--by", " "]);

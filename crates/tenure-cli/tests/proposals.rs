@@ -112,7 +112,7 @@ fn pasted(bench: &Bench, line: &str) {
 }
 
 fn waiting(bench: &Bench, place: &[&str]) -> Vec<Value> {
-    let shown = bench.json(&[&["store", "proposals", "--format", "json"], place].concat());
+    let shown = bench.json(&[&["review", "list", "--format", "json"], place].concat());
     shown["proposals"].as_array().unwrap().clone()
 }
 
@@ -258,12 +258,12 @@ fn an_explanation_says_what_an_object_waits_for_and_who_decides() {
         ]
     };
     for (name, asks, verb) in [
-        ("guess", "confirm or retract", "tenure store confirm "),
-        ("asked", "confirm or retract", "tenure store confirm "),
-        ("erased", "erase or confirm", "tenure store erase "),
-        ("bars", "accept or reject", "tenure outcome accept "),
-        ("one", "which one stands?", "tenure conflicts resolve "),
-        ("other", "which one stands?", "tenure conflicts resolve "),
+        ("guess", "does it hold?", "tenure review accept "),
+        ("asked", "does it hold?", "tenure review accept "),
+        ("erased", "erase it?", "tenure review accept "),
+        ("bars", "accept or reject", "tenure review accept "),
+        ("one", "which one stands?", "tenure review accept "),
+        ("other", "which one stands?", "tenure review accept "),
         ("summary", "make it anew", "tenure store put FILE.json"),
     ] {
         let said = bench.ok(&args(name));
@@ -302,6 +302,188 @@ fn an_explanation_says_what_an_object_waits_for_and_who_decides() {
     bench.refused(2, &[&args("guess")[..], &["--no-store"]].concat());
 }
 
+/// The id of the entity that waits.
+fn entity(bench: &Bench) -> String {
+    let all = bench.json(&["review", "list", "--kind", "entity", "--format", "json"]);
+    all["proposals"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_entry_is_shown_with_what_each_decision_does() {
+    let bench = scene(&[]);
+    let mei = entity(&bench);
+    for (name, says, verb) in [
+        ("guess", "It is blue.", "it counts as confirmed"),
+        ("asked", "asked is so.", "it counts as confirmed"),
+        ("erased", "erased is so.", "nothing brings it back"),
+        ("bars", "Valves are in bar.", "it is compiled from the next"),
+        ("one", "port == 443", "`other` stands, and `one` does not"),
+        ("summary", "summary is so.", "from what stands now"),
+        (&*mei, "waits: is it chen-1", "the two are merged"),
+    ] {
+        let shown = bench.ok(&["review", "show", name]);
+        let has = shown.contains(says) && shown.contains(verb);
+        assert!(has && shown.contains("tenure review "), "{name}: {shown}");
+    }
+    let shown = bench.json(&["review", "show", "guess", "--format", "json"]);
+    assert_eq!(shown["proposal"]["kind"], "inferred", "{shown}");
+    assert_eq!(
+        shown["evidence"]["refused"], "too_little_evidence",
+        "{shown}"
+    );
+    let of_kind = bench.json(&["review", "list", "--kind", "erasure", "--format", "json"]);
+    assert_eq!(of_kind["proposals"][0]["name"], "erased", "{of_kind}");
+    assert_eq!(of_kind["proposals"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_decision_that_a_kind_does_not_know_names_those_that_it_does() {
+    let bench = scene(&[]);
+    let before = waiting(&bench, &[]);
+    let mei = entity(&bench);
+    for (args, what, choice) in [
+        (
+            &["hold", "guess"][..],
+            "hold of the kind `inferred`",
+            "review reject",
+        ),
+        (
+            &["hold", "erased"],
+            "hold of the kind `erasure`",
+            "it stays",
+        ),
+        (
+            &["accept", "summary"],
+            "accept of the kind `stale`",
+            "store put FILE.json",
+        ),
+        (
+            &["reject", &mei],
+            "reject of the kind `entity`",
+            "--same-as chen-2",
+        ),
+        (
+            &["reject", "one"],
+            "reject of the kind `conflict`",
+            "--stands first",
+        ),
+        (&["accept", "one"], "which claim stands", "--stands both"),
+        (
+            &["accept", "one", "--stands", "neither"],
+            "which claim stands",
+            "review hold",
+        ),
+        (
+            &["hold", "one", "--stands", "first"],
+            "`stands` does not go",
+            "review hold",
+        ),
+        (
+            &["accept", "guess", "--note", "x"],
+            "`note` does not go",
+            "review accept",
+        ),
+        (&["accept", "bars"], "nobody decides", "the person"),
+        (
+            &["accept", "second"],
+            "nothing of `second` waits",
+            "review list",
+        ),
+        (
+            &["accept", "nothing"],
+            "nothing that waits is named `nothing`",
+            "review list",
+        ),
+        (
+            &["show", "nothing"],
+            "nothing that waits is named `nothing`",
+            "review list",
+        ),
+        (
+            &["accept", "guess", "--kind", "stale"],
+            "nothing of `guess` waits",
+            "review list",
+        ),
+        (&["list", "--kind", "stales"], "`stales`", "`stale`"),
+    ] {
+        let run = bench.run(&[&["review"], args].concat());
+        let error = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success(), "{args:?}");
+        assert!(
+            error.contains(what) && error.contains(choice),
+            "{args:?}: {error}"
+        );
+    }
+    assert_eq!(waiting(&bench, &[]), before);
+    bench.ok(&["review", "hold", "one"]);
+    assert!(waiting(&bench, &[]).iter().all(|one| one["kind"] != "conflict"));
+}
+
+#[test]
+fn a_decision_is_repeated_under_its_key() {
+    let bench = scene(&[]);
+    let mei = entity(&bench);
+    for (at, args) in [
+        &["accept", "guess"][..],
+        &["reject", "asked"],
+        &["accept", "bars", "--by", "ada"],
+        &["accept", &mei],
+        &["reject", "summary"],
+        &["accept", "erased"],
+        &["accept", "one", "--stands", "first"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = bench.json(&["review", "show", args[1], "--format", "json"])["proposal"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        // A conflict is named by one of its objects.
+        let id = if args[1] == "one" {
+            "one".to_owned()
+        } else {
+            id
+        };
+        let key = format!("k{at}");
+        let call = [
+            &["review", args[0], &id][..],
+            &args[2..],
+            &["--idempotency-key", &key, "--format", "json"],
+        ]
+        .concat();
+        let done = bench.json(&call);
+        assert_eq!(bench.json(&call), done, "{args:?}");
+        // Without it, it is decided already.
+        assert!(
+            !bench.run(&call[..call.len() - 4]).status.success(),
+            "{args:?}"
+        );
+    }
+    // Another write under the key is refused.
+    let said = bench.refused(5, &["review", "accept", "one", "--idempotency-key", "k0"]);
+    assert!(said.contains("used for another write"), "{said}");
+}
+
+#[test]
+fn of_two_claims_the_one_that_is_named_is_the_first() {
+    for (name, stands) in [("one", "first"), ("other", "second")] {
+        let bench = scene(&[]);
+        bench.ok(&["review", "accept", name, "--stands", stands]);
+        let shown = bench.ok(&["conflicts", "show", "one", "other"]);
+        let stood = shown.contains("stands  one ") && shown.contains("by person");
+        assert!(stood && !shown.contains("stands  other "), "{shown}");
+    }
+    // By the id of the entry, its order counts, as in what is shown.
+    let bench = scene(&[]);
+    let shown = bench.json(&["review", "show", "other", "--format", "json"]);
+    let says = shown["choices"][0]["does"].as_str().unwrap();
+    pasted(&bench, shown["choices"][0]["command"].as_str().unwrap());
+    let first = says.split('`').nth(1).unwrap();
+    let now = bench.ok(&["conflicts", "show", "one", "other"]);
+    assert!(now.contains(&format!("stands  {first} ")), "{says}: {now}");
+}
+
 #[test]
 fn one_of_two_proposals_is_named_by_its_revision() {
     let bench = Bench::new();
@@ -318,28 +500,22 @@ fn one_of_two_proposals_is_named_by_its_revision() {
         shown[0]["revisions"][at].as_str().unwrap().to_owned()
     };
     let (blue, red) = (of("blue"), of("red"));
-    let said = bench.ok(&["store", "proposals"]);
+    let said = bench.ok(&["review", "list"]);
+    assert_eq!(said, bench.ok(&["store", "proposals"]));
     assert!(
         said.contains(&format!("  --revision {blue}  blue\n")),
         "{said}"
     );
-    bench.ok(&[
-        "store",
-        "retract",
-        "guess",
-        "--waiting",
-        "--revision",
-        &blue,
-    ]);
+    bench.ok(&["review", "reject", "guess", "--revision", &blue]);
     assert_eq!(waiting(&bench, &[])[0]["texts"], json!(["red"]));
-    let said = bench.refused(5, &["store", "confirm", "guess", "--revision", &blue]);
+    let said = bench.refused(5, &["review", "accept", "guess", "--revision", &blue]);
     assert!(
         said.contains("has no proposal") && said.contains(&red),
         "{said}"
     );
-    let said = bench.refused(1, &["store", "confirm", "guess", "--revision", "blue"]);
+    let said = bench.refused(1, &["review", "accept", "guess", "--revision", "blue"]);
     assert!(said.contains("--revision"), "{said}");
     bench.refused(1, &["store", "retract", "guess", "--revision", &red]);
-    bench.ok(&["store", "confirm", "guess", "--revision", &red]);
+    bench.ok(&["review", "accept", "guess", "--revision", &red]);
     assert!(waiting(&bench, &[]).is_empty());
 }

@@ -229,9 +229,9 @@ fn what_is_too_old_is_retired_while_it_serves() {
     let mut errors = server.child.stderr.take().unwrap();
     let until = Instant::now() + Duration::from_secs(30);
     loop {
-        let shown = bench.ok(&["store", "proposals"]);
+        let shown = bench.ok(&["review", "list"]);
         // What is to be erased is proposed, and there.
-        if shown.starts_with("erase or confirm") && shown.contains("gone") {
+        if shown.starts_with("erase it?") && shown.contains("gone") {
             break;
         }
         assert!(Instant::now() < until, "{shown}");

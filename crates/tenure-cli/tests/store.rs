@@ -318,14 +318,14 @@ fn what_is_too_old_is_retired_by_its_own_rule() {
         .collect();
     assert_eq!(unfetched.len(), 4);
     assert_eq!(waits, ["hard_delete", "trigger_user_confirmation"]);
-    let shown = bench.ok(&["store", "proposals"]);
+    let shown = bench.ok(&["review", "list"]);
     assert!(
-        shown.contains("erase or confirm") && shown.contains("confirm or retract"),
+        shown.contains("erase it?") && shown.contains("does it hold?"),
         "{shown}"
     );
     bench.ok(&["store", "confirm", "hard_delete"]);
     bench.ok(&["store", "retract", "trigger_user_confirmation"]);
-    let shown = bench.ok(&["store", "proposals"]);
+    let shown = bench.ok(&["review", "list"]);
     assert_eq!(shown, "nothing waits for a person\n");
     assert_eq!(sweep(&["--hard-delete"])["retired"], json!([]));
     bench.ok(&["store", "confirm", "archive"]);

@@ -104,12 +104,12 @@ pub(crate) fn page(waiting: &Waiting, done: Option<&str>, frame: &Frame) -> Mark
         (each(&pending, |entity| review(entity, frame)))
         h2 #outcomes { "Outcomes that were proposed" }
         @if !outcomes.is_empty() && !frame.reviews {
-            p.hint { "A person decides on them: a key of a user with the role " code { "reviewer" } ", or " code { "tenure outcome accept" } "." }
+            p.hint { "A person decides on them: a key of a user with the role " code { "reviewer" } ", or " code { "tenure review accept" } "." }
         }
         (each(outcomes, |outcome| proposed(outcome, frame)))
         h2 #awaiting { "What awaits confirmation" }
         @if !awaiting.is_empty() && !frame.reviews {
-            p.hint { "A person decides on it: a key of a user with the role " code { "reviewer" } ", or " code { "tenure store confirm" } "." }
+            p.hint { "A person decides on it: a key of a user with the role " code { "reviewer" } ", or " code { "tenure review accept" } "." }
         }
         (each(awaiting, |object| confirmation(object, frame)))
     }
@@ -260,7 +260,7 @@ fn confirmation(object: &Awaiting, frame: &Frame) -> Markup {
                     }
                     "."
                 }
-                @if object.rule == RetirementRule::HardDelete { " The rule proposes that it is erased, which " code { "tenure store erase" } " does." }
+                @if object.rule == RetirementRule::HardDelete { " The rule proposes that it is erased, which " code { "tenure review accept" } " does." }
             }
             @if frame.reviews {
                 (form("/inspect/waiting/confirmation", &[("id", &id), ("since", &since)], frame, html! {

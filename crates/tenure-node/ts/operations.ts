@@ -3,6 +3,20 @@
 import { Caller } from "./caller.js";
 import type { WriteOptions } from "./caller.js";
 
+/** The effect of a change. */
+export interface AppliedOp {
+  /** The blocks that a rollback left, because others wrote them. */
+  kept: KeptBlock[];
+  /** The objects that have less authority than they asked for. */
+  lowered: LoweredAuthority[];
+  /** The number of the change in its log. */
+  number: number;
+  /** The registry. */
+  registry: string;
+  /** The names of the blocks that were taken out. */
+  removed: string[];
+}
+
 /**
  * The kind of an object's author.
  *
@@ -48,6 +62,16 @@ export interface Bound {
   until?: string | null;
 }
 
+/** A decision that a person may make on something that waits. */
+export interface Choice {
+  /** The command that makes it. */
+  command: string;
+  /** The decision; none where a command alone makes it. */
+  decision?: ReviewDecision | null;
+  /** Its effect. */
+  does: string;
+}
+
 /** The place of a chunk in its source, in bytes, half-open. */
 export interface ChunkBounds {
   /** The first byte after. */
@@ -65,15 +89,6 @@ export interface ChunkBounds {
  * - `highly_restricted`: For the named few.
  */
 export type Classification = "public" | "restricted" | "confidential" | "highly_restricted";
-
-/**
- * A decision on what awaits confirmation.
- *
- * - `confirm`: It holds: it is believed from now on. What was inferred takes the place of a stated preference that
- *   says otherwise.
- * - `retract`: It does not hold: it is retracted.
- */
-export type Confirmation = "confirm" | "retract";
 
 /** A judgement on the claims of two objects on one slot. */
 export interface Conflict {
@@ -444,6 +459,32 @@ export interface Held {
   until?: string | null;
 }
 
+/** The result of an import into a registry. */
+export interface Imported {
+  /** The number of blocks that came. */
+  imported: number;
+  /** The blocks that have less authority than they asked for. */
+  lowered: LoweredAuthority[];
+  /** The registry after it. */
+  registry: Summary;
+}
+
+/** A block that a change left where it is. */
+export interface KeptBlock {
+  /** Its name. */
+  name: string;
+  /** The registry that wrote it. */
+  writer: string;
+}
+
+/**
+ * The kind of a registry, which decides what it may write.
+ *
+ * - `agent`: An agent's working registry. It writes guidance and data, nothing that commands.
+ * - `orchestrator`: A registry of the program around the agents: a supervisor, a chair.
+ */
+export type Kind = "agent" | "orchestrator";
+
 /**
  * The nine layers of state.
  *
@@ -458,6 +499,52 @@ export interface Held {
  * - `belief`: An assumption of the system.
  */
 export type Layer = "session" | "task" | "project" | "user" | "tenant" | "corpus" | "tool" | "policy" | "belief";
+
+/**
+ * The stage in the life of a stored object.
+ *
+ * - `active`: It may be compiled.
+ * - `awaiting_confirmation`: A person is asked whether it holds; until then it is not compiled.
+ * - `demoted`: Found only by retrieval.
+ * - `archived`: Kept, not compiled.
+ */
+export type Lifecycle = "active" | "awaiting_confirmation" | "demoted" | "archived";
+
+/** The lineage of a block: its source and its later changes. */
+export interface Lineage {
+  /** Seed, agent or orchestrator. */
+  author: AuthorKind;
+  /** The bytes of its content. */
+  bytes: number;
+  /** The number of counts of use since it was last used. */
+  idle: number;
+  /** The name it goes by. */
+  name: string;
+  /** Its type. */
+  object_type: ObjectType;
+  /** Its position, counted from 0. */
+  position: number;
+  /** Its priority. */
+  priority: number;
+  /** Its protection. */
+  protection: Protection;
+  /** True if others may remove it. */
+  removable: boolean;
+  /** The revision. */
+  revision: string;
+  /** The source it was read from. */
+  source?: string | null;
+  /** Its tags. */
+  tags: string[];
+  /** The run in which it was written. */
+  trajectory?: string | null;
+  /** The number of its uses. */
+  uses: number;
+  /** The registry that wrote it. */
+  writer: string;
+  /** The name of its revision, when it goes by another. */
+  written_as?: string | null;
+}
 
 /** A link from a belief to what speaks for it or against it. */
 export interface Link {
@@ -479,6 +566,16 @@ export interface Link {
   vote?: number | null;
 }
 
+/** A registry that there is. */
+export interface ListedRegistry {
+  /** The number of its blocks. */
+  blocks: number;
+  /** The kind. */
+  kind: Kind;
+  /** Its label. */
+  registry: string;
+}
+
 /**
  * The one of two that does not stand.
  *
@@ -488,6 +585,26 @@ export interface Link {
  * - `neither`: Both stand.
  */
 export type Loser = "first" | "second" | "both" | "neither";
+
+/** An object that an operation put in with less authority than it asked for. */
+export interface LoweredAuthority {
+  /** The authority that it asked for. */
+  asked: number;
+  /** The authority that it has. */
+  has: number;
+  /** The object's name. */
+  name: string;
+}
+
+/** A registry that was made. */
+export interface MadeRegistry {
+  /** The kind. */
+  kind: Kind;
+  /** Its label. */
+  registry: string;
+  /** The registries that it may write to. */
+  writes_to: string[];
+}
 
 /**
  * A mark by which one entity is known.
@@ -690,6 +807,152 @@ export interface ObjectDocument {
 }
 
 /**
+ * A context object as it is published: flat, one field for each property.
+ *
+ * Only `content` is needed. What is left out has a stated default, so that a plain text is a valid object. The
+ * rules are checked by `ObjectDocument::seal`.
+ */
+export interface ObjectDocument2 {
+  /** The content in a sentence or two, by its author: stands where the content does not fit. */
+  abstract?: string | null;
+  /** The number of compiles that used it. */
+  access_count?: number | null;
+  /** Other names of what it is about. */
+  aliases?: string[];
+  /** The task types it applies to. Empty means all. */
+  applicable_task_types?: TaskType[];
+  /** The kind of author. Default: `seed`. */
+  author?: AuthorKind | null;
+  /** May it command? 0 platform, 1 developer, 2 user, 3 inferred memory, 4 data. Default: by type. */
+  authority_level?: number | null;
+  /** For a tool: what it may touch. */
+  authorization_scope?: string | null;
+  /** The behaviour that follows from it for the model. */
+  behavioral_implication?: string | null;
+  /** The entities it is about. */
+  canonical_entity_ids?: string[];
+  /** The confidence in the claim, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4. */
+  confidence_score?: number | null;
+  /** The rule for when another claim contradicts its own. Default: `protocols`. */
+  conflict_policy?: ConflictPolicy | null;
+  /** The kind of constraint. */
+  constraint?: ConstraintDocument | null;
+  /** The text. The only field that must not be empty (a tool call's turn may be). */
+  content?: string;
+  /** The store's judgement. Default: `clean`. */
+  contradiction_status?: ContradictionStatus | null;
+  /** The rule by which it ages. */
+  decay_rule?: DecayRule | null;
+  /** The objects that it was made from: what becomes of them becomes of it (see `inherit`). */
+  derived_from?: string[];
+  /** For a tool: JSON Schema of its arguments. */
+  input_schema?: unknown;
+  /**
+   * The step of the task in which it was added. Who brings an object names one of the steps; what was stored with
+   * another word is of no step.
+   */
+  inserted_in_step?: Step | null;
+  /** Names of the objects without which it must not stand. */
+  keep_with?: string[];
+  /** The instant of the last confirmation. */
+  last_confirmed?: string | null;
+  /** The instant at which a compile last used it. */
+  last_used?: string | null;
+  /** The state layer. Default: by type; `project` for a rule. */
+  layer?: Layer | null;
+  /** The kind of memory. */
+  memory_kind?: MemoryKind | null;
+  /** The modality of its content. Default: `text`. */
+  modality?: Modality | null;
+  /**
+   * The name by which people and other objects refer to it. Needed, unless the source gives one or there is an
+   * `object_id` (see `ObjectDocument::complete`).
+   */
+  name?: string;
+  /** The claim in normal form: `slot op value`. */
+  normalized_claim?: string | null;
+  /** Stable across revisions. Default: derived from tenant, origin and name. */
+  object_id?: string | null;
+  /** Its type. Default: `rule`. */
+  object_type?: ObjectType | null;
+  /** True if a budget may omit it although it is not removable or stands in a fixed tier. */
+  optional?: boolean | null;
+  /** Further sources that it was made from. A derived object has those of its parents. */
+  origins?: string[];
+  /** For a tool: JSON Schema of its result. */
+  output_schema?: unknown;
+  /** The content in a paragraph or two, by its author: between the abstract and the content. */
+  overview?: string | null;
+  /** The roles that may see it. */
+  permission_scope?: PermissionScope | null;
+  /** The importance that its author gives it, from 0 to 1. Default: 0.5. */
+  priority?: number | null;
+  /** The one project it belongs to. */
+  project_id?: string | null;
+  /** The protection of its text. Default: `none`. */
+  protection?: Protection | null;
+  /** For a tool: how it is called. Default: `function`. */
+  protocol?: Protocol | null;
+  /** The provenance of evidence. Mandatory for evidence and tool results. */
+  provenance?: ProvenanceDocument | null;
+  /** False if only its author may remove it, which also makes it mandatory. Default: true. */
+  removable?: boolean | null;
+  /** The rule for when it is of no more use. */
+  retirement_rule?: RetirementRule | null;
+  /** For a turn: who speaks. */
+  role?: Role | null;
+  /** The name of whoever says it, such as a message's `name`. Questions that name them find it more easily. */
+  said_by?: string | null;
+  /** The sensitivity. Default: `restricted`. */
+  security_classification?: Classification | null;
+  /** The one session it belongs to. */
+  session_id?: string | null;
+  /** The number of values that the claim's slot holds: one or many. */
+  slot_cardinality?: SlotCardinality | null;
+  /** The quality of the source, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4. */
+  source_authority?: number | null;
+  /** The origin, as a URI or a path. */
+  source_origin?: string | null;
+  /** The people whom it is about, by the ids that the tenant gives them. What has a subject is personal data. */
+  subjects?: string[];
+  /** The object that replaces it. */
+  supersession_link?: string | null;
+  /** Words to find it by. The tag `pii` marks personal data, as `subjects` do. */
+  tags?: string[];
+  /** The one task it belongs to. */
+  task_id?: string | null;
+  /** The tenant that owns it. Default: the tenant of the workspace that reads it. */
+  tenant_id?: string | null;
+  /** For a tool: how long it takes. Default: `medium`. */
+  timeout_class?: TimeoutClass | null;
+  /** For a tool result: the call that it answers. */
+  tool_call_id?: string | null;
+  /** For a turn of the assistant: the tools it calls. */
+  tool_calls?: ToolCall[];
+  /** The run that wrote it. */
+  trajectory_id?: string | null;
+  /** The instant at which the system ceased to hold it. Written by the store. */
+  tx_end?: string | null;
+  /** The instant at which the system came to know it. Written by the store. */
+  tx_start?: string | null;
+  /** The source of newer versions. */
+  update_path?: string | null;
+  /** The one user who may see it. */
+  user_id?: string | null;
+  /** The instant at which it became true in the world. Missing means unknown. */
+  valid_from?: string | null;
+  /** The first instant at which it is no longer true. Missing means open. */
+  valid_until?: string | null;
+  /** Its real-world use: a preference counts only for tasks near this text. */
+  why_it_matters?: string | null;
+  /**
+   * For a turn, a result or a tool: the provider's own JSON that it came in, which goes back to that provider byte
+   * for byte.
+   */
+  wire?: Wire | null;
+}
+
+/**
  * The type of an object. The first eight are the core's; the rest hold what a payload needs besides.
  *
  * - `preference`: A preference: a way that someone likes things done.
@@ -726,6 +989,119 @@ export type ObjectType =
   | "artifact"
   | "media"
   | "task_state";
+
+/** A change of a registry. Callers name blocks by `Address`; the log, which outlives a session, by `BlockId`. */
+export type Op =
+  | OpWrite
+  | OpDraw
+  | OpRevise
+  | OpPromote
+  | OpReorder
+  | OpOverride
+  | OpEvict
+  | OpRollback
+  | OpUse
+  | OpWrap
+  | OpLimit;
+
+/** Puts in a seed of a library. Only the host does: `Registries::draw`. */
+export interface OpDraw {
+  /** The place. */
+  at: Place;
+  /** Its key in the library. */
+  from: string;
+  /** The object. */
+  object: ObjectDocument2;
+  op: "draw";
+}
+
+/** Takes blocks out for good. */
+export interface OpEvict {
+  /** The blocks. */
+  blocks: string[];
+  /** True if the author means it, although the block is not removable. */
+  force?: boolean;
+  op: "evict";
+}
+
+/**
+ * Sets how many bytes of text the registry should hold at most. Above it every report says so; nothing is evicted
+ * unasked.
+ */
+export interface OpLimit {
+  /** The bytes; no limit when left out. */
+  bytes?: number | null;
+  op: "limit";
+}
+
+/** Gives a block another name, priority or protection than its object has. */
+export interface OpOverride {
+  /** The block. */
+  block: string;
+  op: "override";
+  /** The values; they replace earlier ones. */
+  overrides: Overrides;
+}
+
+/** Moves blocks, as one unit, in the order given. */
+export interface OpPromote {
+  /** The blocks. */
+  blocks: string[];
+  op: "promote";
+  /** The place. */
+  to: Place;
+}
+
+/** Puts blocks on the places that they hold together, in the order given. */
+export interface OpReorder {
+  /** The blocks. All of them is a permutation of the registry. */
+  blocks: string[];
+  op: "reorder";
+}
+
+/**
+ * Gives a block another content. An agent may revise its own blocks; what a seed or an orchestrator says is
+ * immutable.
+ */
+export interface OpRevise {
+  /** The block. */
+  block: string;
+  /** The new object. It keeps the block's name, place and author. */
+  object: ObjectDocument2;
+  op: "revise";
+}
+
+/** Takes out every block that the caller wrote in this run, removable or not. */
+export interface OpRollback {
+  op: "rollback";
+  /** The run. */
+  trajectory: string;
+}
+
+/** Counts a use of each of these blocks. */
+export interface OpUse {
+  /** The blocks. */
+  blocks: string[];
+  op: "use";
+}
+
+/** Sets the texts before and after all blocks. Nothing takes one away. */
+export interface OpWrap {
+  op: "wrap";
+  /** Before. */
+  prefix?: ObjectDocument2 | null;
+  /** After. */
+  suffix?: ObjectDocument2 | null;
+}
+
+/** Puts in an object that an agent or an orchestrator wrote. */
+export interface OpWrite {
+  /** The place. Steps make no sense here. */
+  at: Place;
+  /** The object. */
+  object: ObjectDocument2;
+  op: "write";
+}
 
 /**
  * The decision of a person on an outcome.
@@ -789,6 +1165,18 @@ export interface Outcomes {
   outcomes: OutcomeLine[];
 }
 
+/** The values that a registry gives an object in the place of its revision's. `None` leaves the revision's. */
+export interface Overrides {
+  /** Another name. */
+  name?: string | null;
+  /** Another priority. */
+  priority?: number | null;
+  /** Another protection. */
+  protection?: Protection | null;
+  /** True if anyone but its author may remove it. */
+  removable?: boolean | null;
+}
+
 /**
  * The weights of the six parts, which a policy states, each from 0 to 1. A similarity is the sum of the known parts
  * by their weights over the sum of these weights: the weights need not be 1 together, and what is not known counts
@@ -821,12 +1209,52 @@ export interface Party {
   valid: Held[];
 }
 
+/** A text that a decision is about. */
+export interface PendingText {
+  /** The stage of its life: what is believed is `active`. */
+  lifecycle: Lifecycle;
+  /** Its name. */
+  name: string;
+  /** The object. */
+  object_id: string;
+  /** The text. */
+  text: string;
+}
+
 /** The roles that may see an object. */
 export interface PermissionScope {
   /** The caller needs one of these. Empty means that any role will do. */
   allow_roles?: string[];
   /** The caller must have none of these. */
   deny_roles?: string[];
+}
+
+/**
+ * The place for blocks.
+ *
+ * - `front`: Before all others.
+ * - `back`: After all others.
+ */
+export type Place = "front" | "back" | PlaceAt | PlaceSteps | PlaceBefore | PlaceAfter;
+
+/** Right after this block. */
+export interface PlaceAfter {
+  after: string;
+}
+
+/** So that the first of them stands here, counted from 0, once all are moved. */
+export interface PlaceAt {
+  at: number;
+}
+
+/** Right before this block. */
+export interface PlaceBefore {
+  before: string;
+}
+
+/** So many places towards the front, or, when negative, towards the back; no further than the end. */
+export interface PlaceSteps {
+  steps: number;
 }
 
 /**
@@ -885,6 +1313,24 @@ export interface Profile {
   source_authority?: number | null;
   /** The tenant. */
   tenant?: string;
+}
+
+/** Something that waits for a person, with all that a decision needs. */
+export interface ProposalShown {
+  /** The decisions that there are. */
+  choices: Choice[];
+  /** The two claims. */
+  conflict?: Conflict | null;
+  /** The entity, with those that it may be. */
+  entity?: SeenEntity | null;
+  /** The claim of the object, with the evidence for it and against it. */
+  evidence?: BeliefWithEvidence | null;
+  /** The outcome, with who proposed it. */
+  outcome?: OutcomeLine | null;
+  /** The entry, as the list has it. */
+  proposal: Waiting;
+  /** The texts of its objects: what is believed, and what waits. */
+  says: PendingText[];
 }
 
 /** Everything that waits for a person. */
@@ -952,6 +1398,16 @@ export interface ProvenanceDocument {
  */
 export type ProvenancePart = "authority" | "chunk" | "lineage" | "relevance";
 
+/** A registry with its blocks. */
+export interface RegistryShown {
+  /** The blocks, in order, each with where it comes from. */
+  blocks: Lineage[];
+  /** The registries that it may write to. */
+  references: string[];
+  /** Its numbers. */
+  summary: Summary;
+}
+
 /**
  * The relation of one entity to another.
  *
@@ -1006,6 +1462,18 @@ export type ResolverAction = "system_of_record" | "tool_lookup" | "user_question
  */
 export type RetirementRule = "archive" | "hard_delete" | "demote_to_archival" | "trigger_user_confirmation";
 
+/**
+ * The decision of a person on what waits for one.
+ *
+ * - `accept`: Do what is proposed.
+ * - `reject`: Do not do what is proposed.
+ * - `hold`: Neither, until it is decided anew: of two claims, neither is compiled.
+ * - `confirm`: It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
+ * - `retract`: It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased is
+ *   retracted.
+ */
+export type ReviewDecision = "accept" | "reject" | "hold" | "confirm" | "retract";
+
 /** A belief, and the write that revised it. */
 export interface Revised {
   /** The claim with its evidence. */
@@ -1030,6 +1498,14 @@ export type Rigidity = "hard" | "soft";
  * - `assistant`: The model.
  */
 export type Role = "system" | "user" | "assistant";
+
+/** The text of a file. */
+export interface SeedText {
+  /** The file's path: its end says the format, and the rest is the name of a block that has none of its own. */
+  path: string;
+  /** The text. */
+  text: string;
+}
 
 /** An entity as somebody may see it. */
 export interface SeenEntity {
@@ -1107,6 +1583,32 @@ export type SourceKind = "developer" | "user" | "system_of_record" | "document" 
  */
 export type Step = "plan" | "act" | "verify" | "critique" | "repair" | "commit";
 
+/** A registry in a few numbers. */
+export interface Summary {
+  /** The number of blocks by their kind of author. */
+  authors: Record<string, number>;
+  /** The number of blocks. */
+  blocks: number;
+  /** The bytes of their contents. */
+  bytes: number;
+  /** Agent or orchestrator. */
+  kind: Kind;
+  /** The label. */
+  label: string;
+  /** The soft limit of these bytes. */
+  limit?: number | null;
+  /** The number of operations that made this state. */
+  operations: number;
+  /** By how many bytes the contents are above it. */
+  over_limit?: number | null;
+  /** The text before all blocks. */
+  prefix?: string | null;
+  /** The number of blocks that every principal may remove. */
+  removable: number;
+  /** The text after all blocks. */
+  suffix?: string | null;
+}
+
 /**
  * The kind of work a task is.
  *
@@ -1181,6 +1683,8 @@ export interface Waiting {
   decide: string;
   /** The id of the entity. */
   entity?: string | null;
+  /** Its id: the object's, the entity's, or of a conflict those of both objects (`FIRST/SECOND`). */
+  id: string;
   /** Its kind. */
   kind: WaitingKind;
   /** The name. */
@@ -1214,11 +1718,11 @@ export interface Waiting {
 }
 
 /**
- * The kind of a proposal.
+ * The kind of what waits for a person.
  *
  * - `outcome`: An outcome or a correction, which a person accepts or rejects.
- * - `inferred`: Something that was inferred, which a person confirms or retracts.
- * - `confirmation`: An object that is too old by its own rule, which a person confirms or retracts.
+ * - `inferred`: Something that was inferred, which a person accepts or rejects.
+ * - `confirmation`: An object that is too old by its own rule, of which a person says whether it holds still.
  * - `erasure`: An object that its own rule would have erased.
  * - `entity`: An entity of which a person says which one it is.
  * - `conflict`: Two claims of which a person says which one stands.
@@ -1471,18 +1975,45 @@ export interface RepeatMistakeOptions {
 
 /** What {@link Tenant.listProposals} takes. */
 export interface ListProposalsOptions {
+  /** Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict, stale, judged or weakened. */
+  kind?: WaitingKind;
+  /** On whose behalf it is read: a principal as a compile takes it, no more than the caller is. */
+  principal?: Principal;
+}
+
+/** What {@link Tenant.getProposal} takes. */
+export interface GetProposalOptions {
+  /** The id of the entry, or the id or the name of an object of it. */
+  object: string;
+  /** The kind of the entry, where several are of the object. */
+  kind?: WaitingKind;
   /** On whose behalf it is read: a principal as a compile takes it, no more than the caller is. */
   principal?: Principal;
 }
 
 /** What {@link Tenant.decideProposal} takes. */
 export interface DecideProposalOptions {
-  /** The id or the name of the object. */
+  /** The id of the entry, or the id or the name of an object of it. */
   object: string;
   /** The decision. */
-  decision: Confirmation;
+  decision: ReviewDecision;
+  /** The kind of the entry, where several are of the object. */
+  kind?: WaitingKind;
   /** The one revision that is decided on, where several wait [default: all that waits]. */
   revision?: string;
+  /**
+   * Of a conflict, the claims that stand: first, second or both. The first is the object that is named, or the
+   * first of the id.
+   */
+  stands?: Decision;
+  /** Of an entity, the one that it is [default: one of its own]. */
+  sameAs?: string;
+  /** Of a conflict, a note on the decision. */
+  note?: string;
+  /** Of an outcome, the person who decides; with a key, its user. */
+  by?: string;
+  /** The instant since which it waits, as it was shown: what has changed since is not decided on. */
+  since?: string;
 }
 
 /** What {@link Tenant.listConflicts} takes. */
@@ -1570,6 +2101,44 @@ export interface ResolveEntityOptions {
   weights?: PartWeights;
 }
 
+/** What {@link Tenant.createRegistry} takes. */
+export interface CreateRegistryOptions {
+  /** Its label. */
+  label: string;
+  /** The kind: an agent's writes guidance and data, an orchestrator's also rules and tools. */
+  kind: Kind;
+  /** A registry that it may write to (may be repeated). */
+  writesTo?: string[];
+}
+
+/** What {@link Tenant.getRegistry} takes. */
+export interface GetRegistryOptions {
+  /** The registry's label. */
+  label: string;
+}
+
+/** What {@link Tenant.applyOp} takes. */
+export interface ApplyOpOptions {
+  /** The registry's label. */
+  label: string;
+  /** The operation. Its blocks are named by their names; its objects are the tenant's. */
+  operation: Op;
+  /** The registry on whose behalf it is done [default: the one that is changed]. */
+  actor?: string;
+}
+
+/** What {@link Tenant.importBlocks} takes. */
+export interface ImportBlocksOptions {
+  /** The registry's label; where there is none, it is made. */
+  label: string;
+  /** Objects, which are the tenant's. */
+  objects?: ObjectDocument[];
+  /** Texts of seed files, behind the objects. */
+  documents?: SeedText[];
+  /** The names of the blocks that are wanted [default: all]. */
+  blocks?: string[];
+}
+
 /** A tenant of a store, whose owner calls the operations. `Store.tenant` opens one. */
 export class Tenant extends Caller {
   /**
@@ -1623,16 +2192,34 @@ export class Tenant extends Caller {
    * that cannot both hold, and objects that were made from something that has changed.
    */
   async listProposals(given: ListProposalsOptions = {}): Promise<Proposals> {
-    return this.call("listProposals", given, ["principal"]);
+    return this.call("listProposals", given, ["kind", "principal"]);
+  }
+
+  /** Show something that waits for a person: what it says, its evidence, what each decision does. */
+  async getProposal(given: GetProposalOptions): Promise<ProposalShown> {
+    return this.call("getProposal", given, ["object", "kind", "principal"]);
   }
 
   /**
-   * Confirm or retract what was inferred or is too old.
+   * Decide on something that waits for a person.
    *
-   * With keys, it takes that of a user with the role `reviewer`, and only what the reviewer may see is decided on.
+   * `review show` says what each decision does. Only what one may see is decided on. With keys, outcomes and what
+   * awaits confirmation take that of a user with the role `reviewer`, conflicts one that may resolve them, all else
+   * an operator's.
    */
   async decideProposal(given: DecideProposalOptions, options: WriteOptions = {}): Promise<Written> {
-    return this.call("decideProposal", given, ["object", "decision", "revision"], options);
+    const fields = [
+      "object",
+      "decision",
+      "kind",
+      "revision",
+      "stands",
+      "same_as",
+      "note",
+      "by",
+      "since",
+    ];
+    return this.call("decideProposal", given, fields, options);
   }
 
   /**
@@ -1712,5 +2299,30 @@ export class Tenant extends Caller {
    */
   async resolveEntity(given: ResolveEntityOptions): Promise<Meaning> {
     return this.call("resolveEntity", given, ["mention", "weights"]);
+  }
+
+  /** List the registries. */
+  async listRegistries(): Promise<ListedRegistry[]> {
+    return this.call("listRegistries", {}, []);
+  }
+
+  /** Make a registry. */
+  async createRegistry(given: CreateRegistryOptions, options: WriteOptions = {}): Promise<MadeRegistry> {
+    return this.call("createRegistry", given, ["label", "kind", "writes_to"], options);
+  }
+
+  /** Show a registry with its blocks, in order. */
+  async getRegistry(given: GetRegistryOptions): Promise<RegistryShown> {
+    return this.call("getRegistry", given, ["label"]);
+  }
+
+  /** Change a registry by an operation. */
+  async applyOp(given: ApplyOpOptions, options: WriteOptions = {}): Promise<AppliedOp> {
+    return this.call("applyOp", given, ["label", "operation", "actor"], options);
+  }
+
+  /** Put objects, or what texts hold, into a registry behind its blocks: all of them, or none. */
+  async importBlocks(given: ImportBlocksOptions, options: WriteOptions = {}): Promise<Imported> {
+    return this.call("importBlocks", given, ["label", "objects", "documents", "blocks"], options);
   }
 }

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
+use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind, Principal};
+use tenure::{Error, ErrorKind, ObjectDocument, Principal};
 use tenure_store::{Store, Tenant, Writing};
 use tenure_workspace::Workspace;
 use tenure_workspace::keys::{Grant, KeySet};
 
 use crate::reader::Reader;
+
+/// The header that names the state that a write expects.
+pub const IF_MATCH: &str = "If-Match";
 
 /// The role of the people who decide on what is pending.
 const REVIEWER: &str = "reviewer";
@@ -22,6 +26,8 @@ pub enum Access {
     Reviewer,
     /// Operators, and people who decide between claims.
     Resolver,
+    /// Those who decide on some of what is pending: its kind says who.
+    Decider,
     /// Those who may go past the access lists of objects.
     Operator,
 }
@@ -45,6 +51,20 @@ impl Caller {
             key: None,
             grant: Arc::new(Grant::owner(tenant)),
         }
+    }
+
+    /// Makes an object one of the caller's tenant, and of a class that the caller may see.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] when it is another tenant's, or of a class above the caller's.
+    pub fn own(&self, document: &mut ObjectDocument) -> Result<(), Error> {
+        let tenant = document.tenant_id.get_or_insert_with(|| self.tenant.to_string());
+        if **tenant == *self.tenant {
+            return document.classify_within(self.grant.clears());
+        }
+        let what = format!("`{}` belongs to another tenant", clip(&document.name));
+        Err(Error::new(ErrorKind::Policy, what))
     }
 
     /// Returns the author of what the caller writes.
@@ -79,6 +99,8 @@ pub struct Context<'a> {
     pub workspace: &'a Workspace,
     /// The idempotency key and the author of what is written.
     pub writing: Writing,
+    /// The number of the state that a write expects, where it expects one.
+    pub expected: Option<u64>,
     /// The people who decide.
     pub deciders: Deciders,
 }
@@ -102,6 +124,14 @@ impl Context<'_> {
         self.workspace.clock().now()
     }
 
+    /// Says of a conflict that it is one with the state that the write expected, where it expected one.
+    pub(crate) fn unexpected(&self, error: Error) -> Error {
+        if self.expected.is_some() && error.kind == ErrorKind::Conflict {
+            return error.at(IF_MATCH, None);
+        }
+        error
+    }
+
     /// Returns on whose behalf the store is read: the caller's, or a principal's who is no more than the caller.
     ///
     /// # Errors
@@ -118,6 +148,8 @@ impl Context<'_> {
             Access::Reviewer if matches!(self.deciders, Deciders::Named) => Ok(()),
             Access::Reviewer => self.reviewer().map(drop),
             Access::Resolver => self.check_resolver(),
+            Access::Decider if self.is_reviewer() || self.check_resolver().is_ok() => Ok(()),
+            Access::Decider => self.check(Access::Reviewer),
             Access::Operator if self.caller.grant.operator => Ok(()),
             Access::Operator => Err(Error::new(
                 ErrorKind::Policy,

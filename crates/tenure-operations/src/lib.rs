@@ -10,6 +10,7 @@
 //! entity/       who and what objects speak of
 //! outcome/      outcomes and corrections
 //! pending/      all that a person has to decide on
+//! registry/     the working sets of agents
 //! ```
 //!
 //! A face reads an input, finds the entry, and writes the answer as JSON:
@@ -27,6 +28,7 @@
 //!     caller: &Caller::owner("local"),
 //!     workspace: &workspace,
 //!     writing: Default::default(),
+//!     expected: None,
 //!     deciders: Deciders::Named,
 //! };
 //! call("proposeOutcome", br#"{"content": "Valves are listed in bar."}"#, &context)?;
@@ -48,11 +50,12 @@ mod owned;
 mod page;
 pub mod pending;
 mod reader;
+pub mod registry;
 mod table;
 
-pub use context::{Access, Caller, Context, Deciders, reviewer};
+pub use context::{Access, Caller, Context, Deciders, IF_MATCH, reviewer};
 pub use input::Input;
-pub use operation::{Effect, Entry, Example, Names, Operation, Route, done};
+pub use operation::{Answered, Effect, Entry, Example, Names, Numbering, Operation, Route, done};
 pub use page::limit;
 pub use reader::{Reader, existing, unknown};
 pub use table::{call, call_as_owner, entry, table};

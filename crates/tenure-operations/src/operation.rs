@@ -20,6 +20,10 @@ pub trait Operation: DeserializeOwned + JsonSchema {
     const ACCESS: Access;
     /// Its effect on what is stored.
     const EFFECT: Effect;
+    /// True if it may erase, so that a server lets go of what it holds.
+    const MAY_ERASE: bool = false;
+    /// The state that it is about.
+    const STATE: Numbering = Numbering::None;
     /// The method and the path over HTTP.
     const ROUTE: Route;
     /// The commands that call it.
@@ -28,6 +32,11 @@ pub trait Operation: DeserializeOwned + JsonSchema {
     const TOOLS: Names;
     /// Inputs that show how it is called.
     const EXAMPLES: &'static [Example];
+
+    /// Returns the number of the state that an answer is of.
+    fn number(_answer: &Self::Answer) -> Option<u64> {
+        None
+    }
 
     /// Does it: the only place where its rules stand.
     ///
@@ -46,6 +55,17 @@ pub enum Effect {
     Writes,
 }
 
+/// The numbered state that an operation is about, such as that of a log: over HTTP, an `ETag`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbering {
+    /// There is none.
+    None,
+    /// The answer is of one.
+    Numbered,
+    /// The answer is of one, and the write may expect one ([`Context::expected`]).
+    Expected,
+}
+
 /// The place of an operation in the API.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
@@ -53,6 +73,8 @@ pub struct Route {
     pub method: &'static str,
     /// The path; what stands in braces is a field of the form.
     pub path: &'static str,
+    /// The status of an answer.
+    pub status: u16,
 }
 
 impl Route {
@@ -61,6 +83,7 @@ impl Route {
         Route {
             method: "get",
             path,
+            status: 200,
         }
     }
 
@@ -69,6 +92,15 @@ impl Route {
         Route {
             method: "post",
             path,
+            status: 200,
+        }
+    }
+
+    /// Returns the route that makes something below a path.
+    pub const fn create(path: &'static str) -> Route {
+        Route {
+            status: 201,
+            ..Route::post(path)
         }
     }
 }
@@ -100,6 +132,10 @@ pub struct Entry {
     pub access: Access,
     /// Its effect on what is stored.
     pub effect: Effect,
+    /// True if it may erase, so that a server lets go of what it holds.
+    pub may_erase: bool,
+    /// The state that it is about.
+    pub state: Numbering,
     /// The method and the path over HTTP.
     pub route: Route,
     /// The commands that call it.
@@ -112,7 +148,16 @@ pub struct Entry {
     pub form: fn(&mut SchemaGenerator) -> Schema,
     /// Makes the schema of the answer.
     pub answer: fn(&mut SchemaGenerator) -> Schema,
-    run: fn(Input<'_>, &Context<'_>) -> Result<Vec<u8>, Error>,
+    run: fn(Input<'_>, &Context<'_>) -> Result<Answered, Error>,
+}
+
+/// An answer as it is written.
+#[derive(Debug)]
+pub struct Answered {
+    /// The answer, as JSON.
+    pub json: Vec<u8>,
+    /// The number of the state that it is of.
+    pub number: Option<u64>,
 }
 
 impl Entry {
@@ -122,13 +167,21 @@ impl Entry {
             id: O::ID,
             access: O::ACCESS,
             effect: O::EFFECT,
+            may_erase: O::MAY_ERASE,
+            state: O::STATE,
             route: O::ROUTE,
             commands: O::COMMANDS,
             tools: O::TOOLS,
             examples: O::EXAMPLES,
             form: SchemaGenerator::subschema_for::<O>,
             answer: SchemaGenerator::subschema_for::<O::Answer>,
-            run: |input, context| written(&done(input.read::<O>()?, context)?),
+            run: |input, context| {
+                let answer = done(input.read::<O>()?, context)?;
+                Ok(Answered {
+                    json: written(&answer)?,
+                    number: O::number(&answer),
+                })
+            },
         }
     }
 
@@ -138,7 +191,22 @@ impl Entry {
     ///
     /// [`ErrorKind::Input`] when the input is no form of the operation; otherwise as [`done`].
     pub fn call(&self, input: Input<'_>, context: &Context<'_>) -> Result<Vec<u8>, Error> {
+        Ok(self.answer(input, context)?.json)
+    }
+
+    /// Like [`Entry::call`], with the number of the state that the answer is of.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::call`].
+    pub fn answer(&self, input: Input<'_>, context: &Context<'_>) -> Result<Answered, Error> {
         (self.run)(input, context)
+    }
+
+    /// Returns the fields of the form that the path names.
+    pub fn in_path(&self) -> impl Iterator<Item = &'static str> {
+        let parts = self.route.path.split('/');
+        parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
     /// Returns the summary: the first paragraph of the form's doc comment, without its full stop.

@@ -13,14 +13,16 @@ use crate::entity::{ChangeEntities, GetEntityHistory, ListEntities, ResolveEntit
 use crate::input::Input;
 use crate::operation::Entry;
 use crate::outcome::{DecideOutcome, ListOutcomes, ProposeOutcome, RepeatMistake};
-use crate::pending::{DecideProposal, ListProposals};
+use crate::pending::{DecideProposal, GetProposal, ListProposals};
+use crate::registry::{ApplyOp, CreateRegistry, GetRegistry, ImportBlocks, ListRegistries};
 
-static TABLE: [Entry; 14] = [
+static TABLE: [Entry; 20] = [
     Entry::of::<ListOutcomes>(),
     Entry::of::<ProposeOutcome>(),
     Entry::of::<DecideOutcome>(),
     Entry::of::<RepeatMistake>(),
     Entry::of::<ListProposals>(),
+    Entry::of::<GetProposal>(),
     Entry::of::<DecideProposal>(),
     Entry::of::<ListConflicts>(),
     Entry::of::<ResolveConflict>(),
@@ -30,6 +32,11 @@ static TABLE: [Entry; 14] = [
     Entry::of::<ChangeEntities>(),
     Entry::of::<GetEntityHistory>(),
     Entry::of::<ResolveEntity>(),
+    Entry::of::<ListRegistries>(),
+    Entry::of::<CreateRegistry>(),
+    Entry::of::<GetRegistry>(),
+    Entry::of::<ApplyOp>(),
+    Entry::of::<ImportBlocks>(),
 ];
 
 /// Returns all operations, in the order in which they are described.
@@ -83,6 +90,7 @@ pub fn call_as_owner(
         caller: &Caller::owner(tenant),
         workspace,
         writing,
+        expected: None,
         deciders: Deciders::Named,
     };
     String::from_utf8(call(id, input.as_bytes(), &context)?)

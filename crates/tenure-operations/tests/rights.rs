@@ -29,9 +29,20 @@ fn a_key_calls_what_it_may_and_nothing_else() {
     let owner = Grant::owner("local");
     for (grant, lets_in) in [
         (user, &[Access::Anyone][..]),
-        (reviewer, &[Access::Anyone, Access::Reviewer]),
-        (judge, &[Access::Anyone, Access::Resolver]),
-        (owner, &[Access::Anyone, Access::Resolver, Access::Operator]),
+        (
+            reviewer,
+            &[Access::Anyone, Access::Reviewer, Access::Decider],
+        ),
+        (judge, &[Access::Anyone, Access::Resolver, Access::Decider]),
+        (
+            owner,
+            &[
+                Access::Anyone,
+                Access::Resolver,
+                Access::Decider,
+                Access::Operator,
+            ],
+        ),
     ] {
         let caller = Caller {
             tenant: "local".into(),
@@ -43,6 +54,7 @@ fn a_key_calls_what_it_may_and_nothing_else() {
             caller: &caller,
             workspace: &workspace,
             writing: Writing::default(),
+            expected: None,
             deciders: Deciders::Reviewers {
                 keys: Arc::new(KeySet::default()),
                 own: false,

@@ -17,6 +17,7 @@ pub(crate) fn with_store(calls: impl FnOnce(&Context<'_>)) {
         caller: &Caller::owner("local"),
         workspace: &workspace,
         writing: Writing::default(),
+        expected: None,
         deciders: Deciders::Named,
     });
 }

@@ -114,6 +114,7 @@ impl App {
             caller,
             workspace: &self.workspace,
             writing,
+            expected: None,
             deciders: Deciders::Reviewers {
                 keys: self.access.known(),
                 own: self.settings.own_proposals,

@@ -52,6 +52,15 @@ impl Refusal {
         }
     }
 
+    /// A failure of a verb that the protocol has another status for.
+    pub(crate) fn with_status(status: StatusCode, error: Error) -> Refusal {
+        Refusal {
+            status,
+            error,
+            retry_after: None,
+        }
+    }
+
     /// Names the field, parameter or header that is wrong.
     #[must_use]
     pub(crate) fn at_field(self, field: impl Into<String>) -> Refusal {

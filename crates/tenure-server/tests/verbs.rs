@@ -542,7 +542,7 @@ fn what_is_inferred_on_too_little_is_written_and_waits() {
         (&json!("inferred"), id)
     );
     let confirm = format!(
-        "tenure store confirm {} --tenant acme",
+        "tenure review accept {} --tenant acme",
         id.as_str().unwrap()
     );
     assert_eq!(shown["decide"], confirm);
@@ -642,6 +642,41 @@ fn a_reviewer_decides_on_what_they_may_see_alone() {
         assert_eq!(done.status, 200, "{}", done.json());
         assert_eq!(listed(&ada), 0);
     }
+    // What others proposed stands where it came, as for who sees all of it.
+    let inferred = |name: &str| {
+        json!({ "name": name, "content": "It is so.", "object_type": "inferred_belief",
+        "normalized_claim": format!("{name} == 1"), "canonical_entity_ids": ["desk"] })
+    };
+    write(inferred("before"));
+    let proposal = json!({ "object": { "name": "bars", "content": "In bar.", "user_id": "bob" } });
+    let proposed = call(&bench, "/api/v1/outcomes", &[&operator], &proposal);
+    assert_eq!(proposed.status, 200, "{}", proposed.json());
+    write(inferred("after"));
+    let names = |key: &str| -> Vec<String> {
+        let waiting = bench.ask("GET", "/api/v1/proposals", &[key], b"").json();
+        let all = waiting["proposals"].as_array().unwrap().iter();
+        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&ada), names(&operator));
+    assert!(names(&ada).contains(&"bars".to_owned()));
+    // She sees it with what each decision does, and decides on it; an erasure is an operator's.
+    let entry = "/api/v1/proposals/entry?object=bars";
+    let shown = bench.ask("GET", entry, &[&ada], b"").json();
+    assert_eq!(shown["outcome"]["content"], "In bar.", "{shown}");
+    assert_eq!(shown["choices"][0]["decision"], "accept", "{shown}");
+    assert_eq!(bench.ask("GET", entry, &[&bob], b"").status, 200);
+    assert_eq!(decide(&operator, &json!("bars"), "accept").status, 403);
+    assert_eq!(decide(&ada, &json!("bars"), "accept").status, 200);
+    assert_eq!(bench.ask("GET", entry, &[&ada], b"").status, 404);
+    let claim = |name: &str, port: u32| {
+        json!({ "name": name, "content": name, "object_type": "rule",
+            "normalized_claim": format!("port == {port}"), "canonical_entity_ids": ["desk"] })
+    };
+    write(claim("one", 80));
+    write(claim("other", 443));
+    // Nor does a reviewer resolve conflicts, unless the server says so.
+    assert_eq!(decide(&ada, &json!("one"), "hold").status, 403);
+    assert_eq!(decide(&operator, &json!("one"), "hold").status, 200);
 }
 
 #[test]

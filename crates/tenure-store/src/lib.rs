@@ -63,7 +63,7 @@ pub use erase::{
     ERASED, Mention, Person, PersonObject, PersonRecord, PersonSession, Place, Relation, Subject,
 };
 pub use pending::outcomes::{OutcomeEntry, OutcomeLine, OutcomeStep, Proposal};
-pub use pending::proposals::{Waiting, WaitingKind};
+pub use pending::proposals::{Choice, Waiting};
 pub use read::beliefs::true_at;
 pub use read::resident::Resident;
 pub use read::search::{SearchPage, Start};
@@ -91,4 +91,5 @@ pub use tenant::records::KeptRecord;
 pub use tenant::store::Store;
 pub use tenant::writing::{Expect, Outcome, Put, Writing, Written, WrittenObject};
 pub use tenure::belief::entity::ResolvedMention;
+pub use tenure::object::WaitingKind;
 pub use write::MAX_BATCH;

@@ -442,7 +442,7 @@ fn a_command_names_the_tenant_and_all_parents(home: &Home) {
         let [a, b] = parents;
         let put = format!("tenure store put FILE.json --derived-from {a} --derived-from {b}{more}");
         assert_eq!(all[0].decide, put);
-        let retract = format!("tenure store retract {}{more}", all[0].object_id.unwrap());
+        let retract = format!("tenure review reject {}{more}", all[0].object_id.unwrap());
         assert_eq!(all[0].otherwise, [retract]);
     }
 }
@@ -624,7 +624,7 @@ fn what_was_judged_along_with_something_clean_is_a_proposal(home: &Home) {
     );
     assert_eq!(judged(), []);
     judge(parent, ContradictionStatus::Clean);
-    let command = format!("tenure store judge {guess} --status clean --tenant acme");
+    let command = format!("tenure review accept {guess} --tenant acme");
     assert_eq!(judged(), [(Some(guess), Some(parent), command)]);
     judge(guess, ContradictionStatus::Clean);
     assert_eq!(judged(), []);

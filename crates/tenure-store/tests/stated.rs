@@ -95,7 +95,7 @@ fn an_inferred_preference_waits_and_takes_its_place_once_a_person_confirms_it(ho
     assert_eq!(one.texts.len(), 1);
     assert_eq!(
         one.decide,
-        format!("tenure store confirm {guess} --tenant acme")
+        format!("tenure review accept {guess} --tenant acme")
     );
     // Evidence is no person.
     assert_eq!(

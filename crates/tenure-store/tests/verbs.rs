@@ -1524,13 +1524,13 @@ fn all_that_waits_is_told_with_what_decides_it(home: &Home) {
     let entity = (
         WaitingKind::Entity,
         "Sam".to_owned(),
-        "tenure entity review sam-2 --new --tenant acme".to_owned(),
+        "tenure review accept sam-2 --tenant acme".to_owned(),
     );
     assert_eq!(all[0], entity);
     assert_eq!(all[1].0, WaitingKind::Conflict);
     assert_eq!(
         all[1].2,
-        format!("tenure conflicts resolve {first} {second} --stands first --tenant acme")
+        format!("tenure review accept {first}/{second} --stands first --tenant acme")
     );
     assert_eq!(all.len(), 2);
     // What it was made from is written again: it is to be made anew.

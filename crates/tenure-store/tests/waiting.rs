@@ -172,7 +172,7 @@ fn what_waits_takes_no_place(home: &Home) {
         let proposals = acme.proposals(now(), None).unwrap();
         assert_eq!(proposals.len(), 1, "{proposals:?}");
         assert_eq!(proposals[0].kind, WaitingKind::Inferred);
-        let reject = format!("tenure store retract {id} --waiting --tenant {name}");
+        let reject = format!("tenure review reject {id} --tenant {name}");
         assert_eq!(proposals[0].otherwise, [reject]);
         is_sound(&acme);
         // Rejected, it leaves what was believed, as it was.

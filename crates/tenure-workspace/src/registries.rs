@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::error::nearest;
 use tenure::object::{LOCAL_TENANT, clip};
@@ -59,7 +60,7 @@ impl SeedSource {
 }
 
 /// The result of an import into a registry.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Imported {
     /// The number of blocks that came.
     pub imported: usize,

@@ -33,7 +33,8 @@ pub(crate) enum EntityCommand {
     Merge(MergeEntityArgs),
     /// Take a merge back
     Split(WriteEntityArgs),
-    /// List what waits for a person, or decide
+    /// List the entities that wait for a person, or decide: `tenure review`
+    #[command(hide = true)]
     Review(ReviewEntityArgs),
 }
 

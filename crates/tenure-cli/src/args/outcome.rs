@@ -16,11 +16,11 @@ pub(crate) struct OutcomeArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutcomeCommand {
     Propose(ProposeArgs),
-    /// Accept a proposal: it is compiled from the next request on
-    ///
-    /// A running session gets it behind what was sent; from the next epoch on it stands in the section `karma`.
+    /// Accept a proposal: `tenure review accept`
+    #[command(hide = true)]
     Accept(Write<DecideOutcome>),
-    /// Reject a proposal
+    /// Reject a proposal: `tenure review reject`
+    #[command(hide = true)]
     Reject(Write<DecideOutcome>),
     /// Withdraw an accepted one: it is compiled no more
     Withdraw(Write<DecideOutcome>),

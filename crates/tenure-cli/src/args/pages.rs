@@ -94,6 +94,19 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Decision",
+        &[
+            "review accept kind",
+            "review reject kind",
+            "review hold kind",
+            "revision",
+            "stands",
+            "same_as",
+            "note",
+            "by",
+        ],
+    ),
+    (
         "Outcome",
         &["outcome propose name", "outcome propose record"],
     ),

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
+use tenure_operations::registry::CreateRegistry;
 
 use super::{CatalogueArgs, Format, ReadingArgs, RelevanceArgs};
 
@@ -97,28 +98,13 @@ pub(crate) struct TargetOnly {
     pub(crate) target: TargetArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RegistryKind {
-    /// An agent's: it writes guidance and data
-    Agent,
-    /// A supervisor's: it may also write rules and tools
-    Orchestrator,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct CreateArgs {
     /// The snapshot; it is created if missing
     #[arg(value_name = "SNAPSHOT", value_hint = ValueHint::FilePath)]
     pub(crate) snapshot: PathBuf,
-    /// The label
-    #[arg(value_name = "LABEL")]
-    pub(crate) label: String,
-    /// The kind of the registry
-    #[arg(long, value_enum, default_value = "agent")]
-    pub(crate) kind: RegistryKind,
-    /// A registry that it may write to (may be repeated)
-    #[arg(long = "writes-to", value_name = "LABEL")]
-    pub(crate) writes_to: Vec<String>,
+    #[command(flatten)]
+    pub(crate) form: CreateRegistry,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -90,7 +90,7 @@ pub(crate) struct ServeArgs {
     pub(crate) warm: bool,
     /// Retire what has become too old in the store, as `tenure store sweep` does, each so many seconds; or off
     ///
-    /// What is to be erased is proposed (`tenure store proposals`). Of several servers on one store one does it.
+    /// What is to be erased is proposed (`tenure review list`). Of several servers on one store one does it.
     #[arg(long, value_name = "SECONDS", default_value = "86400")]
     pub(crate) sweep_every: String,
     /// Erase in these sweeps what is to be erased

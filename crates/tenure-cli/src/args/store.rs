@@ -62,6 +62,8 @@ pub(crate) enum StoreCommand {
     /// Only files of the project are read that a walk of it comes upon. Who may see an object, and how far it is trusted,
     /// stays as it is.
     Refresh(RefreshArgs),
+    /// List what waits for a person: `tenure review list`
+    #[command(hide = true)]
     Proposals(Call<ListProposals>),
     /// Print every belief there ever was, as JSON Lines
     ///

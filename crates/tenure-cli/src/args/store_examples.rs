@@ -3,6 +3,18 @@
 /// The examples of each page.
 pub(super) const STORE_EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
+        "review",
+        &[
+            ("tenure review list", ""),
+            (
+                "tenure review show diet",
+                "what it says, its evidence, what each decision does",
+            ),
+            ("tenure review accept bars --by ada", ""),
+        ],
+    ),
+    ("store proposals", &[("tenure store proposals", "")]),
+    (
         "conflicts",
         &[
             ("tenure conflicts list", ""),

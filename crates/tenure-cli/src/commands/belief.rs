@@ -8,8 +8,8 @@ use tenure_store::{BeliefWithEvidence, Silence, Weakening};
 use tenure_workspace::object_id;
 
 use super::operation::{asked, print_answer, write};
-use super::store::text_of_written;
 use super::stores::{tenant, tenant_store};
+use super::written::text_of_written;
 use super::{print, print_json, speak};
 use crate::args::{
     BeliefArgs, BeliefCommand, CallerArgs, Format, ObjectArgs, ReviseBeliefArgs, ShowBeliefArgs,
@@ -49,7 +49,7 @@ fn show(args: &ShowBeliefArgs) -> Result<(), Failure> {
     print_answer(&answer, call.tenant.format, |shown| text_of(&shown.belief))
 }
 
-fn text_of(belief: &BeliefWithEvidence) -> String {
+pub(crate) fn text_of(belief: &BeliefWithEvidence) -> String {
     let mut text = format!("{}  {}\n", cell(&belief.name), cell(&belief.claim));
     let counts = belief.evidence.iter().any(|link| link.silent.is_none());
     let confidence = if counts {

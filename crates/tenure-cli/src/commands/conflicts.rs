@@ -5,8 +5,8 @@ use tenure_operations::conflict::{Conflicts, ListConflicts};
 use tenure_store::{Conflict, Held, Party};
 
 use super::operation::{asked, print_answer, write};
-use super::store::text_of_written;
 use super::stores::tenant_store;
+use super::written::text_of_written;
 use crate::args::{Call, ConflictsArgs, ConflictsCommand, ShowConflictArgs, TenantArgs};
 use crate::failure::{Failure, cell};
 
@@ -75,7 +75,7 @@ fn print_conflicts(found: &Conflicts, args: &TenantArgs, none: &str) -> Result<(
 }
 
 /// A conflict, for people.
-fn text_of(conflict: &Conflict) -> String {
+pub(crate) fn text_of(conflict: &Conflict) -> String {
     let mut text = format!("{} of {}\n", cell(&conflict.slot), cell(&conflict.entity));
     let stands = |lost: [Loser; 2]| {
         if lost.contains(&conflict.loser) {

@@ -9,8 +9,8 @@ use tenure_operations::entity::{ChangeEntities, ListEntities};
 use tenure_store::{Store, Tenant, Written};
 use tenure_workspace::object_id;
 
-use super::store::{note_of, version_of};
 use super::stores::{self, tenant, tenant_store, writing};
+use super::written::{note_of, version_of};
 use super::{flagged, instant, operation, print, print_json};
 use crate::args::{
     AddEntityArgs, Call, EntityArgs, EntityCommand, EntityIdArgs, Format, MergeEntityArgs,
@@ -56,7 +56,7 @@ fn lines_of(entities: &[SeenEntity]) -> String {
 }
 
 /// An entity in a list.
-fn line_of(entity: &SeenEntity) -> String {
+pub(crate) fn line_of(entity: &SeenEntity) -> String {
     let profile = &entity.profile;
     let kind = profile.kind.map_or("-", EntityType::term);
     let mut line = format!("{}  {kind}  {}", cell(&entity.id), cell(&profile.name));

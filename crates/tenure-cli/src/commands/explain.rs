@@ -11,7 +11,7 @@ use tenure_workspace::records::EXCHANGE_PREFIX;
 use super::models::grouped;
 use super::prepare::{Prepared, prepare, without_payload};
 use super::print_json;
-use super::store::{text_of, waiting_of};
+use super::review::{text_of, waiting_of};
 use crate::args::{CompileArgs, ExplainArgs, Format};
 use crate::failure::{Failure, printable};
 use crate::report;

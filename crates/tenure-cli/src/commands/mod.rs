@@ -29,6 +29,7 @@ pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod rehydrate;
 pub(crate) mod report;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 #[cfg_attr(not(feature = "server"), allow(unused_imports))]
@@ -40,6 +41,7 @@ pub(crate) mod store;
 mod stores;
 pub(crate) mod tokens;
 pub(crate) mod trust;
+mod written;
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Read, Write};

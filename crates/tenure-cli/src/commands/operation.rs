@@ -49,6 +49,7 @@ pub(crate) fn answer<O: Operation>(
         caller: &Caller::owner(&args.tenant),
         workspace: &Workspace::without_key()?,
         writing,
+        expected: None,
         deciders: Deciders::Named,
     };
     done(form, &context)

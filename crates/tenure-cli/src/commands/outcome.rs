@@ -4,8 +4,8 @@ use tenure::object::OutcomeDecision;
 use tenure_operations::outcome::{DecideOutcome, ListOutcomes, Outcomes, ProposeOutcome};
 use tenure_store::OutcomeLine;
 
-use super::store::text_of_written;
 use super::stores::tenant_store;
+use super::written::text_of_written;
 use super::{operation, read_or_stdin, stores};
 use crate::args::{Call, OutcomeArgs, OutcomeCommand, ProposeArgs, Write};
 use crate::failure::{Failure, cell};
@@ -56,7 +56,7 @@ fn list(call: &Call<ListOutcomes>) -> Result<(), Failure> {
 }
 
 /// An outcome, for people.
-fn text_of(line: &OutcomeLine) -> String {
+pub(crate) fn text_of(line: &OutcomeLine) -> String {
     let who =
         |by: &Option<String>| by.as_deref().map_or(String::new(), |by| format!(" by {}", cell(by)));
     let mut text = format!("{}  {}  {}\n", line.state, line.kind, cell(&line.name));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure::Error;
 use tenure::object::{ObjectId, OutcomeDecision, clip};
+use tenure::time::Instant;
 use tenure_store::{OutcomeLine, Tenant, Written};
 use tenure_workspace::{as_named, object_id};
 
@@ -57,16 +58,36 @@ impl Operation for DecideOutcome {
     ];
 
     fn run(self, context: &Context<'_>) -> Result<Written, Error> {
-        let person = context.decider(self.by.as_deref())?;
-        let tenant = context.tenant()?;
-        let outcomes = tenant.outcomes(None)?;
-        let id = named(&tenant, &context.reader(None)?, &self.outcome, &outcomes)?;
-        let proposed = outcomes.iter().find(|one| one.object_id == id);
-        context.check_others(proposed.and_then(|one| one.proposed_by.as_deref()))?;
-        tenant
-            .decide_outcome(id, self.decision, &person, &context.writing)
-            .map_err(|error| as_named(error, &[(id, &self.outcome)]))
+        decide(
+            context,
+            &self.outcome,
+            (self.decision, None),
+            self.by.as_deref(),
+        )
     }
+}
+
+/// Decides on the outcome of a name or an id; where an instant is given, on the proposal that was made then.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none that the caller may see, and nobody who decides;
+/// [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when the caller may not; otherwise as [`Tenant::decide_proposal`].
+pub(crate) fn decide(
+    context: &Context<'_>,
+    outcome: &str,
+    (decision, seen): (OutcomeDecision, Option<Instant>),
+    by: Option<&str>,
+) -> Result<Written, Error> {
+    let person = context.decider(by)?;
+    let tenant = context.tenant()?;
+    let outcomes = tenant.outcomes(None)?;
+    let id = named(&tenant, &context.reader(None)?, outcome, &outcomes)?;
+    let proposed = outcomes.iter().find(|one| one.object_id == id);
+    context.check_others(proposed.and_then(|one| one.proposed_by.as_deref()))?;
+    tenant
+        .decide_proposal(id, seen, decision, &person, &context.writing)
+        .map_err(|error| as_named(error, &[(id, outcome)]))
 }
 
 /// Returns the outcome that a reviewer names, whoever proposed it.

@@ -6,6 +6,7 @@ mod propose;
 mod repeat;
 
 pub use decide::DecideOutcome;
+pub(crate) use decide::decide;
 pub use list::{ListOutcomes, Outcomes, seen};
 pub use propose::ProposeOutcome;
 pub use repeat::RepeatMistake;

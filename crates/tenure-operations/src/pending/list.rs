@@ -2,12 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure::object::WaitingKind;
 use tenure::{Error, Principal};
-use tenure_store::{Waiting, WaitingKind};
+use tenure_store::Waiting;
 
+use super::waiting;
 use crate::context::{Access, Context};
 use crate::operation::{Effect, Example, Names, Operation, Route};
-use crate::reader::Reader;
 
 /// List what waits for a person, each with the command that decides it: none of it is compiled
 ///
@@ -17,6 +18,10 @@ use crate::reader::Reader;
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct ListProposals {
+    /// Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict, stale, judged or weakened
+    #[serde(default)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "KIND"))]
+    pub kind: Option<WaitingKind>,
     /// On whose behalf it is read: a principal as a compile takes it, no more than the caller is
     #[serde(default)]
     #[cfg_attr(feature = "cli", arg(skip))]
@@ -37,27 +42,24 @@ impl Operation for ListProposals {
     const ACCESS: Access = Access::Anyone;
     const EFFECT: Effect = Effect::Reads;
     const ROUTE: Route = Route::get("/api/v1/proposals");
-    const COMMANDS: Names = Names::Are(&["store proposals"]);
+    const COMMANDS: Names = Names::Are(&["review list"]);
     const TOOLS: Names = Names::None("an agent has no part in what a person decides");
-    const EXAMPLES: &'static [Example] = &[Example {
-        says: "all that is not compiled until a person decides",
-        input: "{}",
-    }];
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            says: "all of it",
+            input: "{}",
+        },
+        Example {
+            says: "the outcomes",
+            input: r#"{"kind": "outcome"}"#,
+        },
+    ];
 
     fn run(self, context: &Context<'_>) -> Result<Proposals, Error> {
         let is_own = self.principal.is_none();
         let reader = context.reader(self.principal)?;
-        let tenant = context.tenant()?;
-        let mut proposals = tenant.proposals(context.now(), reader.sees().as_deref())?;
-        // An operator sees those of others among the rest.
-        let is_operator = matches!(reader, Reader::Operator);
-        if is_own && context.is_reviewer() && !is_operator {
-            let mut of_others =
-                tenant.proposals(context.now(), reader.sees_of_anyone().as_deref())?;
-            of_others.retain(|one| one.kind == WaitingKind::Outcome);
-            proposals.retain(|one| one.kind != WaitingKind::Outcome);
-            proposals.append(&mut of_others);
-        }
+        let mut proposals = waiting(context, &context.tenant()?, &reader, is_own)?;
+        proposals.retain(|one| self.kind.is_none_or(|kind| one.kind == kind));
         Ok(Proposals { proposals })
     }
 }

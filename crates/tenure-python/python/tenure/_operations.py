@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
 __all__ = [
+    "AppliedOp",
     "AuthorKind",
     "BeliefWithEvidence",
     "Bound",
+    "Choice",
     "ChunkBounds",
     "Classification",
-    "Confirmation",
     "Conflict",
     "ConflictPolicy",
     "Conflicts",
@@ -48,40 +49,72 @@ __all__ = [
     "GateRefusal",
     "Ground",
     "Held",
+    "Imported",
+    "KeptBlock",
+    "Kind",
     "Layer",
+    "Lifecycle",
+    "Lineage",
     "Link",
+    "ListedRegistry",
     "Loser",
+    "LoweredAuthority",
+    "MadeRegistry",
     "Mark",
     "Meaning",
     "MemoryKind",
     "Metadata",
     "Modality",
     "ObjectDocument",
+    "ObjectDocument2",
     "ObjectType",
+    "Op",
+    "OpDraw",
+    "OpEvict",
+    "OpLimit",
+    "OpOverride",
+    "OpPromote",
+    "OpReorder",
+    "OpRevise",
+    "OpRollback",
+    "OpUse",
+    "OpWrap",
+    "OpWrite",
     "OutcomeDecision",
     "OutcomeKind",
     "OutcomeLine",
     "OutcomeState",
     "Outcomes",
+    "Overrides",
     "PartWeights",
     "Party",
+    "PendingText",
     "PermissionScope",
+    "Place",
+    "PlaceAfter",
+    "PlaceAt",
+    "PlaceBefore",
+    "PlaceSteps",
     "Polarity",
     "Principal",
     "Profile",
+    "ProposalShown",
     "Proposals",
     "Protection",
     "Protocol",
     "ProvenanceDocument",
     "ProvenancePart",
+    "RegistryShown",
     "RelationType",
     "Resolution",
     "Resolved",
     "ResolverAction",
     "RetirementRule",
+    "ReviewDecision",
     "Revised",
     "Rigidity",
     "Role",
+    "SeedText",
     "SeenEntity",
     "Shown",
     "Silence",
@@ -89,6 +122,7 @@ __all__ = [
     "SlotCardinality",
     "SourceKind",
     "Step",
+    "Summary",
     "TaskType",
     "Tenant",
     "TextField",
@@ -117,6 +151,21 @@ __all__ = [
     "Written",
     "WrittenObject",
 ]
+
+
+class AppliedOp(TypedDict):
+    """The effect of a change."""
+
+    kept: list[KeptBlock]
+    """The blocks that a rollback left, because others wrote them."""
+    lowered: list[LoweredAuthority]
+    """The objects that have less authority than they asked for."""
+    number: int
+    """The number of the change in its log."""
+    registry: str
+    """The registry."""
+    removed: list[str]
+    """The names of the blocks that were taken out."""
 
 
 AuthorKind = Literal["seed", "agent", "orchestrator"]
@@ -173,6 +222,17 @@ Bound = TypedDict(
 """
 
 
+class Choice(TypedDict):
+    """A decision that a person may make on something that waits."""
+
+    command: str
+    """The command that makes it."""
+    decision: NotRequired[ReviewDecision | None]
+    """The decision; none where a command alone makes it."""
+    does: str
+    """Its effect."""
+
+
 class ChunkBounds(TypedDict):
     """The place of a chunk in its source, in bytes, half-open."""
 
@@ -189,15 +249,6 @@ Classification = Literal["public", "restricted", "confidential", "highly_restric
 - ``restricted``: For members; what an object without a label is.
 - ``confidential``: For those who need it.
 - ``highly_restricted``: For the named few.
-"""
-
-
-Confirmation = Literal["confirm", "retract"]
-"""A decision on what awaits confirmation.
-
-- ``confirm``: It holds: it is believed from now on. What was inferred takes the place of a stated preference
-  that says otherwise.
-- ``retract``: It does not hold: it is retracted.
 """
 
 
@@ -599,6 +650,34 @@ Held = TypedDict(
 """
 
 
+class Imported(TypedDict):
+    """The result of an import into a registry."""
+
+    imported: int
+    """The number of blocks that came."""
+    lowered: list[LoweredAuthority]
+    """The blocks that have less authority than they asked for."""
+    registry: Summary
+    """The registry after it."""
+
+
+class KeptBlock(TypedDict):
+    """A block that a change left where it is."""
+
+    name: str
+    """Its name."""
+    writer: str
+    """The registry that wrote it."""
+
+
+Kind = Literal["agent", "orchestrator"]
+"""The kind of a registry, which decides what it may write.
+
+- ``agent``: An agent's working registry. It writes guidance and data, nothing that commands.
+- ``orchestrator``: A registry of the program around the agents: a supervisor, a chair.
+"""
+
+
 Layer = Literal["session", "task", "project", "user", "tenant", "corpus", "tool", "policy", "belief"]
 """The nine layers of state.
 
@@ -612,6 +691,53 @@ Layer = Literal["session", "task", "project", "user", "tenant", "corpus", "tool"
 - ``policy``: Rules of the platform.
 - ``belief``: An assumption of the system.
 """
+
+
+Lifecycle = Literal["active", "awaiting_confirmation", "demoted", "archived"]
+"""The stage in the life of a stored object.
+
+- ``active``: It may be compiled.
+- ``awaiting_confirmation``: A person is asked whether it holds; until then it is not compiled.
+- ``demoted``: Found only by retrieval.
+- ``archived``: Kept, not compiled.
+"""
+
+
+class Lineage(TypedDict):
+    """The lineage of a block: its source and its later changes."""
+
+    author: AuthorKind
+    """Seed, agent or orchestrator."""
+    bytes: int
+    """The bytes of its content."""
+    idle: int
+    """The number of counts of use since it was last used."""
+    name: str
+    """The name it goes by."""
+    object_type: ObjectType
+    """Its type."""
+    position: int
+    """Its position, counted from 0."""
+    priority: float
+    """Its priority."""
+    protection: Protection
+    """Its protection."""
+    removable: bool
+    """True if others may remove it."""
+    revision: str
+    """The revision."""
+    source: NotRequired[str | None]
+    """The source it was read from."""
+    tags: list[str]
+    """Its tags."""
+    trajectory: NotRequired[str | None]
+    """The run in which it was written."""
+    uses: int
+    """The number of its uses."""
+    writer: str
+    """The registry that wrote it."""
+    written_as: NotRequired[str | None]
+    """The name of its revision, when it goes by another."""
 
 
 class Link(TypedDict):
@@ -637,6 +763,17 @@ class Link(TypedDict):
     """The number of its vote: evidence that shares an origin has one together. None where it does not count."""
 
 
+class ListedRegistry(TypedDict):
+    """A registry that there is."""
+
+    blocks: int
+    """The number of its blocks."""
+    kind: Kind
+    """The kind."""
+    registry: str
+    """Its label."""
+
+
 Loser = Literal["first", "second", "both", "neither"]
 """The one of two that does not stand.
 
@@ -645,6 +782,28 @@ Loser = Literal["first", "second", "both", "neither"]
 - ``both``: Neither stands.
 - ``neither``: Both stand.
 """
+
+
+class LoweredAuthority(TypedDict):
+    """An object that an operation put in with less authority than it asked for."""
+
+    asked: int
+    """The authority that it asked for."""
+    has: int
+    """The authority that it has."""
+    name: str
+    """The object's name."""
+
+
+class MadeRegistry(TypedDict):
+    """A registry that was made."""
+
+    kind: Kind
+    """The kind."""
+    registry: str
+    """Its label."""
+    writes_to: list[str]
+    """The registries that it may write to."""
 
 
 Mark = Literal["mail", "path", "document_id", "record_id"]
@@ -845,6 +1004,149 @@ class ObjectDocument(TypedDict, total=False):
     """
 
 
+class ObjectDocument2(TypedDict, total=False):
+    """A context object as it is published: flat, one field for each property.
+
+    Only ``content`` is needed. What is left out has a stated default, so that a plain text is a valid object.
+    The rules are checked by ``ObjectDocument::seal``.
+    """
+
+    abstract: str | None
+    """The content in a sentence or two, by its author: stands where the content does not fit."""
+    access_count: int | None
+    """The number of compiles that used it."""
+    aliases: list[str]
+    """Other names of what it is about."""
+    applicable_task_types: list[TaskType]
+    """The task types it applies to. Empty means all."""
+    author: AuthorKind | None
+    """The kind of author. Default: ``seed``."""
+    authority_level: int | None
+    """May it command? 0 platform, 1 developer, 2 user, 3 inferred memory, 4 data. Default: by type."""
+    authorization_scope: str | None
+    """For a tool: what it may touch."""
+    behavioral_implication: str | None
+    """The behaviour that follows from it for the model."""
+    canonical_entity_ids: list[str]
+    """The entities it is about."""
+    confidence_score: float | None
+    """The confidence in the claim, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4."""
+    conflict_policy: ConflictPolicy | None
+    """The rule for when another claim contradicts its own. Default: ``protocols``."""
+    constraint: ConstraintDocument | None
+    """The kind of constraint."""
+    content: str
+    """The text. The only field that must not be empty (a tool call's turn may be)."""
+    contradiction_status: ContradictionStatus | None
+    """The store's judgement. Default: ``clean``."""
+    decay_rule: DecayRule | None
+    """The rule by which it ages."""
+    derived_from: list[str]
+    """The objects that it was made from: what becomes of them becomes of it (see ``inherit``)."""
+    input_schema: Any
+    """For a tool: JSON Schema of its arguments."""
+    inserted_in_step: Step | None
+    """The step of the task in which it was added. Who brings an object names one of the steps; what was stored
+    with another word is of no step.
+    """
+    keep_with: list[str]
+    """Names of the objects without which it must not stand."""
+    last_confirmed: str | None
+    """The instant of the last confirmation."""
+    last_used: str | None
+    """The instant at which a compile last used it."""
+    layer: Layer | None
+    """The state layer. Default: by type; ``project`` for a rule."""
+    memory_kind: MemoryKind | None
+    """The kind of memory."""
+    modality: Modality | None
+    """The modality of its content. Default: ``text``."""
+    name: str
+    """The name by which people and other objects refer to it. Needed, unless the source gives one or there is an
+    ``object_id`` (see ``ObjectDocument::complete``).
+    """
+    normalized_claim: str | None
+    """The claim in normal form: ``slot op value``."""
+    object_id: str | None
+    """Stable across revisions. Default: derived from tenant, origin and name."""
+    object_type: ObjectType | None
+    """Its type. Default: ``rule``."""
+    optional: bool | None
+    """True if a budget may omit it although it is not removable or stands in a fixed tier."""
+    origins: list[str]
+    """Further sources that it was made from. A derived object has those of its parents."""
+    output_schema: Any
+    """For a tool: JSON Schema of its result."""
+    overview: str | None
+    """The content in a paragraph or two, by its author: between the abstract and the content."""
+    permission_scope: PermissionScope | None
+    """The roles that may see it."""
+    priority: float | None
+    """The importance that its author gives it, from 0 to 1. Default: 0.5."""
+    project_id: str | None
+    """The one project it belongs to."""
+    protection: Protection | None
+    """The protection of its text. Default: ``none``."""
+    protocol: Protocol | None
+    """For a tool: how it is called. Default: ``function``."""
+    provenance: ProvenanceDocument | None
+    """The provenance of evidence. Mandatory for evidence and tool results."""
+    removable: bool | None
+    """False if only its author may remove it, which also makes it mandatory. Default: true."""
+    retirement_rule: RetirementRule | None
+    """The rule for when it is of no more use."""
+    role: Role | None
+    """For a turn: who speaks."""
+    said_by: str | None
+    """The name of whoever says it, such as a message's ``name``. Questions that name them find it more easily."""
+    security_classification: Classification | None
+    """The sensitivity. Default: ``restricted``."""
+    session_id: str | None
+    """The one session it belongs to."""
+    slot_cardinality: SlotCardinality | None
+    """The number of values that the claim's slot holds: one or many."""
+    source_authority: float | None
+    """The quality of the source, from 0 to 1. Default: 1 for authority 0 to 2, 0.5 for 3 and 4."""
+    source_origin: str | None
+    """The origin, as a URI or a path."""
+    subjects: list[str]
+    """The people whom it is about, by the ids that the tenant gives them. What has a subject is personal data."""
+    supersession_link: str | None
+    """The object that replaces it."""
+    tags: list[str]
+    """Words to find it by. The tag ``pii`` marks personal data, as ``subjects`` do."""
+    task_id: str | None
+    """The one task it belongs to."""
+    tenant_id: str | None
+    """The tenant that owns it. Default: the tenant of the workspace that reads it."""
+    timeout_class: TimeoutClass | None
+    """For a tool: how long it takes. Default: ``medium``."""
+    tool_call_id: str | None
+    """For a tool result: the call that it answers."""
+    tool_calls: list[ToolCall]
+    """For a turn of the assistant: the tools it calls."""
+    trajectory_id: str | None
+    """The run that wrote it."""
+    tx_end: str | None
+    """The instant at which the system ceased to hold it. Written by the store."""
+    tx_start: str | None
+    """The instant at which the system came to know it. Written by the store."""
+    update_path: str | None
+    """The source of newer versions."""
+    user_id: str | None
+    """The one user who may see it."""
+    valid_from: str | None
+    """The instant at which it became true in the world. Missing means unknown."""
+    valid_until: str | None
+    """The first instant at which it is no longer true. Missing means open."""
+    why_it_matters: str | None
+    """Its real-world use: a preference counts only for tasks near this text."""
+    wire: Wire | None
+    """For a turn, a result or a tool: the provider's own JSON that it came in, which goes back to that provider
+    byte for byte.
+    """
+
+
 ObjectType = Literal[
     "preference",
     "identity_fact",
@@ -882,6 +1184,135 @@ ObjectType = Literal[
 - ``media``: An image, a sound or a film.
 - ``task_state``: The state of a task.
 """
+
+
+Op: TypeAlias = Union[
+    "OpWrite",
+    "OpDraw",
+    "OpRevise",
+    "OpPromote",
+    "OpReorder",
+    "OpOverride",
+    "OpEvict",
+    "OpRollback",
+    "OpUse",
+    "OpWrap",
+    "OpLimit",
+]
+"""A change of a registry. Callers name blocks by ``Address``; the log, which outlives a session, by ``BlockId``."""
+
+
+OpDraw = TypedDict(
+    "OpDraw",
+    {
+        "at": "Place",
+        "from": "str",
+        "object": "ObjectDocument2",
+        "op": 'Literal["draw"]',
+    },
+)
+"""Puts in a seed of a library. Only the host does: ``Registries::draw``.
+
+- ``at``: The place.
+- ``from``: Its key in the library.
+- ``object``: The object.
+"""
+
+
+class OpEvict(TypedDict):
+    """Takes blocks out for good."""
+
+    blocks: list[str]
+    """The blocks."""
+    force: NotRequired[bool]
+    """True if the author means it, although the block is not removable."""
+    op: Literal["evict"]
+
+
+class OpLimit(TypedDict):
+    """Sets how many bytes of text the registry should hold at most. Above it every report says so; nothing is
+    evicted unasked.
+    """
+
+    bytes: NotRequired[int | None]
+    """The bytes; no limit when left out."""
+    op: Literal["limit"]
+
+
+class OpOverride(TypedDict):
+    """Gives a block another name, priority or protection than its object has."""
+
+    block: str
+    """The block."""
+    op: Literal["override"]
+    overrides: Overrides
+    """The values; they replace earlier ones."""
+
+
+class OpPromote(TypedDict):
+    """Moves blocks, as one unit, in the order given."""
+
+    blocks: list[str]
+    """The blocks."""
+    op: Literal["promote"]
+    to: Place
+    """The place."""
+
+
+class OpReorder(TypedDict):
+    """Puts blocks on the places that they hold together, in the order given."""
+
+    blocks: list[str]
+    """The blocks. All of them is a permutation of the registry."""
+    op: Literal["reorder"]
+
+
+class OpRevise(TypedDict):
+    """Gives a block another content. An agent may revise its own blocks; what a seed or an orchestrator says is
+    immutable.
+    """
+
+    block: str
+    """The block."""
+    object: ObjectDocument2
+    """The new object. It keeps the block's name, place and author."""
+    op: Literal["revise"]
+
+
+class OpRollback(TypedDict):
+    """Takes out every block that the caller wrote in this run, removable or not."""
+
+    op: Literal["rollback"]
+    trajectory: str
+    """The run."""
+
+
+class OpUse(TypedDict):
+    """Counts a use of each of these blocks."""
+
+    blocks: list[str]
+    """The blocks."""
+    op: Literal["use"]
+
+
+class OpWrap(TypedDict):
+    """Sets the texts before and after all blocks. Nothing takes one away."""
+
+    op: Literal["wrap"]
+    prefix: NotRequired[ObjectDocument2 | None]
+    """Before."""
+    suffix: NotRequired[ObjectDocument2 | None]
+    """After."""
+
+
+class OpWrite(TypedDict):
+    """Puts in an object that an agent or an orchestrator wrote."""
+
+    at: Place
+    """The place. Steps make no sense here."""
+    object: ObjectDocument2
+    """The object."""
+    op: Literal["write"]
 
 
 OutcomeDecision = Literal["accept", "reject", "withdraw"]
@@ -947,6 +1378,19 @@ class Outcomes(TypedDict):
     """
 
 
+class Overrides(TypedDict, total=False):
+    """The values that a registry gives an object in the place of its revision's. ``None`` leaves the revision's."""
+
+    name: str | None
+    """Another name."""
+    priority: float | None
+    """Another priority."""
+    protection: Protection | None
+    """Another protection."""
+    removable: bool | None
+    """True if anyone but its author may remove it."""
+
+
 class PartWeights(TypedDict, total=False):
     """The weights of the six parts, which a policy states, each from 0 to 1. A similarity is the sum of the
     known parts by their weights over the sum of these weights: the weights need not be 1 together, and what
@@ -980,6 +1424,19 @@ class Party(TypedDict):
     """The time of each of them, in the same order."""
 
 
+class PendingText(TypedDict):
+    """A text that a decision is about."""
+
+    lifecycle: Lifecycle
+    """The stage of its life: what is believed is ``active``."""
+    name: str
+    """Its name."""
+    object_id: str
+    """The object."""
+    text: str
+    """The text."""
+
+
 class PermissionScope(TypedDict, total=False):
     """The roles that may see an object."""
 
@@ -987,6 +1444,38 @@ class PermissionScope(TypedDict, total=False):
     """The caller needs one of these. Empty means that any role will do."""
     deny_roles: list[str]
     """The caller must have none of these."""
+
+
+Place: TypeAlias = Union['Literal["front"]', 'Literal["back"]', "PlaceAt", "PlaceSteps", "PlaceBefore", "PlaceAfter"]
+"""The place for blocks.
+
+- ``front``: Before all others.
+- ``back``: After all others.
+"""
+
+
+class PlaceAfter(TypedDict):
+    """Right after this block."""
+
+    after: str
+
+
+class PlaceAt(TypedDict):
+    """So that the first of them stands here, counted from 0, once all are moved."""
+
+    at: int
+
+
+class PlaceBefore(TypedDict):
+    """Right before this block."""
+
+    before: str
+
+
+class PlaceSteps(TypedDict):
+    """So many places towards the front, or, when negative, towards the back; no further than the end."""
+
+    steps: int
 
 
 Polarity = Literal["positive", "negative"]
@@ -1047,6 +1536,25 @@ class Profile(TypedDict, total=False):
     """The quality of its source."""
     tenant: str
     """The tenant."""
+
+
+class ProposalShown(TypedDict):
+    """Something that waits for a person, with all that a decision needs."""
+
+    choices: list[Choice]
+    """The decisions that there are."""
+    conflict: NotRequired[Conflict | None]
+    """The two claims."""
+    entity: NotRequired[SeenEntity | None]
+    """The entity, with those that it may be."""
+    evidence: NotRequired[BeliefWithEvidence | None]
+    """The claim of the object, with the evidence for it and against it."""
+    outcome: NotRequired[OutcomeLine | None]
+    """The outcome, with who proposed it."""
+    proposal: Waiting
+    """The entry, as the list has it."""
+    says: list[PendingText]
+    """The texts of its objects: what is believed, and what waits."""
 
 
 class Proposals(TypedDict):
@@ -1116,6 +1624,17 @@ ProvenancePart = Literal["authority", "chunk", "lineage", "relevance"]
 """
 
 
+class RegistryShown(TypedDict):
+    """A registry with its blocks."""
+
+    blocks: list[Lineage]
+    """The blocks, in order, each with where it comes from."""
+    references: list[str]
+    """The registries that it may write to."""
+    summary: Summary
+    """Its numbers."""
+
+
 RelationType = Literal["parent", "child", "sibling", "cross_reference", "same_as"]
 """The relation of one entity to another.
 
@@ -1170,6 +1689,18 @@ RetirementRule = Literal["archive", "hard_delete", "demote_to_archival", "trigge
 """
 
 
+ReviewDecision = Literal["accept", "reject", "hold", "confirm", "retract"]
+"""The decision of a person on what waits for one.
+
+- ``accept``: Do what is proposed.
+- ``reject``: Do not do what is proposed.
+- ``hold``: Neither, until it is decided anew: of two claims, neither is compiled.
+- ``confirm``: It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
+- ``retract``: It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased
+  is retracted.
+"""
+
+
 class Revised(TypedDict):
     """A belief, and the write that revised it."""
 
@@ -1194,6 +1725,15 @@ Role = Literal["system", "user", "assistant"]
 - ``user``: The person.
 - ``assistant``: The model.
 """
+
+
+class SeedText(TypedDict):
+    """The text of a file."""
+
+    path: str
+    """The file's path: its end says the format, and the rest is the name of a block that has none of its own."""
+    text: str
+    """The text."""
 
 
 class SeenEntity(TypedDict):
@@ -1275,6 +1815,33 @@ Step = Literal["plan", "act", "verify", "critique", "repair", "commit"]
 """
 
 
+class Summary(TypedDict):
+    """A registry in a few numbers."""
+
+    authors: dict[str, int]
+    """The number of blocks by their kind of author."""
+    blocks: int
+    """The number of blocks."""
+    bytes: int
+    """The bytes of their contents."""
+    kind: Kind
+    """Agent or orchestrator."""
+    label: str
+    """The label."""
+    limit: NotRequired[int | None]
+    """The soft limit of these bytes."""
+    operations: int
+    """The number of operations that made this state."""
+    over_limit: NotRequired[int | None]
+    """By how many bytes the contents are above it."""
+    prefix: NotRequired[str | None]
+    """The text before all blocks."""
+    removable: int
+    """The number of blocks that every principal may remove."""
+    suffix: NotRequired[str | None]
+    """The text after all blocks."""
+
+
 TaskType = Literal["code_generation", "analytical_reporting", "data_extraction", "system_orchestration"]
 """The kind of work a task is.
 
@@ -1351,6 +1918,8 @@ class Waiting(TypedDict):
     """
     entity: NotRequired[str | None]
     """The id of the entity."""
+    id: str
+    """Its id: the object's, the entity's, or of a conflict those of both objects (``FIRST/SECOND``)."""
     kind: WaitingKind
     """Its kind."""
     name: str
@@ -1393,11 +1962,11 @@ WaitingKind = Literal[
     "judged",
     "weakened",
 ]
-"""The kind of a proposal.
+"""The kind of what waits for a person.
 
 - ``outcome``: An outcome or a correction, which a person accepts or rejects.
-- ``inferred``: Something that was inferred, which a person confirms or retracts.
-- ``confirmation``: An object that is too old by its own rule, which a person confirms or retracts.
+- ``inferred``: Something that was inferred, which a person accepts or rejects.
+- ``confirmation``: An object that is too old by its own rule, of which a person says whether it holds still.
 - ``erasure``: An object that its own rule would have erased.
 - ``entity``: An entity of which a person says which one it is.
 - ``conflict``: Two claims of which a person says which one stands.
@@ -1707,39 +2276,90 @@ class Tenant(Caller):
         value: Written = self._call("repeatMistake", {"outcome": outcome, "record": record}, key)
         return value
 
-    def list_proposals(self, *, principal: Principal | None = None) -> Proposals:
+    def list_proposals(
+        self,
+        *,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> Proposals:
         """List what waits for a person, each with the command that decides it: none of it is compiled.
 
         Proposed outcomes, what was inferred or is too old and awaits confirmation, entities that may be others,
         claims that cannot both hold, and objects that were made from something that has changed.
 
+        :param kind: Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict,
+            stale, judged or weakened.
         :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
             caller is.
         """
-        value: Proposals = self._call("listProposals", {"principal": principal})
+        value: Proposals = self._call("listProposals", {"kind": kind, "principal": principal})
+        return value
+
+    def get_proposal(
+        self,
+        *,
+        object: str,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> ProposalShown:
+        """Show something that waits for a person: what it says, its evidence, what each decision does.
+
+        :param object: The id of the entry, or the id or the name of an object of it.
+        :param kind: The kind of the entry, where several are of the object.
+        :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
+            caller is.
+        """
+        form = {
+            "object": object,
+            "kind": kind,
+            "principal": principal,
+        }
+        value: ProposalShown = self._call("getProposal", form)
         return value
 
     def decide_proposal(
         self,
         *,
         object: str,
-        decision: Confirmation,
+        decision: ReviewDecision,
+        kind: WaitingKind | None = None,
         revision: str | None = None,
+        stands: Decision | None = None,
+        same_as: str | None = None,
+        note: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
         key: str | None = None,
     ) -> Written:
-        """Confirm or retract what was inferred or is too old.
+        """Decide on something that waits for a person.
 
-        With keys, it takes that of a user with the role ``reviewer``, and only what the reviewer may see is decided on.
+        ``review show`` says what each decision does. Only what one may see is decided on. With keys, outcomes and what
+        awaits confirmation take that of a user with the role ``reviewer``, conflicts one that may resolve them, all
+        else an operator's.
 
-        :param object: The id or the name of the object.
+        :param object: The id of the entry, or the id or the name of an object of it.
         :param decision: The decision.
+        :param kind: The kind of the entry, where several are of the object.
         :param revision: The one revision that is decided on, where several wait [default: all that waits].
+        :param stands: Of a conflict, the claims that stand: first, second or both. The first is the object
+            that is named, or the first of the id.
+        :param same_as: Of an entity, the one that it is [default: one of its own].
+        :param note: Of a conflict, a note on the decision.
+        :param by: Of an outcome, the person who decides; with a key, its user.
+        :param since: The instant since which it waits, as it was shown: what has changed since is not decided
+            on.
         :param key: The idempotency key: with the same one, the same write happens once.
         """
         form = {
             "object": object,
             "decision": decision,
+            "kind": kind,
             "revision": revision,
+            "stands": stands,
+            "same_as": same_as,
+            "note": note,
+            "by": by,
+            "since": since,
         }
         value: Written = self._call("decideProposal", form, key)
         return value
@@ -1918,4 +2538,89 @@ class Tenant(Caller):
         :param weights: The weights of the parts [default: those that the tenant's writes take].
         """
         value: Meaning = self._call("resolveEntity", {"mention": mention, "weights": weights})
+        return value
+
+    def list_registries(self) -> list[ListedRegistry]:
+        """List the registries."""
+        value: list[ListedRegistry] = self._call("listRegistries", {})
+        return value
+
+    def create_registry(
+        self,
+        *,
+        label: str,
+        kind: Kind,
+        writes_to: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> MadeRegistry:
+        """Make a registry.
+
+        :param label: Its label.
+        :param kind: The kind: an agent's writes guidance and data, an orchestrator's also rules and tools.
+        :param writes_to: A registry that it may write to (may be repeated).
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "kind": kind,
+            "writes_to": writes_to,
+        }
+        value: MadeRegistry = self._call("createRegistry", form, key)
+        return value
+
+    def get_registry(self, *, label: str) -> RegistryShown:
+        """Show a registry with its blocks, in order.
+
+        :param label: The registry's label.
+        """
+        value: RegistryShown = self._call("getRegistry", {"label": label})
+        return value
+
+    def apply_op(
+        self,
+        *,
+        label: str,
+        operation: Op,
+        actor: str | None = None,
+        key: str | None = None,
+    ) -> AppliedOp:
+        """Change a registry by an operation.
+
+        :param label: The registry's label.
+        :param operation: The operation. Its blocks are named by their names; its objects are the tenant's.
+        :param actor: The registry on whose behalf it is done [default: the one that is changed].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "operation": operation,
+            "actor": actor,
+        }
+        value: AppliedOp = self._call("applyOp", form, key)
+        return value
+
+    def import_blocks(
+        self,
+        *,
+        label: str,
+        objects: Sequence[ObjectDocument] | None = None,
+        documents: Sequence[SeedText] | None = None,
+        blocks: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Imported:
+        """Put objects, or what texts hold, into a registry behind its blocks: all of them, or none.
+
+        :param label: The registry's label; where there is none, it is made.
+        :param objects: Objects, which are the tenant's.
+        :param documents: Texts of seed files, behind the objects.
+        :param blocks: The names of the blocks that are wanted [default: all].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "objects": objects,
+            "documents": documents,
+            "blocks": blocks,
+        }
+        value: Imported = self._call("importBlocks", form, key)
         return value

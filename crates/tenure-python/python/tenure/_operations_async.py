@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 from ._caller import AsyncCaller
 from ._operations import (
-    Confirmation,
+    AppliedOp,
     Conflicts,
     Decision,
     Entities,
     EntityHistory,
     EntityOp,
     EntityType,
+    Imported,
+    Kind,
+    ListedRegistry,
+    MadeRegistry,
     Meaning,
     ObjectDocument,
+    Op,
     OutcomeDecision,
     OutcomeKind,
     OutcomeState,
@@ -22,9 +27,14 @@ from ._operations import (
     PartWeights,
     Principal,
     Profile,
+    ProposalShown,
     Proposals,
+    RegistryShown,
+    ReviewDecision,
     Revised,
+    SeedText,
     Shown,
+    WaitingKind,
     Written,
 )
 
@@ -144,39 +154,94 @@ class AsyncTenant(AsyncCaller):
         value: Written = await self._call("repeatMistake", form, key)
         return value
 
-    async def list_proposals(self, *, principal: Principal | None = None) -> Proposals:
+    async def list_proposals(
+        self,
+        *,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> Proposals:
         """List what waits for a person, each with the command that decides it: none of it is compiled.
 
         Proposed outcomes, what was inferred or is too old and awaits confirmation, entities that may be others,
         claims that cannot both hold, and objects that were made from something that has changed.
 
+        :param kind: Only those of this kind: outcome, inferred, confirmation, erasure, entity, conflict,
+            stale, judged or weakened.
         :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
             caller is.
         """
-        value: Proposals = await self._call("listProposals", {"principal": principal})
+        form = {
+            "kind": kind,
+            "principal": principal,
+        }
+        value: Proposals = await self._call("listProposals", form)
+        return value
+
+    async def get_proposal(
+        self,
+        *,
+        object: str,
+        kind: WaitingKind | None = None,
+        principal: Principal | None = None,
+    ) -> ProposalShown:
+        """Show something that waits for a person: what it says, its evidence, what each decision does.
+
+        :param object: The id of the entry, or the id or the name of an object of it.
+        :param kind: The kind of the entry, where several are of the object.
+        :param principal: On whose behalf it is read: a principal as a compile takes it, no more than the
+            caller is.
+        """
+        form = {
+            "object": object,
+            "kind": kind,
+            "principal": principal,
+        }
+        value: ProposalShown = await self._call("getProposal", form)
         return value
 
     async def decide_proposal(
         self,
         *,
         object: str,
-        decision: Confirmation,
+        decision: ReviewDecision,
+        kind: WaitingKind | None = None,
         revision: str | None = None,
+        stands: Decision | None = None,
+        same_as: str | None = None,
+        note: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
         key: str | None = None,
     ) -> Written:
-        """Confirm or retract what was inferred or is too old.
+        """Decide on something that waits for a person.
 
-        With keys, it takes that of a user with the role ``reviewer``, and only what the reviewer may see is decided on.
+        ``review show`` says what each decision does. Only what one may see is decided on. With keys, outcomes and what
+        awaits confirmation take that of a user with the role ``reviewer``, conflicts one that may resolve them, all
+        else an operator's.
 
-        :param object: The id or the name of the object.
+        :param object: The id of the entry, or the id or the name of an object of it.
         :param decision: The decision.
+        :param kind: The kind of the entry, where several are of the object.
         :param revision: The one revision that is decided on, where several wait [default: all that waits].
+        :param stands: Of a conflict, the claims that stand: first, second or both. The first is the object
+            that is named, or the first of the id.
+        :param same_as: Of an entity, the one that it is [default: one of its own].
+        :param note: Of a conflict, a note on the decision.
+        :param by: Of an outcome, the person who decides; with a key, its user.
+        :param since: The instant since which it waits, as it was shown: what has changed since is not decided
+            on.
         :param key: The idempotency key: with the same one, the same write happens once.
         """
         form = {
             "object": object,
             "decision": decision,
+            "kind": kind,
             "revision": revision,
+            "stands": stands,
+            "same_as": same_as,
+            "note": note,
+            "by": by,
+            "since": since,
         }
         value: Written = await self._call("decideProposal", form, key)
         return value
@@ -364,4 +429,89 @@ class AsyncTenant(AsyncCaller):
             "weights": weights,
         }
         value: Meaning = await self._call("resolveEntity", form)
+        return value
+
+    async def list_registries(self) -> list[ListedRegistry]:
+        """List the registries."""
+        value: list[ListedRegistry] = await self._call("listRegistries", {})
+        return value
+
+    async def create_registry(
+        self,
+        *,
+        label: str,
+        kind: Kind,
+        writes_to: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> MadeRegistry:
+        """Make a registry.
+
+        :param label: Its label.
+        :param kind: The kind: an agent's writes guidance and data, an orchestrator's also rules and tools.
+        :param writes_to: A registry that it may write to (may be repeated).
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "kind": kind,
+            "writes_to": writes_to,
+        }
+        value: MadeRegistry = await self._call("createRegistry", form, key)
+        return value
+
+    async def get_registry(self, *, label: str) -> RegistryShown:
+        """Show a registry with its blocks, in order.
+
+        :param label: The registry's label.
+        """
+        value: RegistryShown = await self._call("getRegistry", {"label": label})
+        return value
+
+    async def apply_op(
+        self,
+        *,
+        label: str,
+        operation: Op,
+        actor: str | None = None,
+        key: str | None = None,
+    ) -> AppliedOp:
+        """Change a registry by an operation.
+
+        :param label: The registry's label.
+        :param operation: The operation. Its blocks are named by their names; its objects are the tenant's.
+        :param actor: The registry on whose behalf it is done [default: the one that is changed].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "operation": operation,
+            "actor": actor,
+        }
+        value: AppliedOp = await self._call("applyOp", form, key)
+        return value
+
+    async def import_blocks(
+        self,
+        *,
+        label: str,
+        objects: Sequence[ObjectDocument] | None = None,
+        documents: Sequence[SeedText] | None = None,
+        blocks: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Imported:
+        """Put objects, or what texts hold, into a registry behind its blocks: all of them, or none.
+
+        :param label: The registry's label; where there is none, it is made.
+        :param objects: Objects, which are the tenant's.
+        :param documents: Texts of seed files, behind the objects.
+        :param blocks: The names of the blocks that are wanted [default: all].
+        :param key: The idempotency key: with the same one, the same write happens once.
+        """
+        form = {
+            "label": label,
+            "objects": objects,
+            "documents": documents,
+            "blocks": blocks,
+        }
+        value: Imported = await self._call("importBlocks", form, key)
         return value

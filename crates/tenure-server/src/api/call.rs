@@ -9,9 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure::{Error, ErrorKind};
 use tenure_store::{Tenant, Writing};
 
 use crate::app::App;
@@ -137,16 +136,6 @@ pub(crate) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
             .hint("start it with --store URL")
     })?;
     store.tenant(&caller.tenant)
-}
-
-/// Makes an object the caller's tenant's, unless it is another's, and of a class that the caller may see.
-pub(super) fn own(document: &mut ObjectDocument, caller: &Caller) -> Result<(), Error> {
-    let tenant = document.tenant_id.get_or_insert_with(|| caller.tenant.to_string());
-    if **tenant == *caller.tenant {
-        return document.classify_within(caller.grant.clears());
-    }
-    let what = format!("`{}` belongs to another tenant", clip(&document.name));
-    Err(Error::new(ErrorKind::Policy, what))
 }
 
 /// How a request writes.

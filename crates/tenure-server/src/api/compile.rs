@@ -16,7 +16,7 @@ use tenure::trace::View;
 use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request};
 use tenure_workspace::{Ask, Choice, Done, Job, Reach, StoreAsk};
 
-use super::call::{Json, Said, own, tenant};
+use super::call::{Json, Said, tenant};
 use super::packages::{Carried, candidates};
 use crate::app::App;
 use crate::arriving::Traced;
@@ -252,7 +252,7 @@ pub(super) fn sources(
     let mut sealer = Sealer::default();
     let mut objects = Vec::with_capacity(documents.len());
     for (at, mut document) in documents.into_iter().enumerate() {
-        own(&mut document, caller)?;
+        caller.own(&mut document)?;
         let within = format!("objects[{at}]");
         document.complete().in_field(&within)?;
         document.untyped_is_data();

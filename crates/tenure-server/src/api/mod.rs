@@ -15,7 +15,6 @@ mod packages;
 mod parameters;
 mod query;
 pub(crate) mod records;
-pub(crate) mod registries;
 pub(crate) mod sessions;
 mod shares;
 mod table;
@@ -63,6 +62,8 @@ struct Operation {
     fields: Vec<Value>,
     body: Option<Shape>,
     answer: Shape,
+    /// The status of an answer.
+    status: u16,
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.

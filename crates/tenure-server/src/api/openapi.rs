@@ -97,6 +97,9 @@ pub(crate) fn document() -> Value {
     for component in components.values_mut().filter_map(Value::as_object_mut) {
         component.remove("title");
     }
+    for (operation, _) in table() {
+        without_path_fields(&operation, &mut components);
+    }
     let whole = components.clone();
     for component in components.values_mut() {
         spell_out(component, &whole);
@@ -130,6 +133,26 @@ pub(crate) fn document() -> Value {
             },
         },
     })
+}
+
+/// Takes the fields that the path of an operation has out of its body.
+fn without_path_fields(operation: &Operation, components: &mut Map<String, Value>) {
+    let Some(body) = operation.body else {
+        return;
+    };
+    let reference = Value::from(body(&mut SchemaGenerator::default()));
+    let name = reference["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    let Some(form) = name.and_then(|name| components.get_mut(name)) else {
+        return;
+    };
+    for field in operation.fields.iter().filter(|field| field["in"] == "path") {
+        if let Some(properties) = form["properties"].as_object_mut() {
+            properties.retain(|name, _| *name != field["name"]);
+        }
+        if let Some(required) = form["required"].as_array_mut() {
+            required.retain(|name| *name != field["name"]);
+        }
+    }
 }
 
 /// Puts a type in the place of a reference to it that has further properties beside it: generators of clients pass over
@@ -218,10 +241,7 @@ fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
             "default": { "$ref": "#/components/responses/Problem" },
         },
     });
-    if matches!(
-        operation.id,
-        "createRegistry" | "createSession" | "putObject"
-    ) {
+    if operation.status == 201 || matches!(operation.id, "createSession" | "putObject") {
         described["responses"]["201"] = described["responses"]["200"].clone();
     }
     let takes = |name| operation.parameters.iter().any(|known| known.name == name);

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::{Method, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::Schema;
 use serde_json::{Value, json};
-use tenure_operations::{Access, Caller, Effect, Entry, Input};
+use tenure::{Error, ErrorKind};
+use tenure_operations::{Access, Caller, Context, Effect, Entry, IF_MATCH, Input, Numbering};
 
-use super::call::{Asked, json_body, writing};
-use super::parameters::ONCE;
+use super::call::{Asked, expectation, json_body, names, tag, writing};
+use super::parameters::{IF_NEWER, IF_STATE, ONCE};
 use super::{Operation, Routed};
 use crate::app::App;
 use crate::error::Refusal;
@@ -27,23 +28,23 @@ pub(super) fn routed(entry: &'static Entry) -> Routed {
         summary: entry.summary().into(),
         operator: entry.access == Access::Operator,
         effect: entry.effect,
-        parameters: match entry.effect {
-            Effect::Reads => &[],
-            Effect::Writes => &[ONCE],
+        parameters: match (entry.effect, entry.state) {
+            (Effect::Reads, Numbering::None) => &[],
+            (Effect::Reads, _) => &[IF_NEWER],
+            (Effect::Writes, Numbering::Expected) => &[IF_STATE, ONCE],
+            (Effect::Writes, _) => &[ONCE],
         },
-        fields: if is_get {
-            in_query(&entry.whole_form())
-        } else {
-            Vec::new()
-        },
+        fields: beside_the_body(entry),
         body: (!is_get).then_some(entry.form),
         answer: entry.answer,
+        status: entry.route.status,
     };
     (operation, handler(entry))
 }
 
-/// Returns the fields of a form as parameters of a query, as OpenAPI describes them.
-fn in_query(form: &Schema) -> Vec<Value> {
+/// Returns the fields of a form that the path has, and those of a read that the query has, as OpenAPI describes them.
+fn beside_the_body(entry: &Entry) -> Vec<Value> {
+    let form = entry.whole_form();
     let properties = form.get("properties").and_then(Value::as_object);
     let required: Vec<&str> = form
         .get("required")
@@ -55,12 +56,22 @@ fn in_query(form: &Schema) -> Vec<Value> {
     properties
         .into_iter()
         .flatten()
-        .map(|(name, property)| in_text(name, property, required.contains(&name.as_str())))
+        .filter_map(|(name, property)| {
+            let place = if entry.in_path().any(|field| field == name) {
+                "path"
+            } else if entry.route.method == "get" {
+                "query"
+            } else {
+                return None;
+            };
+            let is_required = required.contains(&name.as_str());
+            Some(in_text((name, place), property, is_required))
+        })
         .collect()
 }
 
 /// Returns a field as a parameter, which is a text: what takes no word or number takes JSON.
-fn in_text(name: &str, property: &Value, is_required: bool) -> Value {
+fn in_text((name, place): (&str, &str), property: &Value, is_required: bool) -> Value {
     let says = property["description"].as_str().unwrap_or_default();
     let mut schema = match property["anyOf"].as_array() {
         Some(choices) => choices.iter().find(|choice| choice["type"] != "null"),
@@ -82,7 +93,7 @@ fn in_text(name: &str, property: &Value, is_required: bool) -> Value {
     };
     json!({
         "name": name,
-        "in": "query",
+        "in": place,
         "required": is_required,
         "description": says,
         "schema": schema,
@@ -119,15 +130,48 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let writing = writing(request.headers(), &caller)?;
-    let body = if request.method() == Method::GET {
+    let is_get = request.method() == Method::GET;
+    let known = request.headers().get(header::IF_NONE_MATCH).cloned().filter(|_| is_get);
+    let expected = expectation(request.headers())?;
+    let body = if is_get {
         Default::default()
     } else {
         json_body(request, &app).await?
     };
-    let json = crate::blocking(move || {
+    let answered = crate::blocking(move || {
         let input = Input::json(&body)?.with_texts(&form, texts)?;
-        Ok(entry.call(input, &app.context(&caller, writing))?)
+        let context = Context {
+            expected,
+            ..app.context(&caller, writing)
+        };
+        if !entry.may_erase {
+            return entry.answer(input, &context).map_err(refused);
+        }
+        let tenant = context.tenant()?;
+        let before = tenant.version()?;
+        let answer = entry.answer(input, &context)?;
+        if tenant.log(before, u32::MAX)?.iter().any(|write| write.verb == "erase") {
+            app.forget(&tenant)?;
+        }
+        Ok(answer)
     })
     .await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let status = StatusCode::from_u16(entry.route.status).unwrap_or_default();
+    let Some(tag) = answered.number.map(tag) else {
+        return Ok((status, json, answered.json).into_response());
+    };
+    if known.is_some_and(|known| names(&known, &tag.1)) {
+        return Ok((StatusCode::NOT_MODIFIED, [tag]).into_response());
+    }
+    Ok((status, json, [tag], answered.json).into_response())
+}
+
+/// The refusal of a call: a conflict with the state that was named is a precondition that failed.
+fn refused(error: Error) -> Refusal {
+    let is_state = error.at.as_ref().is_some_and(|at| at.source == IF_MATCH);
+    if is_state && error.kind == ErrorKind::Conflict {
+        return Refusal::with_status(StatusCode::PRECONDITION_FAILED, error);
+    }
+    error.into()
 }

@@ -62,7 +62,6 @@ pub(super) const FORM: Parameter =
         "prov",
     ]));
 pub(super) const POINTER: Parameter = parameter("pointer", "path", "The id in the pointer to it");
-pub(super) const LABEL: Parameter = parameter("label", "path", "The registry's label");
 pub(super) const SESSION: Parameter = parameter("session", "path", "The session's id")
     .taking(Takes::Form("^[A-Za-z0-9_.:-]{1,128}$"));
 pub(super) const AFTER_MESSAGE: Parameter = parameter(

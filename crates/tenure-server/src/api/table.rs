@@ -5,8 +5,8 @@ use tenure_workspace::memory_files::MemoryCommand;
 
 use super::parameters::{
     AFTER, AFTER_INSTANT, AFTER_MESSAGE, AFTER_PAGE, AFTER_RECORD, AS_OF, FORM, FORMAT, IF_MATCH,
-    IF_NEWER, IF_NONE, IF_STATE, LABEL, LIMIT, MODEL, OBJECT, ONCE, POINTER, PRINCIPAL, RECORD,
-    SEARCH, SESSION, SOURCE_KIND, SUBJECT, VALID_AT,
+    IF_NEWER, IF_NONE, IF_STATE, LIMIT, MODEL, OBJECT, ONCE, POINTER, PRINCIPAL, RECORD, SEARCH,
+    SESSION, SOURCE_KIND, SUBJECT, VALID_AT,
 };
 use super::*;
 
@@ -39,6 +39,7 @@ fn operation(
         fields: Vec::new(),
         body: None,
         answer: openapi::anything,
+        status: 200,
     }
 }
 
@@ -488,70 +489,6 @@ fn by_hand() -> Vec<Routed> {
                 )
             },
             post(erase::erase),
-        ),
-        (
-            Operation {
-                answer: openapi::shape::<Vec<registries::ListedRegistry>>,
-                ..operators(
-                    "get",
-                    "/api/v1/registries",
-                    "listRegistries",
-                    "List the registries",
-                )
-            },
-            get(registries::list),
-        ),
-        (
-            Operation {
-                parameters: &[ONCE],
-                body: Some(openapi::shape::<registries::New>),
-                answer: openapi::shape::<registries::MadeRegistry>,
-                ..operators(
-                    "post",
-                    "/api/v1/registries",
-                    "createRegistry",
-                    "Make a registry",
-                )
-            },
-            post(registries::create),
-        ),
-        (
-            Operation {
-                parameters: &[LABEL, IF_NEWER],
-                ..operators(
-                    "get",
-                    "/api/v1/registries/{label}",
-                    "getRegistry",
-                    "Show a registry with its blocks, in order",
-                )
-            },
-            get(registries::show),
-        ),
-        (
-            Operation {
-                parameters: &[LABEL, IF_STATE, ONCE],
-                body: Some(openapi::shape::<registries::Change>),
-                ..operators(
-                    "post",
-                    "/api/v1/registries/{label}/ops",
-                    "applyOp",
-                    "Change a registry by an operation",
-                )
-            },
-            post(registries::apply),
-        ),
-        (
-            Operation {
-                parameters: &[LABEL, IF_STATE, ONCE],
-                body: Some(openapi::shape::<registries::Import>),
-                ..operators(
-                    "post",
-                    "/api/v1/registries/{label}/import",
-                    "importBlocks",
-                    "Put objects, or what texts hold, into a registry behind its blocks: all of them, or none",
-                )
-            },
-            post(registries::import),
         ),
         (
             Operation {

@@ -5,18 +5,20 @@ use axum::extract::{Form, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
-use tenure::belief::entity::EntityOp;
-use tenure::object::{Decision, ObjectId, OutcomeDecision, OutcomeState, clip};
+use tenure::object::{
+    Decision, ObjectId, OutcomeDecision, OutcomeState, ReviewDecision, WaitingKind, clip,
+};
 use tenure::{Digest, Error, ErrorKind};
 use tenure_inspector::{Asking, Frame, Waiting, pages};
-use tenure_store::{ConflictQuery, Expect, PairMark, Tenant, Writing};
+use tenure_operations::conflict::ResolveConflict;
+use tenure_operations::pending::DecideProposal;
+use tenure_operations::{Operation, Reader, done, outcome, reviewer};
+use tenure_store::{ConflictQuery, PairMark, Tenant, Writing};
 
 use super::access::{Fault, Visit, onto};
 use super::html;
 use crate::api::tenant;
 use crate::error::Refusal;
-use tenure_operations::Reader;
-use tenure_operations::{outcome, reviewer};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -177,10 +179,14 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
         if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
             return Ok(step);
         }
-        let note = Some(form.note.as_str()).filter(|note| !note.is_empty());
-        let writing = writing(&visit, &[&form.first, &form.second, &form.since]);
-        tenant.resolve_conflict(first, second, stands, note, sees.as_deref(), &writing)?;
-        Ok(Step::Done)
+        let state = [&*form.first, &form.second, &form.since];
+        let resolve = ResolveConflict {
+            first: form.first.clone(),
+            second: form.second.clone(),
+            stands,
+            note: Some(form.note.clone()).filter(|note| !note.is_empty()),
+        };
+        decided(&visit, resolve, &state)
     })
     .await
 }
@@ -208,18 +214,8 @@ pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<R
             .find(|entity| entity.id == form.id)
             .filter(|found| found.pending)
             .ok_or_else(meanwhile)?;
-        let id = form.id.clone();
-        // That it still waits is asked again by the write.
-        let mut operations = vec![(EntityOp::Confirm { id: id.clone() }, None)];
-        let what = match form.into.as_str() {
-            "" => "one of its own".to_owned(),
-            into => {
-                let into = into.to_owned();
-                let what = quoted(&into);
-                operations.push((EntityOp::Merge { id, into }, None));
-                what
-            }
-        };
+        let same_as = Some(form.into.clone()).filter(|into| !into.is_empty());
+        let what = same_as.as_deref().map_or("one of its own".to_owned(), quoted);
         let asking = Asking {
             what: format!(
                 "The entity {} ({}) is {what}.",
@@ -234,9 +230,11 @@ pub(super) async fn entity(visit: Visit, Form(form): Form<Reviewed>) -> Result<R
             return Ok(step);
         }
         let entries = tenant.entity_history(&form.id)?.len().to_string();
-        let writing = writing(&visit, &["entity", &form.id, &entries]);
-        tenant.change_entities(operations, &writing)?;
-        Ok(Step::Done)
+        let accept = DecideProposal {
+            same_as,
+            ..proposal(&form.id, WaitingKind::Entity, ReviewDecision::Accept)
+        };
+        decided(&visit, accept, &["entity", &form.id, &entries])
     })
     .await
 }
@@ -265,7 +263,7 @@ impl Decided {
 
 pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<Response, Fault> {
     visit.check_form(&form.token)?;
-    let person = reviewer(&visit.caller.grant)?;
+    reviewer(&visit.caller.grant)?;
     step(visit.frame.clone(), "outcome", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id: ObjectId = form.id.parse().map_err(Error::input)?;
@@ -296,11 +294,16 @@ pub(super) async fn outcome(visit: Visit, Form(form): Form<Decided>) -> Result<R
         if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
             return Ok(step);
         }
-        let writing = writing(&visit, &["outcome", &form.id, &form.since]);
-        // Somebody may have proposed it in other words since it was read.
-        let seen = Some(found.proposed_at);
-        tenant.decide_proposal(id, seen, decision, &person, &writing)?;
-        Ok(Step::Done)
+        let decision = match decision {
+            OutcomeDecision::Accept => ReviewDecision::Accept,
+            _ => ReviewDecision::Reject,
+        };
+        let decide = DecideProposal {
+            // Somebody may have proposed it in other words since it was read.
+            since: Some(found.proposed_at),
+            ..proposal(&form.id, WaitingKind::Outcome, decision)
+        };
+        decided(&visit, decide, &["outcome", &form.id, &form.since])
     })
     .await
 }
@@ -314,11 +317,12 @@ pub(super) async fn confirmation(
     step(visit.frame.clone(), "confirmation", move || {
         let tenant = tenant(&visit.app, &visit.caller)?;
         let id: ObjectId = form.id.parse().map_err(Error::input)?;
-        let holds = match form.decision.as_str() {
-            "confirm" => true,
-            "retract" => false,
+        let decision: ReviewDecision = form.decision.parse()?;
+        let holds = match decision {
+            ReviewDecision::Confirm => true,
+            ReviewDecision::Retract => false,
             other => {
-                let what = format!("`{}` is no decision", clip(other));
+                let what = format!("`{other}` is no decision on an object");
                 return Err(Error::input(what).expected("confirm or retract").into());
             }
         };
@@ -345,19 +349,36 @@ pub(super) async fn confirmation(
         if let Some(step) = asked(&form.sure, &visit.frame, &asking) {
             return Ok(step);
         }
-        let writing = writing(&visit, &["confirmation", &form.id, &form.since]);
-        // Somebody may have confirmed it, or written it again, since it was read.
-        let reader = Reader::of(&visit.caller.grant, None)?;
-        let sees = reader.sees();
-        let expect = (Expect::Since(found.since), sees.as_deref());
-        if holds {
-            tenant.confirm_seen(id, visit.app.now(), expect, &writing)?;
-        } else {
-            tenant.reject_seen(id, expect, &writing)?;
-        }
-        Ok(Step::Done)
+        let decide = DecideProposal {
+            // Somebody may have confirmed it, or written it again, since it was read.
+            since: Some(found.since),
+            ..proposal(&form.id, WaitingKind::Confirmation, decision)
+        };
+        decided(&visit, decide, &["confirmation", &form.id, &form.since])
     })
     .await
+}
+
+/// A decision on what waits, without its details.
+fn proposal(id: &str, kind: WaitingKind, decision: ReviewDecision) -> DecideProposal {
+    DecideProposal {
+        object: id.to_owned(),
+        decision,
+        kind: Some(kind),
+        revision: None,
+        stands: None,
+        same_as: None,
+        note: None,
+        by: None,
+        since: None,
+    }
+}
+
+/// Makes a decision, once for a state that a page showed.
+fn decided<O: Operation>(visit: &Visit, decision: O, state: &[&str]) -> Result<Step, Refusal> {
+    let context = visit.app.context(&visit.caller, writing(visit, state));
+    done(decision, &context)?;
+    Ok(Step::Done)
 }
 
 /// A name of somebody else in a sentence.

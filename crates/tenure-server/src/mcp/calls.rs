@@ -14,6 +14,7 @@ use tenure::{Error, ErrorKind, ObjectDocument, Outcome, PointerId, Ruling, Token
 use tenure_operations::Operation;
 use tenure_operations::fields::{InField, read_field};
 use tenure_operations::outcome::ProposeOutcome;
+use tenure_operations::registry::{change_own, has};
 use tenure_store::Writing;
 use tenure_workspace::archive::Ask;
 use tenure_workspace::sessions::{PASSAGES, Wanted};
@@ -27,7 +28,6 @@ use super::forms::{
 use super::{Bound, McpTool, packages};
 use crate::api::compile::{Call, prepare};
 use crate::api::condense::read_original;
-use crate::api::registries::{change_own, has};
 use crate::api::{sessions, tenant};
 use crate::error::Refusal;
 
@@ -447,8 +447,8 @@ fn change(
     operation: impl Fn(&[String]) -> Value,
 ) -> Result<Value, Refusal> {
     let registry = (&*bound.registry, or_create);
-    let done = change_own(&bound.app, &bound.caller, registry, operation).map_err(|refusal| {
-        let error = refusal.into_error();
+    let context = bound.app.context(&bound.caller, Writing::default());
+    let done = change_own(&context, registry, operation).map_err(|error| {
         match (error.kind, &error.at) {
             (ErrorKind::NotFound, None) if !or_create => {
                 error.hint("the working memory is empty: `write` begins it")

@@ -23,7 +23,7 @@ use crate::tenant::alongside::only_proposed_from;
 use crate::tenant::current::{Fresh, current_whole};
 use crate::tenant::handle::Tenant;
 use crate::tenant::index::index;
-use crate::tenant::writing::{Writing, WrittenObject};
+use crate::tenant::writing::{Writing, Written, WrittenObject};
 
 /// The most objects that are read at once.
 const AT_ONCE: usize = 1_024;
@@ -77,6 +77,31 @@ impl Tenant {
         let done: BTreeSet<ObjectId> = written.objects.iter().map(|one| one.object_id).collect();
         let found = found.into_iter();
         Ok(found.filter(|one| done.contains(&one.object_id)).collect())
+    }
+
+    /// Lowers or ends one belief of which evidence is over, as the next sweep would.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when nothing of its evidence is over that no sweep has written down yet;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn weaken_one(
+        &self,
+        id: ObjectId,
+        now: Instant,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = Digest::of(id.to_string().as_bytes());
+        self.once(writing, "expire", asked, move |rows| {
+            rows.stamp()?;
+            let mut found = weakened(rows, now)?;
+            found.retain(|one| one.object_id == id);
+            if found.is_empty() {
+                let what = format!("no evidence of `{id}` is over that is not written down");
+                return Err(Error::new(ErrorKind::Conflict, what));
+            }
+            apply(rows, &found)
+        })
     }
 }
 

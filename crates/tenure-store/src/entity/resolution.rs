@@ -564,7 +564,7 @@ struct Operations {
     mentions: BTreeSet<String>,
     /// The entities that it speaks of.
     bound: BTreeSet<String>,
-    /// The note on them: what is left out is said before what waits, which `tenure entity review` shows anyway.
+    /// The note on them: what is left out is said before what waits, which `tenure review list` shows anyway.
     note: Option<WriteNote>,
 }
 

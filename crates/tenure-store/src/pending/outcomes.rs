@@ -643,7 +643,7 @@ pub(crate) fn refuse_proposed(rows: &mut dyn Read, ids: &[ObjectId]) -> Result<(
         return Ok(());
     };
     let what = format!("the outcome `{id}` is proposed, and not accepted yet");
-    Err(Error::new(ErrorKind::Conflict, what).hint("`tenure outcome accept` says who accepted it"))
+    Err(Error::new(ErrorKind::Conflict, what).hint("`tenure review accept` says who accepted it"))
 }
 
 fn no_outcome(id: ObjectId) -> Error {

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tenure::Error;
 use tenure::belief::GateRefusal;
+use tenure::belief::entity::SeenEntity;
 use tenure::object::{
-    ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, RevisionId, Sealer,
+    ContradictionStatus, ObjectId, ObjectType, OutcomeState, RetirementRule, ReviewDecision,
+    RevisionId, Sealer, WaitingKind,
 };
 use tenure::time::Instant;
 
@@ -23,34 +25,11 @@ use crate::tenant::handle::Tenant;
 /// The tenant that a command means which names none.
 const DEFAULT: &str = "local";
 
-/// The kind of a proposal.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum WaitingKind {
-    /// An outcome or a correction, which a person accepts or rejects.
-    Outcome,
-    /// Something that was inferred, which a person confirms or retracts.
-    Inferred,
-    /// An object that is too old by its own rule, which a person confirms or retracts.
-    Confirmation,
-    /// An object that its own rule would have erased.
-    Erasure,
-    /// An entity of which a person says which one it is.
-    Entity,
-    /// Two claims of which a person says which one stands.
-    Conflict,
-    /// An object that was made from something that has changed since: it is to be made anew.
-    Stale,
-    /// An object that was judged along with what it was made from, which is clean again.
-    Judged,
-    /// A belief of which evidence is over: the next sweep lowers it, or ends it.
-    Weakened,
-}
-
 /// Something that waits for a person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Waiting {
+    /// Its id: the object's, the entity's, or of a conflict those of both objects (`FIRST/SECOND`).
+    pub id: String,
     /// Its kind.
     pub kind: WaitingKind,
     /// The object.
@@ -91,12 +70,50 @@ pub struct Waiting {
     /// The commands that decide it otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<String>,
+    /// The decisions that there are, each with what it does.
+    #[serde(skip)]
+    pub choices: Vec<Choice>,
 }
 
+/// A decision that a person may make on something that waits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Choice {
+    /// The decision; none where a command alone makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ReviewDecision>,
+    /// Its effect.
+    pub does: String,
+    /// The command that makes it.
+    pub command: String,
+}
+
+impl Choice {
+    /// A decision on the entry of an id, with these options.
+    fn new(decision: ReviewDecision, id: &str, options: &str, does: impl Into<String>) -> Choice {
+        Choice {
+            decision: Some(decision),
+            does: does.into(),
+            command: format!("tenure review {decision} {}{options}", word(id)),
+        }
+    }
+
+    fn accept(id: &str, does: &str) -> Choice {
+        Choice::new(ReviewDecision::Accept, id, "", does)
+    }
+
+    fn reject(id: &str, does: &str) -> Choice {
+        Choice::new(ReviewDecision::Reject, id, "", does)
+    }
+}
+
+/// The effect of a retraction.
+const RETRACTED: &str = "it is retracted, with what was made from it alone; its history stays";
+
 impl Waiting {
-    /// Something that waits, of which no more is known than its kind and name, and the command that decides it.
-    fn new(kind: WaitingKind, name: String, decide: String) -> Waiting {
+    /// Something that waits, of which no more is known than its kind, its id and name, and the decisions that there are.
+    fn new(kind: WaitingKind, id: String, name: String, choices: Vec<Choice>) -> Waiting {
         Waiting {
+            id,
             kind,
             object_id: None,
             other_id: None,
@@ -109,18 +126,50 @@ impl Waiting {
             object_type: None,
             rule: None,
             since: None,
-            decide,
+            decide: String::new(),
             otherwise: Vec::new(),
+            choices,
         }
+        .with_commands()
+    }
+
+    /// Something that waits about an object.
+    fn of_object(
+        kind: WaitingKind,
+        id: ObjectId,
+        (name, object_type): (String, ObjectType),
+        choices: Vec<Choice>,
+    ) -> Waiting {
+        Waiting {
+            object_id: Some(id),
+            object_type: Some(object_type),
+            ..Waiting::new(kind, id.to_string(), name, choices)
+        }
+    }
+
+    fn with_commands(mut self) -> Waiting {
+        let mut commands = self.choices.iter().map(|choice| choice.command.clone());
+        self.decide = commands.next().unwrap_or_default();
+        self.otherwise = commands.collect();
+        self
     }
 
     /// Adds an option at the end of each command, such as `--store` where another store is meant.
     #[must_use]
     pub fn with_option(mut self, option: &str, value: &str) -> Waiting {
-        for command in self.otherwise.iter_mut().chain([&mut self.decide]) {
-            command.push_str(&format!(" {option} {}", word(value)));
+        for choice in &mut self.choices {
+            choice.command.push_str(&format!(" {option} {}", word(value)));
         }
-        self
+        self.with_commands()
+    }
+
+    /// Says the kind in each decision, where another entry has the id, too.
+    fn with_kind(mut self) -> Waiting {
+        let kind = self.kind;
+        for choice in self.choices.iter_mut().filter(|choice| choice.decision.is_some()) {
+            choice.command.push_str(&format!(" --kind {kind}"));
+        }
+        self.with_commands()
     }
 }
 
@@ -151,19 +200,7 @@ impl Tenant {
         let waits = waits.into_iter();
         let mut all: Vec<Waiting> = waits.map(|one| awaiting(&proposed, &old, one)).collect();
         let entities = self.entities(sees)?.into_iter().filter(|one| one.pending);
-        all.extend(entities.map(|one| {
-            let id = word(&one.id);
-            let same = one
-                .candidates
-                .iter()
-                .map(|other| format!("tenure entity review {id} --same-as {}", word(other)));
-            let decide = format!("tenure entity review {id} --new");
-            Waiting {
-                otherwise: same.collect(),
-                entity: Some(one.id),
-                ..Waiting::new(WaitingKind::Entity, one.profile.name, decide)
-            }
-        }));
+        all.extend(entities.map(entity));
         let unresolved = ConflictQuery {
             sees,
             waiting: true,
@@ -177,6 +214,20 @@ impl Tenant {
         let weakened = self.weakened_seen(now, sees)?.into_iter();
         all.extend(weakened.filter(|one| one.object_id.is_none_or(|id| !told.contains(&id))));
         all.extend(self.judged_along(sees)?);
+        let mut entries: BTreeMap<String, usize> = BTreeMap::new();
+        for one in &all {
+            *entries.entry(one.id.clone()).or_default() += 1;
+        }
+        let all_of = all.into_iter();
+        all = all_of
+            .map(|one| {
+                if entries[&one.id] > 1 {
+                    one.with_kind()
+                } else {
+                    one
+                }
+            })
+            .collect();
         if *self.name != *DEFAULT {
             let all_of = all.into_iter();
             all = all_of.map(|one| one.with_option("--tenant", &self.name)).collect();
@@ -203,12 +254,17 @@ impl Tenant {
             Ok((found, shown.into_iter().collect::<BTreeSet<_>>()))
         })?;
         let found = found.into_iter().filter(|one| shown.contains(&one.object_id));
-        let each = found.map(|one| Waiting {
-            object_id: Some(one.object_id),
-            other_id: Some(one.over).filter(|over| shown.contains(over)),
-            object_type: Some(ObjectType::InferredBelief),
-            otherwise: vec![format!("tenure store retract {}", one.object_id)],
-            ..Waiting::new(WaitingKind::Weakened, one.name, "tenure store sweep".into())
+        let each = found.map(|one| {
+            let id = one.object_id.to_string();
+            let choices = vec![
+                Choice::accept(&id, "it is lowered, or ends, as the next sweep would do it"),
+                Choice::reject(&id, RETRACTED),
+            ];
+            let of = (one.name, ObjectType::InferredBelief);
+            Waiting {
+                other_id: Some(one.over).filter(|over| shown.contains(over)),
+                ..Waiting::of_object(WaitingKind::Weakened, one.object_id, of, choices)
+            }
         });
         Ok(each.collect())
     }
@@ -266,15 +322,10 @@ impl Tenant {
                             && before.contradiction != ContradictionStatus::Clean
                     });
                     if was_judged {
-                        let id = row.object;
-                        let decide = format!("tenure store judge {id} --status clean");
-                        all.entry(id).or_insert_with(|| Waiting {
-                            object_id: Some(id),
+                        all.entry(row.object).or_insert_with(|| Waiting {
                             other_id: Some(parent),
-                            object_type: Some(object_type),
                             since: Some(row.opened.at),
-                            otherwise: vec![format!("tenure store retract {id}")],
-                            ..Waiting::new(WaitingKind::Judged, name.clone(), decide)
+                            ..judged(row.object, name.clone(), object_type)
                         });
                     }
                 }
@@ -284,81 +335,148 @@ impl Tenant {
     }
 }
 
+/// An object that was judged along with another, as a proposal.
+fn judged(id: ObjectId, name: String, object_type: ObjectType) -> Waiting {
+    let own = id.to_string();
+    let choices = vec![
+        Choice::accept(&own, "it is clean again, and compiled"),
+        Choice::reject(&own, RETRACTED),
+    ];
+    Waiting::of_object(WaitingKind::Judged, id, (name, object_type), choices)
+}
+
+/// An entity, as a proposal.
+fn entity(one: SeenEntity) -> Waiting {
+    let same = one.candidates.iter().map(|other| {
+        let options = format!(" --same-as {}", word(other));
+        let does = format!("it is `{other}`: the two are merged, which can be split again");
+        Choice::new(ReviewDecision::Accept, &one.id, &options, does)
+    });
+    let own = Choice::accept(&one.id, "it is one of its own");
+    let choices = std::iter::once(own).chain(same).collect();
+    Waiting {
+        entity: Some(one.id.clone()),
+        ..Waiting::new(WaitingKind::Entity, one.id, one.profile.name, choices)
+    }
+}
+
 /// Proposes to make anew what is stale.
 fn remake(Stale { object, of }: Stale) -> Result<Waiting, Error> {
     let document = object.to_document()?;
     let id = object.revision().object_id();
     let from = document.derived_from.iter().map(|parent| format!(" --derived-from {parent}"));
-    let put = format!("tenure store put FILE.json{}", from.collect::<String>());
-    let retract = format!("tenure store retract {id}");
-    let (decide, otherwise) = if document.update_path.is_some() {
-        (format!("tenure store refresh {id}"), vec![put, retract])
-    } else {
-        (put, vec![retract])
+    let put = Choice {
+        decision: None,
+        does: "it reads as the file says, from what stands now".into(),
+        command: format!("tenure store put FILE.json{}", from.collect::<String>()),
     };
+    let refresh = document.update_path.is_some().then(|| Choice {
+        decision: None,
+        does: "it is read again from where it comes from".into(),
+        command: format!("tenure store refresh {id}"),
+    });
+    let reject = Choice::reject(&id.to_string(), RETRACTED);
+    let of_object = (object.name().to_owned(), object.revision().object_type());
+    let choices = refresh.into_iter().chain([put, reject]).collect();
     Ok(Waiting {
-        object_id: Some(id),
         other_id: Some(of),
-        object_type: Some(object.revision().object_type()),
-        otherwise,
-        ..Waiting::new(WaitingKind::Stale, object.name().to_owned(), decide)
+        ..Waiting::of_object(WaitingKind::Stale, id, of_object, choices)
     })
 }
 
 /// An object that awaits a person, as a proposal. What is too `old` is to be erased where its own rule says so, whatever it
 /// is; what was inferred may wait for another reason, and be young.
 fn awaiting(proposed: &BTreeSet<ObjectId>, old: &BTreeSet<ObjectId>, one: Awaiting) -> Waiting {
-    let id = one.object_id;
-    let (kind, decide, otherwise) = match one.rule {
-        _ if proposed.contains(&id) => (
-            WaitingKind::Outcome,
-            format!("tenure outcome accept {id} --by \"$USER\""),
-            format!("tenure outcome reject {id} --by \"$USER\""),
-        ),
-        RetirementRule::HardDelete if old.contains(&id) => (
-            WaitingKind::Erasure,
-            format!("tenure store erase {id}"),
-            format!("tenure store confirm {id}"),
-        ),
-        _ => (
-            if one.inferred {
-                WaitingKind::Inferred
-            } else {
-                WaitingKind::Confirmation
-            },
-            format!("tenure store confirm {id}"),
-            // What is believed of it stays.
-            format!("tenure store retract {id} --waiting"),
-        ),
-    };
+    let id = one.object_id.to_string();
     let over = one.over.into_iter().next();
+    let kind = match one.rule {
+        _ if proposed.contains(&one.object_id) => WaitingKind::Outcome,
+        RetirementRule::HardDelete if old.contains(&one.object_id) => WaitingKind::Erasure,
+        _ if one.inferred => WaitingKind::Inferred,
+        _ => WaitingKind::Confirmation,
+    };
+    let choices = match kind {
+        WaitingKind::Outcome => [
+            (
+                ReviewDecision::Accept,
+                "it is compiled from the next request on",
+            ),
+            (
+                ReviewDecision::Reject,
+                "it is not compiled; it can be proposed anew",
+            ),
+        ]
+        .map(|(decision, does)| Choice::new(decision, &id, " --by \"$USER\"", does)),
+        WaitingKind::Erasure => [
+            Choice::accept(
+                &id,
+                "it is erased, with what was made from it: nothing brings it back",
+            ),
+            Choice::reject(&id, "it stays, and counts as confirmed now"),
+        ],
+        _ => [
+            Choice::accept(&id, &believed(over.as_ref())),
+            Choice::reject(&id, "it is retracted; what is believed of the object stays"),
+        ],
+    };
     Waiting {
-        object_id: Some(id),
         other_id: over.as_ref().map(|(other, _)| *other),
         other_name: over.map(|(_, name)| name),
         why: one.why,
         revisions: one.revisions,
         texts: one.texts,
-        object_type: Some(one.object_type),
         rule: Some(one.rule),
         since: Some(one.since),
-        otherwise: vec![otherwise],
-        ..Waiting::new(kind, one.name, decide)
+        ..Waiting::of_object(
+            kind,
+            one.object_id,
+            (one.name, one.object_type),
+            choices.into(),
+        )
     }
+}
+
+/// The effect of a confirmation.
+fn believed(over: Option<&(ObjectId, String)>) -> String {
+    let place = over.map(|(_, name)| format!(", in the place of `{name}`"));
+    format!(
+        "it counts as confirmed, and is believed from now on{}",
+        place.unwrap_or_default()
+    )
 }
 
 /// A conflict, as a proposal.
 fn conflict(one: Conflict) -> Waiting {
-    let (first, second) = (one.first.object_id, one.second.object_id);
-    let stands = |which| format!("tenure conflicts resolve {first} {second} --stands {which}");
-    let name = format!("{} and {}", one.first.name, one.second.name);
+    let id = format!("{}/{}", one.first.object_id, one.second.object_id);
+    let (first, second) = (&one.first.name, &one.second.name);
+    let stands = |which: &str, does| {
+        let options = format!(" --stands {which}");
+        Choice::new(ReviewDecision::Accept, &id, &options, does)
+    };
+    let choices = vec![
+        stands(
+            "first",
+            format!("`{first}` stands, and `{second}` does not"),
+        ),
+        stands(
+            "second",
+            format!("`{second}` stands, and `{first}` does not"),
+        ),
+        stands("both", "both stand".to_owned()),
+        Choice::new(
+            ReviewDecision::Hold,
+            &id,
+            "",
+            "neither is compiled, until it is decided anew",
+        ),
+    ];
+    let name = format!("{first} and {second}");
     Waiting {
-        object_id: Some(first),
-        other_id: Some(second),
+        object_id: Some(one.first.object_id),
+        other_id: Some(one.second.object_id),
         entity: Some(one.entity),
         since: Some(one.tx_start),
-        otherwise: vec![stands("second"), stands("neither")],
-        ..Waiting::new(WaitingKind::Conflict, name, stands("first"))
+        ..Waiting::new(WaitingKind::Conflict, id, name, choices)
     }
 }
 

@@ -89,6 +89,18 @@ impl Tenant {
         value.ok_or_else(unanswered)
     }
 
+    /// Returns whether something was written under this key already.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn has_written(&self, writing: &Writing) -> Result<bool, Error> {
+        let Some(key) = &writing.idempotency_key else {
+            return Ok(false);
+        };
+        self.read(|rows| Ok(rows.answered(key)?.is_some()))
+    }
+
     /// Runs a write, once for each key.
     pub(crate) fn once(
         &self,

@@ -176,7 +176,7 @@ pub fn remedy_in_words(verdict: &Verdict, policy: Option<&Policy>) -> String {
         Reason::NotYetKnown { tx_start } => format!("an `as_of.known` at or after {tx_start}"),
         Reason::NoLongerHeld { tx_end } => format!("an `as_of.known` before {tx_end}"),
         Reason::EntityPending { entity } => {
-            format!("a decision which entity `{entity}` is (`tenure entity review {entity}`)")
+            format!("a decision which entity `{entity}` is (`tenure review show {entity}`)")
         }
         Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
         Reason::Overridden { by, .. } => {

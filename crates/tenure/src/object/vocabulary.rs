@@ -217,6 +217,46 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// The kind of what waits for a person.
+    WaitingKind ("kind of what waits") {
+        /// An outcome or a correction, which a person accepts or rejects.
+        Outcome = "outcome",
+        /// Something that was inferred, which a person accepts or rejects.
+        Inferred = "inferred",
+        /// An object that is too old by its own rule, of which a person says whether it holds still.
+        Confirmation = "confirmation",
+        /// An object that its own rule would have erased.
+        Erasure = "erasure",
+        /// An entity of which a person says which one it is.
+        Entity = "entity",
+        /// Two claims of which a person says which one stands.
+        Conflict = "conflict",
+        /// An object that was made from something that has changed since: it is to be made anew.
+        Stale = "stale",
+        /// An object that was judged along with what it was made from, which is clean again.
+        Judged = "judged",
+        /// A belief of which evidence is over: the next sweep lowers it, or ends it.
+        Weakened = "weakened",
+    }
+}
+
+vocabulary! {
+    /// The decision of a person on what waits for one.
+    ReviewDecision ("decision on what waits") {
+        /// Do what is proposed.
+        Accept = "accept",
+        /// Do not do what is proposed.
+        Reject = "reject",
+        /// Neither, until it is decided anew: of two claims, neither is compiled.
+        Hold = "hold",
+        /// It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
+        Confirm = "confirm",
+        /// It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased is retracted.
+        Retract = "retract",
+    }
+}
+
 impl OutcomeDecision {
     /// The state that it takes an outcome from, and the one that it leaves it in.
     pub const fn states(self) -> (OutcomeState, OutcomeState) {

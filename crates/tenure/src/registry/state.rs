@@ -24,7 +24,7 @@ pub struct Kept {
 }
 
 /// An object that an operation put in with less authority than it asked for.
-#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct LoweredAuthority {
     /// The object's name.
     pub name: Arc<str>,

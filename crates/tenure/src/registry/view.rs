@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Registries;
@@ -70,7 +71,7 @@ impl<'v> Block<'v> {
 }
 
 /// A registry in a few numbers.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// The label.
     pub label: Arc<str>,
@@ -101,7 +102,7 @@ pub struct Summary {
 }
 
 /// The lineage of a block: its source and its later changes.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Lineage {
     /// Its position, counted from 0.
     pub position: usize,

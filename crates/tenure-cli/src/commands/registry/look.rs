@@ -9,7 +9,8 @@ use serde_json::json;
 use tenure::Error;
 use tenure::gate::Gated;
 use tenure::object::Protection;
-use tenure::registry::{Lineage, Registries, RegistryView, Summary};
+use tenure::registry::{Lineage, Registries, RegistryView};
+use tenure_operations::registry::RegistryShown;
 use tenure_workspace::only_label;
 
 use super::{count, workspace};
@@ -97,22 +98,10 @@ fn trimmed(text: &str) -> String {
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-#[derive(Serialize)]
-struct Report {
-    summary: Summary,
-    references: Vec<String>,
-    blocks: Vec<Lineage>,
-}
-
 /// Prints where every block comes from.
 pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
-    let (registries, view) = view(args)?;
-    let references = registries.references(view.label())?.map(str::to_owned).collect();
-    let report = Report {
-        summary: view.summary(),
-        references,
-        blocks: view.provenance().collect(),
-    };
+    let (mut registries, view) = view(args)?;
+    let report = RegistryShown::of(&mut registries, view.label())?;
     if args.output.format == Format::Json {
         return print_json(&report);
     }

@@ -9,18 +9,20 @@ use std::path::Path;
 use serde_json::json;
 use tenure::object::{MAX_CONTENT, Overrides};
 use tenure::registry::{
-    Address, Applied, Capability, Kind, LoweredAuthority, Op, Place, Until, retention,
+    Address, Applied, Capability, LoweredAuthority, Op, Place, Until, retention,
 };
 use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure_operations::registry::MadeRegistry;
 use tenure_workspace::{KeptRegistries, Workspace, default_frame_key_path, only_label, read_text};
 
 use super::{print, print_json};
 use crate::args::{
     BlocksArgs, CreateArgs, EvictArgs, Format, LimitArgs, OutputArgs, PlaceArgs, PromoteArgs,
-    RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs, SetArgs, TargetArgs,
-    TextArgs, WrapArgs, WriteArgs,
+    RegistryArgs, RegistryCommand, ReviseArgs, RollbackArgs, SetArgs, TargetArgs, TextArgs,
+    WrapArgs, WriteArgs,
 };
 use crate::commands::gates::score;
+use crate::commands::operation::print_answer;
 use crate::failure::{Failure, cell};
 
 /// The workspace of these arguments.
@@ -214,22 +216,12 @@ fn text(args: &TextArgs) -> Result<String, Error> {
 
 fn create(args: &CreateArgs) -> Result<(), Failure> {
     let mut file = workspace(&args.output)?.snapshot_or_begin(&args.snapshot)?;
-    let kind = match args.kind {
-        RegistryKind::Agent => Kind::Agent,
-        RegistryKind::Orchestrator => Kind::Orchestrator,
-    };
-    let fresh = file.registries.create(&args.label, kind)?;
-    for label in &args.writes_to {
-        let to = file.registries.issue(label)?;
-        file.registries.refer(&fresh, &to)?;
-    }
+    args.form.make(&mut file.registries)?;
     file.save()?;
-    match args.output.format {
-        Format::Json => print_json(&json!({
-            "registry": args.label, "kind": kind, "writes_to": args.writes_to,
-        })),
-        Format::Text => print(&format!("{}: created, {kind}\n", cell(&args.label))),
-    }
+    let made = MadeRegistry::from(args.form.clone());
+    print_answer(&made, args.output.format, |made| {
+        format!("{}: created, {}\n", cell(&made.registry), made.kind)
+    })
 }
 
 fn promote(args: &PromoteArgs) -> Result<(), Failure> {

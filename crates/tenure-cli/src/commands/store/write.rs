@@ -10,12 +10,13 @@ use tenure_workspace::{
     Clock, Collect, Erase, Policies, Workspace, is_policy_file, object_id, open_file, text_of,
 };
 
-use super::{note_of, objects, person, print_written};
+use super::{objects, person};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RefreshArgs,
     RetractArgs, SweepArgs,
 };
 use crate::commands::stores::{tenant, tenant_to_write, writing};
+use crate::commands::written::{note_of, print_written};
 use crate::commands::{flagged, instant, print, print_json, reading};
 use crate::failure::{Failure, cell};
 use crate::progress::Working;
