@@ -401,7 +401,7 @@ impl Finder<'_> {
     }
 
     fn unimported(&mut self, target: &str, why: &str, shown: &Path, line: usize) {
-        let what = format!("@{}", clip(&target));
+        let what = format!("@{}", clip(target));
         self.unfetched(
             what,
             format!("{why} (imported by {}:{line})", shown.display()),
