@@ -228,13 +228,14 @@ fn scripts_that_the_table_does_not_know_have_no_direction() {
     ] {
         assert!(!table.embed(text).is_zero(), "{text}");
     }
-    let greatest = |text| table.embed(text).components().iter().map(|c| c.unsigned_abs()).max();
     for (text, most) in [
         ("Bestell mir bitte den üblichen Tee", 63),
         ("Les sauvegardes tournent chaque nuit", 63),
         ("The backups run every night", 127),
     ] {
-        assert_eq!(greatest(text), Some(most), "{text}");
+        let vector = table.embed(text);
+        let greatest = vector.components().iter().map(|component| component.unsigned_abs()).max();
+        assert_eq!(greatest, Some(most), "{text}");
     }
     // What stands among known words in letters that are not known turns them nowhere.
     assert_eq!(
