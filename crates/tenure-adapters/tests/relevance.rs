@@ -235,3 +235,22 @@ fn a_script_that_the_table_does_not_know_is_noted_and_no_nearness() {
         assert_eq!(stands, BTreeSet::new(), "{language}");
     }
 }
+
+#[test]
+fn a_number_tells_one_of_many() {
+    let rest =
+        "It was looked at by the shift before and by the crew of the northern hall. ".repeat(4);
+    let lines: Vec<String> = (1..=200)
+        .map(|at| format!("Pump {at} stands at {} bar. {rest}", at % 61))
+        .collect();
+    for kept in [Kept::Note, Kept::Passage] {
+        let (stands, _) = stands(
+            "At which pressure does pump 150 stand?",
+            &candidates(&lines, kept),
+        );
+        assert!(
+            stands.contains(&150) && stands.len() < 10,
+            "{kept:?}: {stands:?}"
+        );
+    }
+}

@@ -152,12 +152,12 @@ fn a_large_file_stands_as_its_outline_and_the_function_that_the_task_names() {
     let output = bench.run(&args);
     let said = text(&output.stderr);
     assert!(
-        said.contains("all.py: larger than 1 MiB: stands as its outline and 1000 parts"),
+        said.contains("all.py: larger than 1 MiB: stands as its outline and 2000 parts"),
         "{said}"
     );
     let out: Value = serde_json::from_slice(&output.stdout).unwrap();
     let verdicts = out["trace"]["verdicts"].as_array().unwrap();
-    assert_eq!(verdicts.len(), 1002);
+    assert_eq!(verdicts.len(), 2002);
     let included: Vec<&str> = verdicts
         .iter()
         .filter(|verdict| verdict["verdict"] == "included")

@@ -397,21 +397,18 @@ impl About {
     /// A part of source code says its lines.
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
         let is_typed = self.is_named && (is_json(&self.path) || is_json_lines(&self.path));
-        let said = document
+        let mut found = document
             .provenance
             .clone()
             .filter(|_| is_typed || self.is_code)
             .unwrap_or_default();
-        let lines = said.source_id.as_deref().filter(|_| self.is_code).unwrap_or_default();
-        Provenance {
-            source_id: said
-                .source_id
-                .clone()
-                .filter(|_| !self.is_code)
-                .or_else(|| Some(format!("{}{lines}", self.origin))),
-            digest: Some(bytes),
-            ..said
-        }
+        found.digest = Some(bytes);
+        found.source_id = match found.source_id {
+            Some(lines) if self.is_code => Some(format!("{}{lines}", self.origin)),
+            Some(said) => Some(said),
+            None => Some(self.origin.clone()),
+        };
+        found
     }
 }
 
@@ -474,7 +471,7 @@ fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject
     Ok(view.objects().cloned().collect())
 }
 
-/// What a source holds.
+/// The contents of a source.
 enum Read {
     /// Its documents, with the digest of what was read; without one where finding it made them.
     Documents(Vec<Sourced>, Option<Digest>),

@@ -948,7 +948,7 @@ fn what_is_ignored_and_what_others_wrote_is_passed_by() {
         ..Collect::default()
     };
     let whole = bench.with(".", &whole);
-    assert_eq!(names(&whole).len(), 8);
+    assert_eq!(names(&whole).len(), 9);
     for name in ["vendor/lib/AGENTS", "vendor/lib/skills/s/SKILL"] {
         let revision = object(&whole, name).revision();
         assert_eq!(

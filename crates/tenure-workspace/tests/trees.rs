@@ -51,8 +51,8 @@ const TREES: [Tree; 12] = [
             ("mkdocs.yml", "site_name: X\n"),
         ],
         guidance: &[],
-        data: &["docs/index", "docs/user/config"],
-        left_out: &[("mkdocs.yml", "no format")],
+        data: &["docs/index", "docs/user/config", "mkdocs.yml"],
+        left_out: &[],
     },
     Tree {
         shape: "Docusaurus",
@@ -118,8 +118,8 @@ const TREES: [Tree; 12] = [
             (".gitignore", "book/\n"),
         ],
         guidance: &[],
-        data: &["src/SUMMARY", "src/start"],
-        left_out: &[("book", "ignored"), ("book.toml", "no format")],
+        data: &["book.toml", "src/SUMMARY", "src/start"],
+        left_out: &[("book", "ignored")],
     },
     Tree {
         shape: "Sphinx",
@@ -130,8 +130,13 @@ const TREES: [Tree; 12] = [
             ("docs/requirements.txt", "sphinx\n"),
         ],
         guidance: &[],
-        data: &["docs/index.rst", "docs/requirements.txt", "docs/usage.rst"],
-        left_out: &[("docs/conf.py", "no format")],
+        data: &[
+            "docs/conf.py",
+            "docs/index.rst",
+            "docs/requirements.txt",
+            "docs/usage.rst",
+        ],
+        left_out: &[],
     },
     Tree {
         shape: "a plugin with skills",

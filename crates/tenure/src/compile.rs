@@ -33,7 +33,7 @@ use crate::write::world::World;
 
 /// The number of this compiler. It is raised when the same inputs give other bytes, so that whoever makes a compile
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.
-pub const COMPILER: u32 = 14;
+pub const COMPILER: u32 = 15;
 
 /// Returns the facts that a compile would ask for, of settled objects only: nothing that the caller may not see ever
 /// reaches an outside model.

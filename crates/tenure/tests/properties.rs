@@ -1613,6 +1613,55 @@ fn rule(name: &str, words: usize) -> ObjectDocument {
     ObjectDocument::named(name, text.trim())
 }
 
+/// The step on which each of these objects stands, in rank order: -1 out, 0 its abstract, 1 its overview, 2 whole. Each has
+/// so many words in its abstract, so many more in its overview, and so many more in all.
+fn steps(sizes: &[(u8, u8, u8)], kind: ObjectType, tokens: u32) -> Vec<i32> {
+    let objects = sizes.iter().enumerate().map(|(at, (shortest, middle, full))| {
+        let words = |n: u8| usize::from(n);
+        let name = format!("r{at}");
+        let of = |n: usize| rule(&name, n).content;
+        let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
+        crate::common::sealed(ObjectDocument {
+            object_type: Some(kind),
+            priority: tenure::num::Score::new(1.0 - at as f64 / 64.0),
+            abstract_text: Some(of(first)),
+            overview: Some(of(second)),
+            provenance: (kind == ObjectType::RetrievedPassage).then(|| {
+                tenure::object::Provenance {
+                    source_id: Some(name.clone()),
+                    retrieved_at: Some(crate::common::day(1)),
+                    ..Default::default()
+                }
+            }),
+            ..rule(&name, second + words(*full))
+        })
+    });
+    let section = "item_share = 1.0\nrelevance_floor = 0.0\n\
+        factors = { relevance = 0.0, authority = 0.0, freshness = 0.0, utility = 1.0, economy = 0.0, confidence = 0.0 }\n";
+    let policy = tenure::Policy::from_toml(&format!(
+        "headings = false\nprecedence = false\nrequired = [\"task\"]\n[grades]\nminimal = 0.0\n\
+         [sections.memory]\n{section}[sections.evidence]\n{section}"
+    ))
+    .unwrap();
+    let run = run(
+        crate::common::world(0),
+        policy,
+        Request::new("pressure", tenure::Budget::tokens(tokens)),
+        Candidates::new(objects.collect()),
+    );
+    let real = run.result.unwrap();
+    let step = |verdict: &Verdict| {
+        let form = real.trace.condensed.iter().find(|condensed| condensed.name == verdict.name);
+        match (verdict.verdict, form.map(|condensed| condensed.form)) {
+            (Ruling::Included, Some(Form::Abstract)) => 0,
+            (Ruling::Included, Some(_)) => 1,
+            (Ruling::Included, None) => 2,
+            _ => -1,
+        }
+    };
+    real.trace.verdicts.iter().map(step).collect()
+}
+
 /// Breadth before depth: compared by who is in, then by who stands a step longer, then two, all in
 /// rank order, more room never makes a worse choice.
 fn breadth_before_depth(
@@ -1620,46 +1669,8 @@ fn breadth_before_depth(
     tokens: u32,
     more: u32,
 ) -> Result<(), TestCaseError> {
-    let objects = sizes.iter().enumerate().map(|(at, (shortest, middle, full))| {
-        let words = |n: u8| usize::from(n);
-        let priority = tenure::num::Score::new(1.0 - at as f64 / 64.0);
-        let name = format!("r{at}");
-        let of = |n: usize| rule(&name, n).content;
-        let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
-        crate::common::sealed(ObjectDocument {
-            priority,
-            abstract_text: Some(of(first)),
-            overview: Some(of(second)),
-            ..rule(&name, second + words(*full))
-        })
-    });
-    let objects: Vec<_> = objects.collect();
-    let policy = tenure::Policy::from_toml(
-        "headings = false\nprecedence = false\nrequired = [\"task\"]\n[grades]\nminimal = 0.0\n[sections.memory]\nitem_share = 1.0\n\
-         factors = { relevance = 0.0, authority = 0.0, freshness = 0.0, utility = 1.0, economy = 0.0 }\n",
-    )
-    .unwrap();
-    let steps = |tokens: u32| -> Vec<i32> {
-        let request = Request::new("pressure", tenure::Budget::tokens(tokens));
-        let run = run(
-            crate::common::world(0),
-            policy.clone(),
-            request,
-            Candidates::new(objects.clone()),
-        );
-        let real = run.result.unwrap();
-        let step = |verdict: &Verdict| {
-            let form = real.trace.condensed.iter().find(|condensed| condensed.name == verdict.name);
-            match (verdict.verdict, form.map(|condensed| condensed.form)) {
-                (Ruling::Included, Some(Form::Abstract)) => 0,
-                (Ruling::Included, Some(_)) => 1,
-                (Ruling::Included, None) => 2,
-                _ => -1,
-            }
-        };
-        real.trace.verdicts.iter().map(step).collect()
-    };
-    let (small, large) = (steps(tokens), steps(tokens + more));
+    let of = |tokens| steps(sizes, ObjectType::Rule, tokens);
+    let (small, large) = (of(tokens), of(tokens + more));
     let ladder = |steps: &[i32]| -> Vec<bool> {
         (0..3).flat_map(|least| steps.iter().map(move |step| *step >= least)).collect()
     };
@@ -1669,6 +1680,19 @@ fn breadth_before_depth(
         let before = small[..out].iter();
         prop_assert!(before.clone().all(|step| *step >= 0));
     }
+    Ok(())
+}
+
+/// Depth before breadth in the evidence: compared by the step of the nearest, then of the next, more room never makes a
+/// worse choice.
+fn depth_before_breadth(
+    sizes: &[(u8, u8, u8)],
+    tokens: u32,
+    more: u32,
+) -> Result<(), TestCaseError> {
+    let of = |tokens| steps(sizes, ObjectType::RetrievedPassage, tokens);
+    let (small, large) = (of(tokens), of(tokens + more));
+    prop_assert!(small <= large, "{:?} {:?}", small, large);
     Ok(())
 }
 
@@ -1701,7 +1725,11 @@ fn uses_the_budget(sizes: &[u16], kinds: &[u8], budget: u32) -> Result<(), TestC
         total += crate::common::world(0).price(&document.content) + if evidence { 40 } else { 0 };
         objects.push(crate::common::sealed(document));
     }
-    let policy = tenure::Policy::preset("standard").unwrap();
+    // All of them say the one word of the task, which tells nothing.
+    let policy = tenure::Policy::from_toml(
+        "[guidance]\nnear = 0.0\n[sections.evidence]\nrelevance_floor = 0.0\n",
+    )
+    .unwrap();
     let request = Request::new("pressure", tenure::Budget::tokens(budget));
     let run = run(
         crate::common::world(0),
@@ -2061,6 +2089,15 @@ proptest! {
         more in 1u32..120,
     ) {
         breadth_before_depth(&sizes, tokens, more)?;
+    }
+
+    #[test]
+    fn p7_depth_before_breadth_in_the_evidence(
+        sizes in prop::collection::vec((1u8..6, 3u8..20, 5u8..40), 1..12),
+        tokens in 60u32..1500,
+        more in 1u32..120,
+    ) {
+        depth_before_breadth(&sizes, tokens, more)?;
     }
 
     #[test]

@@ -2047,8 +2047,8 @@ fn closure_too_long() {
     let reason = Reason::ClosureTooLong { limit: 256 };
     check(
         objects,
-        json!({ "query": "Write the unit." }),
-        STANDARD,
+        json!({}),
+        PLAIN,
         &[("n0", reason.clone()), ("n11", reason)],
     );
 }

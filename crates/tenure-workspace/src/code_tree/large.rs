@@ -160,7 +160,7 @@ mod tests {
         assert!(
             read[8].content.starts_with("/// Reads 7.\npub fn") && read[8].content.ends_with('}')
         );
-        let body = "    value = step(value)  # so that the body is long enough\n".repeat(12);
+        let body = "    value = step(value)  # so that the body is long enough\n".repeat(20);
         let python = source(|at| {
             format!("def new(value):\n    \"\"\"Makes {at}.\"\"\"\n{body}    return value\n\n\n")
         });

@@ -287,16 +287,14 @@ fn show_definitions<'t>(text: &'t str, parts: &mut [Part<'t>]) {
 
 /// Returns whether a name is written as constants are: `MAX_TASKS`, `kMaxTasks`, `unlockCancelDelay`.
 fn is_constant(name: &str) -> bool {
-    let humps = |name: &str| {
-        let bytes = name.as_bytes();
-        bytes
-            .windows(2)
-            .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
-    };
-    name.len() > 3 && (name.trim_matches('_').contains('_') || humps(name))
+    let has_humps = name
+        .as_bytes()
+        .windows(2)
+        .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
+    name.len() > 3 && (name.trim_matches('_').contains('_') || has_humps)
 }
 
-/// What a line is to those around it.
+/// The place of a line among those around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Blank,
@@ -402,23 +400,24 @@ impl<'t> Cutter<'t> {
         self.push(from..lines.end);
     }
 
-    /// What stands beside each other in these lines: each item begins with a line of the least indentation, after a blank
-    /// line or after the end of another item.
+    /// The items of these lines: each begins with a line of the least indentation, after a blank line or after the end of
+    /// another item.
     fn items(&self, lines: &Range<usize>) -> Vec<Range<usize>> {
         let opens = || lines.clone().filter(|at| self.lines[*at].kind == Kind::Opens);
         let least = opens().map(|at| self.lines[at].indent).min().unwrap_or(0);
-        let begins = |at: &usize| {
-            let before = &self.lines[*at - 1];
-            self.lines[*at].indent <= least
-                && (before.kind != Kind::Opens || before.indent > least)
-                // A brace of its own line opens what stands above it.
-                && !self.text[before.start..before.end].trim().ends_with('{')
-        };
-        let mut starts: Vec<usize> =
-            opens().filter(|at| *at > lines.start).filter(begins).collect();
-        starts.insert(0, lines.start);
+        let mut starts = vec![lines.start];
+        starts.extend(opens().filter(|at| *at > lines.start && self.begins(*at, least)));
         let ends = starts.iter().copied().skip(1).chain([lines.end]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+    }
+
+    /// Returns whether a line begins something beside others at this indentation.
+    fn begins(&self, at: usize, least: usize) -> bool {
+        let before = &self.lines[at - 1];
+        self.lines[at].indent <= least
+            && (before.kind != Kind::Opens || before.indent > least)
+            // A brace of its own line opens what stands above it.
+            && !self.text[before.start..before.end].trim().ends_with('{')
     }
 
     /// Cuts one item that is too long: its first lines, then what is indented below them. What has no inside is cut between
@@ -448,17 +447,27 @@ impl<'t> Cutter<'t> {
         self.join(header, first);
     }
 
-    /// Joins the lines that introduce an item to its first part.
+    /// Joins the lines that introduce an item to its first part. All of its parts are found by its name.
     fn join(&mut self, header: Range<usize>, first: usize) {
         let names = self.names(header.clone());
-        let above = self.above.clone();
         let line = &self.lines[header.start];
-        if let Some(part) = self.parts.get_mut(first) {
+        let is_long = |part: &Part<'_>| part.range.end - line.start > 2 * MOST;
+        if self.parts.get(first).is_none_or(is_long) {
+            let own = self.parts.len();
+            self.push(header);
+            let added = self.parts.len() - own;
+            return self.parts[first..].rotate_right(added);
+        }
+        let mut parts = self.parts.iter_mut().skip(first);
+        if let Some(part) = parts.next() {
             part.range.start = line.start;
             part.lines.0 = header.start + 1;
-            part.above = above;
-            part.names.splice(0..0, names);
+            part.above.clone_from(&self.above);
+            part.names.splice(0..0, names.iter().copied());
             part.names.truncate(MOST_NAMES);
+        }
+        for part in parts.filter(|part| part.names.len() < MOST_NAMES) {
+            part.names.extend(&names);
         }
     }
 
@@ -549,8 +558,9 @@ const DECLARE: [&str; 38] = [
 
 /// Words before a bracket that declare nothing.
 #[rustfmt::skip]
-const CONTROL: [&str; 14] = [
-    "assert", "await", "case", "catch", "do", "for", "if", "match", "return", "switch", "throw", "try", "while", "with",
+const CONTROL: [&str; 18] = [
+    "assert", "await", "case", "catch", "defer", "do", "for", "go", "if", "match", "new", "return", "switch", "throw", "try",
+    "while", "with", "yield",
 ];
 
 /// The name that a line declares, if it looks as if it did: the word behind `fn`, `class` and the like, else the word before
@@ -561,9 +571,14 @@ fn declared(line: &str) -> Option<&str> {
     }
     let mut rest = line;
     let mut declares = false;
+    let mut words = 0;
     while let Some(start) = rest.find(is_part) {
-        // The receiver of a method, or the parameters of a type.
         let before = rest[..start].trim();
+        // A value says what something is, and calls others.
+        if !declares && before.contains(['=', '.', '"', '\'']) {
+            return None;
+        }
+        // The receiver of a method, or the parameters of a type.
         if declares && (before.ends_with('(') || before.ends_with('<')) {
             let close = if before.ends_with('(') { ')' } else { '>' };
             rest = rest[start..].split_once(close).map_or("", |(_, behind)| behind);
@@ -579,8 +594,10 @@ fn declared(line: &str) -> Option<&str> {
         } else if CONTROL.contains(&word) {
             return None;
         } else if behind.starts_with('(') {
-            return named(word);
+            // Without its type before it, or a body behind it, it is called.
+            return named(word).filter(|_| words > 0 || line.ends_with('{'));
         }
+        words += 1;
     }
     None
 }
@@ -646,7 +663,7 @@ mod tests {
         );
         let parts = shown(&text);
         let names: Vec<&str> = parts.iter().map(|(name, _)| &**name).collect();
-        assert_eq!(names, ["a.rs/part", "a.rs/Reader", "a.rs/close"]);
+        assert_eq!(names, ["a.rs/read", "a.rs/Reader", "a.rs/close"]);
         assert!(
             parts[0].1.contains("/// Reads.\npub fn read(path: &Path) {"),
             "{}",
@@ -660,7 +677,7 @@ mod tests {
     fn languages_are_cut_by_their_indentation() {
         let python = format!(
             "class Pump:\n    \"\"\"A pump.\"\"\"\n\n    def start(self):\n{0}\n    def stop(self):\n{0}\n\nLIMIT_OF_BAR = 5\n",
-            body(28, "        "),
+            body(20, "        "),
         );
         let parts = documents(&python, "a.py", Split::default());
         assert_eq!(parts[0].document.tags, ["Pump", "start"]);

@@ -522,6 +522,7 @@ impl Index {
         let mut shared = Shared {
             evidence: vec![0.0; self.len()],
             overlap: vec![0.0; self.len()],
+            cites: vec![false; self.len()],
             rarest: 0.0,
             says_little: false,
         };
@@ -561,6 +562,7 @@ impl Index {
                 let evidence = &mut shared.evidence[unit as usize];
                 if *evidence > 0.0 {
                     *evidence += telling;
+                    shared.cites[unit as usize] = true;
                 }
             });
         }
@@ -572,6 +574,9 @@ impl Index {
         }
         for (evidence, covers) in shared.evidence.iter_mut().zip(covers) {
             *evidence = f64::max(*evidence / enough, f64::from(u8::from(covers)));
+        }
+        for (cites, evidence) in shared.cites.iter_mut().zip(&shared.evidence) {
+            *cites &= *evidence >= 1.0;
         }
         shared.says_little = asked > 0.0 && said < LITTLE;
         shared
@@ -758,6 +763,8 @@ pub(crate) struct Shared {
     pub(crate) evidence: Vec<f64>,
     /// The share of the words of the shorter of both that they have in common, each counted by how much it tells.
     pub(crate) overlap: Vec<f64>,
+    /// True if the unit has to do with the question by a number that both say: `pump 39` among a hundred pumps.
+    pub(crate) cites: Vec<bool>,
     /// The most that a word of the question tells which any unit holds.
     pub(crate) rarest: f64,
     /// True if the question has no word that tells anything: `thanks!` where every second unit thanks.

@@ -198,6 +198,7 @@ impl AskedAbout {
             let at = row as usize;
             near[at] = match self.known(row) {
                 None => self.weight * shared.evidence[at] >= 1.0,
+                Some(_) if shared.cites[at] => true,
                 // A word that everything says is no subject, nor is a number.
                 Some((cosines, cosine)) if shared.says_little => cosine >= cosines.related,
                 Some((cosines, cosine)) => {
