@@ -285,6 +285,7 @@ fn of_instructions_of_200_000_tokens_the_first_20_000_are_mandatory() {
         mandatory: Some(Mandatory {
             count: &count,
             window: &window,
+            budget: None,
         }),
         ..Collect::default()
     };

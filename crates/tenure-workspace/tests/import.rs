@@ -1039,6 +1039,7 @@ fn the_nearest_instructions_are_mandatory() {
             mandatory: Some(Mandatory {
                 count: &count,
                 window: &window,
+                budget: None,
             }),
             near: near.map(|near| bench.path(near)),
             ..Collect::default()

@@ -133,6 +133,7 @@ fn mandatory(tree: &Tree, options: Collect<'_>) -> Vec<String> {
     let mandatory = Some(Mandatory {
         count: &count,
         window: &window,
+        budget: None,
     });
     let read = tree
         .try_read(
@@ -346,6 +347,7 @@ fn sections_beyond_the_limit_rank_first_and_are_told() {
     let mandatory = Some(Mandatory {
         count: &count,
         window: &window,
+        budget: None,
     });
     let read = tree
         .try_read(

@@ -12,8 +12,8 @@ use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
 use tenure::trace::{Ruling, Verdict};
 use tenure::{
-    Candidates, Error, ErrorKind, Outcome, Payload, Principal, Request, Target, TaskState, Trace,
-    World,
+    Budget, Candidates, Error, ErrorKind, Outcome, Payload, Principal, Request, Target, TaskState,
+    Trace, World,
 };
 use tenure_workspace::packages::{Bearing, Packages};
 use tenure_workspace::sources::agents::paths_in;
@@ -204,7 +204,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         .or(request.model.take())
         .unwrap_or_else(|| DEFAULT_MODEL.to_owned());
     request.model = Some(model.clone());
-    let window = request.budget.window;
+    let budget = request.budget;
     let policy = if is_policy_file(&args.policy) {
         Choice::Given(Box::new(workspace.policy(&args.policy)?))
     } else {
@@ -218,7 +218,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         policy,
         sources: Box::new(|| {
             let tenant = caller.tenant.clone();
-            let collected = sources(args, &workspace, tenant, (&model, window), worked_on)?;
+            let collected = sources(args, &workspace, tenant, (&model, budget), worked_on)?;
             beyond.replace(collected.warnings);
             activated(args, &workspace, &caller, &model, collected.candidates)
         }),
@@ -325,18 +325,23 @@ fn sources(
     args: &CompileArgs,
     workspace: &Workspace,
     tenant: String,
-    (model, window): (&str, Option<u32>),
+    (model, budget): (&str, Budget),
     worked_on: Vec<PathBuf>,
 ) -> Result<Collected, Error> {
     let world = LazyCell::new(|| workspace.world(model).ok());
     // An unknown model is for what follows to report.
     let tokens = |text: &str| world.as_ref().map_or(0, |world| world.tokenizer().count(text));
     let window = || {
-        u64::from(window.unwrap_or_else(|| world.as_ref().map_or(0, |world| world.model().window)))
+        u64::from(
+            budget
+                .window
+                .unwrap_or_else(|| world.as_ref().map_or(0, |world| world.model().window)),
+        )
     };
     let mandatory = (!args.optional_instructions).then_some(Mandatory {
         count: &tokens,
         window: &window,
+        budget: budget.tokens,
     });
     let working = Working::on("reading files");
     let collect = Collect {

@@ -8,8 +8,9 @@ use crate::walk::{Source, Standing};
 
 /// The most tokens of instructions that are mandatory.
 const MOST: u64 = 20_000;
-/// The divisor of the window that gives the share which they may take.
+/// The divisors of the window and of the budget that give the shares which they may take.
 const OF_WINDOW: u64 = 5;
+const OF_BUDGET: u64 = 2;
 /// The priority of instructions beyond these, from which on the policies hold a rule for any task.
 const BEYOND: f64 = 0.8;
 
@@ -19,9 +20,10 @@ impl Mandatory<'_> {
         if sources.iter().all(|source| source.standing == Standing::Document) {
             return Vec::new();
         }
+        let of_budget = self.budget.map_or(MOST, |budget| u64::from(budget) / OF_BUDGET);
         let most = match (self.window)() {
-            0 => MOST,
-            window => MOST.min(window / OF_WINDOW),
+            0 => MOST.min(of_budget),
+            window => MOST.min(of_budget).min(window / OF_WINDOW),
         };
         let mut left = most;
         let distance = |source: &Source| match source.standing {

@@ -72,7 +72,7 @@ pub struct Collect<'a> {
 }
 
 /// The choice of instructions that are mandatory: of those that an agent would have read at its start, whole sections,
-/// the nearest first, while they take no more than 20,000 tokens and a fifth of the window. Then the entries of skills.
+/// the nearest first, while they take no more than 20,000 tokens, a fifth of the window and half of the budget. Then the entries of skills.
 /// What is beyond ranks before other guidance, and leaves for want of room alone.
 #[derive(Clone, Copy)]
 pub struct Mandatory<'a> {
@@ -80,6 +80,8 @@ pub struct Mandatory<'a> {
     pub count: &'a dyn Fn(&str) -> usize,
     /// Returns the model's window in tokens, 0 where it is not known. Called only where there are instructions.
     pub window: &'a dyn Fn() -> u64,
+    /// The tokens that the payload may have, where the caller says so.
+    pub budget: Option<u32>,
 }
 
 /// The kind of a warning.

@@ -18,8 +18,8 @@ use tenure::section::Section;
 use tenure::trace::View;
 use tenure::wire::{Format, read};
 use tenure::{
-    Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, Target, TaskState,
-    World,
+    Budget, Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, Target,
+    TaskState, World,
 };
 use tenure_adapters::RelevanceScorer;
 use tenure_store::Store;
@@ -293,7 +293,7 @@ impl Embedded {
         }
         request.validate()?;
         let tenant = request.principal.tenant.clone();
-        let (model, window) = (request.model.clone(), request.budget.window);
+        let (model, budget) = (request.model.clone(), request.budget);
         let files = Files {
             paths: call.files,
             read_as: call.read_as,
@@ -310,7 +310,7 @@ impl Embedded {
             let mut layers = vec![Arc::new(sealed(objects, &own)?)];
             layers.extend(kept);
             if !files.paths.is_empty() {
-                let found = self.collect(&files, own, (model.as_deref(), window))?;
+                let found = self.collect(&files, own, (model.as_deref(), budget))?;
                 layers.push(Arc::new(found));
             }
             layers.retain(|layer| !layer.is_empty() || !layer.unfetched().is_empty());
@@ -404,11 +404,11 @@ impl Embedded {
         &self,
         files: &Files,
         tenant: String,
-        (model, window): (Option<&str>, Option<u32>),
+        (model, budget): (Option<&str>, Budget),
     ) -> Result<Candidates, Error> {
         let world = self.world(model.unwrap_or(DEFAULT_MODEL))?;
         let count = |text: &str| world.tokenizer().count(text);
-        let window = || u64::from(window.unwrap_or_else(|| world.model().window));
+        let window = || u64::from(budget.window.unwrap_or_else(|| world.model().window));
         let read_as = files.read_as.as_deref().map(str::parse::<ReadAs>);
         let options = Collect {
             tenant: Some(tenant),
@@ -418,6 +418,7 @@ impl Embedded {
             mandatory: (!files.are_optional).then_some(Mandatory {
                 count: &count,
                 window: &window,
+                budget: budget.tokens,
             }),
             trust: Trust::of_user(),
             ..Collect::default()
