@@ -354,9 +354,11 @@ fn kind(plain: &str) -> Kind {
         .unwrap_or_default();
     if plain.is_empty() {
         Kind::Blank
-    } else if plain.starts_with(['}', ')', ']', '{']) || plain.starts_with("</") {
-        Kind::Closes
-    } else if GOES_ON.contains(&word) || OF_C.contains(&word) {
+    } else if plain.starts_with(['}', ')', ']', '{'])
+        || plain.starts_with("</")
+        || GOES_ON.contains(&word)
+        || OF_C.contains(&word)
+    {
         Kind::Closes
     } else {
         Kind::Opens
@@ -373,9 +375,10 @@ struct Cutter<'t> {
 
 impl<'t> Cutter<'t> {
     fn bytes(&self, lines: &Range<usize>) -> usize {
-        match lines.is_empty() {
-            true => 0,
-            false => self.lines[lines.end - 1].end - self.lines[lines.start].start,
+        if lines.is_empty() {
+            0
+        } else {
+            self.lines[lines.end - 1].end - self.lines[lines.start].start
         }
     }
 
