@@ -20,10 +20,20 @@ impl Mandatory<'_> {
         if sources.iter().all(|source| source.standing == Standing::Document) {
             return Vec::new();
         }
-        let of_budget = self.budget.map_or(MOST, |budget| u64::from(budget) / OF_BUDGET);
-        let most = match (self.window)() {
-            0 => MOST.min(of_budget),
-            window => MOST.min(of_budget).min(window / OF_WINDOW),
+        let limit = match (self.window)() {
+            0 => MOST,
+            window => MOST.min(window / OF_WINDOW),
+        };
+        let wanted: u64 = sources
+            .iter()
+            .filter(|source| matches!(source.standing, Standing::Instructions { .. }))
+            .flat_map(|source| source.documents.iter().flatten())
+            .map(|sourced| (self.count)(&sourced.document.content) as u64)
+            .sum();
+        let most = match self.budget.map(u64::from) {
+            // What would fit leaves room for what the task is about; what would not is an error to mend.
+            Some(budget) if wanted.min(limit) <= budget => limit.min(budget / OF_BUDGET),
+            _ => limit,
         };
         let mut left = most;
         let distance = |source: &Source| match source.standing {
