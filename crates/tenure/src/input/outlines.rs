@@ -6,7 +6,7 @@ use crate::condense::code::{Elidable, ending};
 use crate::input::candidates::Normalized;
 use crate::input::facts::{Asked, Fact, Facts, Need};
 use crate::input::policy::Policy;
-use crate::object::{Authority, ContextObject, ObjectType, Protection};
+use crate::object::{Authority, ContextObject, ObjectType, Protection, without_lines};
 
 /// The knowledge about the parts of a content.
 pub(crate) enum Outline<'f> {
@@ -65,11 +65,22 @@ fn need(set: &Normalized, row: u32, policy: &Policy) -> Option<Need> {
         return None;
     }
     let object = set.object(row);
+    if is_part(object) {
+        return None;
+    }
     let ending = ending_of(object);
     let is_code = ending.is_some() || set.content_type(row) == ContentType::Code;
     is_code.then(|| Need::Outline {
         content: object.revision().content_digest(),
         ending: ending.unwrap_or_default().to_owned(),
+    })
+}
+
+/// Returns whether an object is some lines of a file, which no parser can read alone, and which are short.
+fn is_part(object: &ContextObject) -> bool {
+    object.revision().provenance().is_some_and(|found| {
+        let source = found.source_id.as_deref().filter(|_| found.package.is_none());
+        source.is_some_and(|source| without_lines(source) != source)
     })
 }
 
