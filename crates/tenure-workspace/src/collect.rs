@@ -173,7 +173,6 @@ impl Collector<'_> {
         let about = About {
             is_lenient: source.is_come_upon && !options.strict,
             is_named: !source.is_come_upon,
-            is_code: options.formats.is_code(&source.path),
             origin: source.origin.clone(),
             path: source.path.clone(),
             read_as: source.read_as,
@@ -221,19 +220,19 @@ impl Collector<'_> {
             return Ok(());
         }
         let options = self.options;
-        let document = &mut sourced.document;
         match bytes.filter(|_| about.read_as != ReadAs::Guidance) {
             Some(_) if options.typed_objects && about.holds_objects(is_named_by_file) => {
-                document.untyped_is_data();
+                sourced.document.untyped_is_data();
             }
             Some(bytes) => {
-                let from = (&*about.origin, about.found(document, bytes));
+                let from = (&*about.origin, about.found(&sourced, bytes));
+                let document = &mut sourced.document;
                 let Demoted {
                     claims,
                     update_path,
                 } = demote(document, about.read_as, from);
                 if rules.is_none()
-                    && !about.is_code
+                    && !options.formats.is_code(&about.path)
                     && (claims || looks_like_rules(&document.content))
                 {
                     *rules = Some((document.name.clone(), line));
@@ -253,7 +252,7 @@ impl Collector<'_> {
             }
             None => {}
         }
-        let asked = asked_authority(document);
+        let asked = asked_authority(&sourced.document);
         let mut document = owned(sourced, &about.path, &about.origin, options);
         let lowered = asked.zip(document.authority_level).filter(|(asked, has)| asked < has);
         if let Some((asked, has)) = lowered {
@@ -344,8 +343,6 @@ struct About {
     is_named: bool,
     /// Set where what is wrong with it ends nothing.
     is_lenient: bool,
-    /// Set where it is source code.
-    is_code: bool,
 }
 
 /// A document with what collecting says of it: whose it is, where it is from, how far it is trusted.
@@ -392,23 +389,27 @@ impl About {
         self.is_named && (is_json(&self.path) || is_line)
     }
 
-    /// The provenance of a document: the file and its bytes. What an object says in a JSON file that the user names, such
-    /// as a retriever's passages, is its own; a page that is walked over cannot say where it is from.
-    /// A part of source code says its lines.
-    fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
+    /// The provenance of a document: the file, the lines of a part of source code, and the bytes. What an object says in a
+    /// JSON file that the user names, such as a retriever's passages, is its own; a page that is walked over cannot say
+    /// where it is from.
+    fn found(&self, sourced: &Sourced, bytes: Digest) -> Provenance {
         let is_typed = self.is_named && (is_json(&self.path) || is_json_lines(&self.path));
-        let mut found = document
+        let said = sourced
+            .document
             .provenance
             .clone()
-            .filter(|_| is_typed || self.is_code)
+            .filter(|_| is_typed || sourced.until.is_some())
             .unwrap_or_default();
-        found.digest = Some(bytes);
-        found.source_id = match found.source_id {
-            Some(lines) if self.is_code => Some(format!("{}{lines}", self.origin)),
-            Some(said) => Some(said),
-            None => Some(self.origin.clone()),
-        };
-        found
+        Provenance {
+            source_id: said.source_id.or_else(|| {
+                Some(match sourced.until {
+                    Some(until) => format!("{}:{}-{until}", self.origin, sourced.line),
+                    None => self.origin.clone(),
+                })
+            }),
+            digest: Some(bytes),
+            ..said
+        }
     }
 }
 
@@ -475,7 +476,7 @@ fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject
 enum Read {
     /// Its documents, with the digest of what was read; without one where finding it made them.
     Documents(Vec<Sourced>, Option<Digest>),
-    /// Nothing that somebody wrote, for this reason.
+    /// A program wrote it: the reason why it is left out.
     LeftOut(&'static str),
 }
 
@@ -490,8 +491,9 @@ fn read(source: Source, options: &Collect<'_>) -> Result<Read, Error> {
     let text = read_text_up_to(&source.path, options.formats.limit(&source.path))?;
     let name = name_of(&source.origin);
     let formats = &options.formats;
+    let is_code = formats.is_code(&source.path);
     if source.is_come_upon
-        && formats.is_code(&source.path)
+        && is_code
         && let Some(why) = made_by_a_program(&source.path, &text)
     {
         return Ok(Read::LeftOut(why));
@@ -499,7 +501,7 @@ fn read(source: Source, options: &Collect<'_>) -> Result<Read, Error> {
     let is_data = source.read_as != ReadAs::Guidance;
     let is_typed = options.typed_objects && !source.is_come_upon;
     let path = &source.path;
-    let split = if options.whole && formats.is_code(path) {
+    let split = if options.whole && is_code {
         Split::Never
     } else {
         options.split
@@ -513,8 +515,8 @@ fn read(source: Source, options: &Collect<'_>) -> Result<Read, Error> {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(source.path.display().to_string(), line)
     })?;
-    let cuts = is_data && !options.whole && split != Split::Never && !formats.is_code(path);
-    let documents = if cuts {
+    let is_cut = is_data && !is_code && !options.whole && split != Split::Never;
+    let documents = if is_cut {
         parts::of(documents)
     } else {
         documents

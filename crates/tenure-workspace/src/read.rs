@@ -51,7 +51,7 @@ pub(crate) struct GitFolders {
 pub(crate) fn git_folders(top: &Path) -> Option<GitFolders> {
     let git = top.join(".git");
     let folder = match read_text_up_to(&git, MAX_POINTER) {
-        // A work tree beside the repository.
+        // A linked work tree: its `.git` is a file that names the repository.
         Ok(text) => top.join(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };

@@ -9,7 +9,8 @@ use tenure::{Digest, ObjectDocument};
 use tenure_adapters::code::outline;
 
 use super::symbols::id_of;
-use crate::sources::code::{Names, parts as code_parts};
+use crate::sources::code::parts as code_parts;
+use crate::sources::names::Names;
 
 /// The most bytes of an outline.
 const MOST_OF_OUTLINE: usize = 16 << 10;
@@ -48,7 +49,7 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
             tags: part.names.iter().map(|name| words_of(name)).collect(),
             canonical_entity_ids: part.names.iter().map(|name| id_of(name)).collect(),
             ..ObjectDocument::named(
-                names.take(format!("{file}/{name}")),
+                names.free(format!("{file}/{name}")),
                 text[part.range.clone()].trim_matches(['\n', '\r']).trim_end(),
             )
         }

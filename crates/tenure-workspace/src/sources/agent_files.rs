@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::agents::AGENTS_FILE;
 use super::claude::is_markdown;
 
-/// The file of Codex that stands in the place of the `AGENTS.md` beside it.
+/// Codex reads this file instead of the `AGENTS.md` in the same folder.
 pub(crate) const OVERRIDE_FILE: &str = "AGENTS.override.md";
 /// The folder, or the file, of Cline.
 pub(crate) const CLINE_RULES: &str = ".clinerules";

@@ -13,7 +13,6 @@
 //! TIM4 channel 2 is on PB7.
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -24,7 +23,7 @@ use tenure::{Error, ObjectDocument};
 use super::MAX_SECTIONS;
 use super::Sourced;
 use super::frontmatter::check_depth;
-use super::names::fitting;
+use super::names::Names;
 
 /// The largest plain Markdown that stays whole unless the caller says otherwise, in bytes: about
 /// 1,000 tokens.
@@ -220,6 +219,7 @@ fn documents_of(
             is_named_by_file: hint.name.is_none(),
             document: hint.apply(ObjectDocument::named(stem, content.trim())),
             line,
+            until: None,
         }]);
     }
     if parts.len() > MAX_SECTIONS {
@@ -230,10 +230,7 @@ fn documents_of(
     for (part, found) in parts.iter().zip(&hints) {
         read.push(found.parse(part)?);
     }
-    let mut names = Names {
-        taken: read.iter().filter_map(|hint| hint.name.clone()).collect(),
-        last: BTreeMap::new(),
-    };
+    let mut names = Names::taken(read.iter().filter_map(|hint| hint.name.clone()));
     let mut sections = Vec::with_capacity(parts.len());
     for (at, (part, hint)) in parts.iter().zip(read).enumerate() {
         let own = hints[at].without(part.text);
@@ -261,34 +258,10 @@ fn documents_of(
             is_named_by_file: hint.name.is_none(),
             document: hint.apply(ObjectDocument::named(name, content.trim())),
             line: part.line,
+            until: None,
         });
     }
     Ok(sections)
-}
-
-/// The names that sections have.
-struct Names {
-    taken: BTreeSet<String>,
-    /// The last number that a name was given.
-    last: BTreeMap<String, usize>,
-}
-
-impl Names {
-    /// The first of `name`, `name-2`, `name-3`, … that is free.
-    fn free(&mut self, name: String) -> String {
-        let first = fitting(name.clone());
-        if self.taken.insert(first.clone()) {
-            return first;
-        }
-        let last = self.last.entry(name.clone()).or_insert(1);
-        loop {
-            *last += 1;
-            let given = fitting(format!("{name}-{last}"));
-            if self.taken.insert(given.clone()) {
-                return given;
-            }
-        }
-    }
 }
 
 /// A heading's words as a part of a name: letters and digits in lower case, joined by hyphens.

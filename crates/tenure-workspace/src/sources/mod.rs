@@ -48,6 +48,8 @@ pub struct Sourced {
     pub document: ObjectDocument,
     /// The line, counted from one.
     pub line: usize,
+    /// Its last line, where its provenance names its lines.
+    pub until: Option<usize>,
     /// Set where its name is made from its file's, since its author gave none.
     pub is_named_by_file: bool,
 }
@@ -58,6 +60,7 @@ impl Sourced {
         Sourced {
             document,
             line,
+            until: None,
             is_named_by_file: false,
         }
     }

@@ -1,6 +1,7 @@
 //! Names of objects, made of those of files and headings, and no longer than names may be.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure::Digest;
 use tenure::object::MAX_NAME;
@@ -54,6 +55,40 @@ fn is_within(text: &str, at: usize) -> bool {
     text[at..].chars().next().is_some_and(|c| {
         is_combining_mark(c) || c == JOINER || ('\u{1F3FB}'..='\u{1F3FF}').contains(&c)
     }) || text[..at].ends_with(JOINER)
+}
+
+/// The names of the objects of a file, none of them twice.
+#[derive(Default)]
+pub(crate) struct Names {
+    taken: BTreeSet<String>,
+    /// The last number that a name was given.
+    last: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Those of a file whose author gave these.
+    pub(crate) fn taken(names: impl Iterator<Item = String>) -> Names {
+        Names {
+            taken: names.collect(),
+            last: BTreeMap::new(),
+        }
+    }
+
+    /// The first of `name`, `name-2`, `name-3`, … that is free.
+    pub(crate) fn free(&mut self, name: String) -> String {
+        let first = fitting(name.clone());
+        if self.taken.insert(first.clone()) {
+            return first;
+        }
+        let last = self.last.entry(name.clone()).or_insert(1);
+        loop {
+            *last += 1;
+            let given = fitting(format!("{name}-{last}"));
+            if self.taken.insert(given.clone()) {
+                return given;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,41 +38,30 @@ pub(super) fn documents(
     markup: Markup,
 ) -> Result<Vec<Sourced>, Error> {
     match markup {
-        Markup::Rst => titled(
-            text,
-            "",
-            markdown::documents_at(text, stem, split, &rst_headings(text)),
-        ),
-        Markup::Asciidoc => titled(
-            text,
-            "= ",
-            markdown::documents_at(text, stem, split, &asciidoc_headings(text)),
-        ),
+        Markup::Rst => {
+            let read = markdown::documents_at(text, stem, split, &rst_headings(text))?;
+            Ok(titled(text, "", read))
+        }
+        Markup::Asciidoc => {
+            let read = markdown::documents_at(text, stem, split, &asciidoc_headings(text))?;
+            Ok(titled(text, "= ", read))
+        }
         Markup::Plain => runs(text, stem, split, usize::MAX, ""),
         Markup::Lines => runs(text, stem, split, MOST_OF_LINES, ""),
         Markup::Table => {
-            let head = text.lines().next().unwrap_or("");
-            let head = if head.len() > MOST_OF_LINES / 4 {
-                ""
-            } else {
-                head
-            };
+            let first = text.lines().next();
+            let head = first.filter(|line| line.len() <= MOST_OF_LINES / 4).unwrap_or("");
             runs(text, stem, split, MOST_OF_LINES, head)
         }
     }
 }
 
 /// The documents of a text, each below the title that an attribute at its head says.
-fn titled(
-    text: &str,
-    mark: &str,
-    read: Result<Vec<Sourced>, Error>,
-) -> Result<Vec<Sourced>, Error> {
-    let mut read = read?;
+fn titled(text: &str, mark: &str, mut read: Vec<Sourced>) -> Vec<Sourced> {
     let head = text.trim_start().lines().take_while(|line| !line.trim().is_empty());
     let title = head.take(MOST_ATTRIBUTES).find_map(|line| {
-        let title = line.strip_prefix(":title:").or_else(|| line.strip_prefix(":page-title:"))?;
-        Some(clip(title.trim())).filter(|title| !title.is_empty())
+        let said = line.strip_prefix(":title:").or_else(|| line.strip_prefix(":page-title:"))?;
+        Some(clip(said.trim())).filter(|title| !title.is_empty())
     });
     if let Some(title) = title {
         // The first part says it itself.
@@ -81,7 +70,7 @@ fn titled(
             *content = format!("{mark}{title}\n\n{content}");
         }
     }
-    Ok(read)
+    read
 }
 
 /// A text as one document, or cut into runs: at blank lines where it has them often enough, else between lines, and
