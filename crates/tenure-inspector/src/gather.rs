@@ -315,8 +315,8 @@ pub fn report_stored(
         });
         let items = records.items(&record)?;
         let proof = replay.as_ref().map(ExchangeReplay::sentence);
-        let body = replay.as_ref().ok().and_then(|replay| replay.body.as_deref());
-        let body = proof.as_deref().ok().zip(body).filter(|_| compile.is_none());
+        let sent = replay.as_ref().ok().and_then(|replay| replay.body.as_deref());
+        let body = proof.as_deref().ok().zip(sent).filter(|_| compile.is_none());
         return Ok(report::of_exchange(
             (&record, &items),
             before.as_ref(),

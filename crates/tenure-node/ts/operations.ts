@@ -1467,7 +1467,7 @@ export type RetirementRule = "archive" | "hard_delete" | "demote_to_archival" | 
  *
  * - `accept`: Do what is proposed.
  * - `reject`: Do not do what is proposed.
- * - `hold`: Neither, until it is decided anew: of two claims, neither is compiled.
+ * - `hold`: Neither, until somebody decides again: of two claims, neither is compiled.
  * - `confirm`: It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
  * - `retract`: It does not hold: of an object that waits, whatever is proposed of it. So what was to be erased is
  *   retracted.

@@ -25,7 +25,7 @@ pub(crate) enum ReviewCommand {
     /// An outcome is not compiled, what waits of an object is retracted, an erasure is not done. `review show` says it of each
     /// entry.
     Reject(Write<DecideProposal>),
-    /// Compile neither of two claims until it is decided anew
+    /// Compile neither of two claims until somebody decides again
     ///
     /// All other kinds go on waiting by themselves, and are not held.
     Hold(Write<DecideProposal>),

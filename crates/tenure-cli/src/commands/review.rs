@@ -133,14 +133,11 @@ fn heading(one: &Waiting) -> String {
 
 /// Something that waits, for people.
 pub(crate) fn text_of(one: &Waiting) -> String {
-    // One that is alone needs no name.
-    let revision = |at: usize| match &one.revisions[..] {
-        several @ [_, _, ..] => several.get(at).map(|own| format!("--revision {own}  ")),
-        _ => None,
-    };
     let texts = one.texts.iter().enumerate().map(|(at, text)| {
-        let revision = revision(at).unwrap_or_default();
-        format!("  {revision}{}\n", cell(&clip(text)))
+        // One that is alone needs no name.
+        let own = one.revisions.get(at).filter(|_| one.revisions.len() > 1);
+        let flag = own.map(|own| format!("--revision {own}  ")).unwrap_or_default();
+        format!("  {flag}{}\n", cell(&clip(text)))
     });
     let ways = one.choices.iter().map(|choice| format!("  {}\n", cell(&choice.command)));
     [heading(one), texts.collect(), ways.collect()].concat()

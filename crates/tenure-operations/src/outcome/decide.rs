@@ -71,7 +71,7 @@ impl Operation for DecideOutcome {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none that the caller may see, and nobody who decides;
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the caller may see no such outcome, or nobody is named who decides;
 /// [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when the caller may not; otherwise as [`Tenant::decide_proposal`].
 pub(crate) fn decide(
     context: &Context<'_>,

@@ -219,8 +219,8 @@ impl DecideProposal {
                 } else {
                     OutcomeDecision::Reject
                 };
-                let decision = (decision, self.since);
-                outcome::decide(context, &id.to_string(), decision, self.by.as_deref())
+                let by = self.by.as_deref();
+                outcome::decide(context, &id.to_string(), (decision, self.since), by)
             }
             (WaitingKind::Inferred | WaitingKind::Confirmation, Some(id), ..) => {
                 self.confirm(context, tenant, (id, is_accept))

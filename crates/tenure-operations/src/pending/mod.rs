@@ -32,13 +32,13 @@ fn waiting(
         return Ok(own);
     }
     let key = |one: &Waiting| (one.kind, one.id.clone());
-    let mut own: BTreeMap<_, _> = own.into_iter().map(|one| (key(&one), one)).collect();
+    let mut seen: BTreeMap<_, _> = own.into_iter().map(|one| (key(&one), one)).collect();
     let all = tenant.proposals(context.now(), reader.sees_of_anyone().as_deref())?;
     Ok(all
         .into_iter()
         .filter_map(|one| match one.kind {
             WaitingKind::Outcome => Some(one),
-            _ => own.remove(&key(&one)),
+            _ => seen.remove(&key(&one)),
         })
         .collect())
 }

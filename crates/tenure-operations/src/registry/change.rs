@@ -126,11 +126,11 @@ fn operation(
     for field in ["object", "prefix", "suffix"] {
         if let Some(object) = said.get_mut(field).filter(|object| object.is_object()) {
             let within = format!("operation.{field}");
-            let mut document: ObjectDocument = read_field(object.take(), &within)?;
-            caller.own(&mut document)?;
-            document.complete().in_field(&within)?;
-            let asked = document.asked_authority();
-            let mut document = registries.authored(by, document)?;
+            let mut given: ObjectDocument = read_field(object.take(), &within)?;
+            caller.own(&mut given)?;
+            given.complete().in_field(&within)?;
+            let asked = given.asked_authority();
+            let mut document = registries.authored(by, given)?;
             document.distrust(caller.grant.authority());
             document.check_provenance().in_field(&within)?;
             let sealed = document.clone().seal().in_field(&within)?;

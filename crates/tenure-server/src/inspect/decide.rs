@@ -166,7 +166,7 @@ pub(super) async fn conflict(visit: Visit, Form(form): Form<Deciding>) -> Result
                     ),
                 },
             ),
-            then: "Every compile follows this from now on. It can be decided anew.",
+            then: "Every compile follows this from now on. Somebody may decide again.",
             action: "/inspect/waiting/conflict",
             fields: vec![
                 ("first", &form.first),

@@ -467,7 +467,7 @@ fn conflict(one: Conflict) -> Waiting {
             ReviewDecision::Hold,
             &id,
             "",
-            "neither is compiled, until it is decided anew",
+            "neither is compiled, until somebody decides again",
         ),
     ];
     let name = format!("{first} and {second}");

@@ -248,7 +248,7 @@ vocabulary! {
         Accept = "accept",
         /// Do not do what is proposed.
         Reject = "reject",
-        /// Neither, until it is decided anew: of two claims, neither is compiled.
+        /// Neither, until somebody decides again: of two claims, neither is compiled.
         Hold = "hold",
         /// It holds: of an object that waits, whatever is proposed of it. So an erasure is declined.
         Confirm = "confirm",
