@@ -1,8 +1,6 @@
 //! Source code as its parts: runs of whole declarations, each with the signatures that it stands in, its path and its lines.
 //!
-//! A part is cut at blank lines and by indentation, in all languages alike: no parser has to know the language, and a tree
-//! of ten thousand files is read in the time that a parser takes for a few hundred. What needs a parser, such as an outline, is
-//! made of the parts that are chosen.
+//! A part is cut at blank lines and by indentation, in all languages alike: no parser has to know the language.
 
 use std::collections::HashMap;
 use std::ops::Range;
